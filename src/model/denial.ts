@@ -1,0 +1,105 @@
+/** What a refusal is called on the wire, in the log and in the metrics; the one table of them. */
+
+/** How one reason is answered: its HTTP status, and the RFC 6750 §3.1 error code where a challenge goes with it. */
+export interface Refusal {
+  readonly status: number;
+  /** The `error` of the `WWW-Authenticate` challenge; absent where no token could mend it, so that no client loops. */
+  readonly error?: 'invalid_token' | 'insufficient_scope';
+  /** The JSON-RPC error code of an MCP answer; the HTTP status where JSON-RPC 2.0 §5.1 names none (outside -32768…-32000). */
+  readonly code?: number;
+  /** What the client is told in words: *that*, never *why*. One line of ASCII without quotes or `=`. */
+  readonly message: string;
+}
+
+const token = { status: 401, error: 'invalid_token', message: 'A valid access token is required' } as const;
+const forbidden = { status: 403, message: 'Access denied' } as const;
+const badRequest = { status: 400, code: -32600, message: 'Bad request' } as const;
+
+/**
+ * Every reason for which the gateway refuses. The key is at once the audit field `reason`, the metric label and the
+ * row in `docs/reasons.md`; several reasons share one wire answer on purpose.
+ */
+export const refusals = {
+  'request.malformed': badRequest,
+  'request.target': badRequest,
+  'request.path': badRequest,
+  'request.duplicate_header': badRequest,
+  'request.framing': badRequest,
+  'request.credentials': badRequest,
+  'request.header_too_large': { status: 431, message: 'Request header fields too large' },
+  'request.timeout': { status: 408, message: 'Request timeout' },
+  'request.expectation': { status: 417, message: 'Expectation failed' },
+  'route.unknown': { status: 404, message: 'Not found' },
+  'route.method': { status: 405, message: 'Method not allowed' },
+  'route.upgrade': { status: 400, code: -32600, message: 'Upgrade not supported here' },
+  'credentials.missing': token,
+  'token.malformed': token,
+  'token.form': token,
+  'token.issuer': token,
+  'token.type': token,
+  'token.algorithm': token,
+  'token.key': token,
+  'token.signature': token,
+  'token.claims': token,
+  'token.expired': token,
+  'token.not_yet_valid': token,
+  'token.inactive': token,
+  'token.audience': token,
+  'token.sender_constrained': token,
+  'scope.insufficient': { status: 403, error: 'insufficient_scope', message: 'Insufficient scope' },
+  'claim.denied': forbidden,
+  'lifetime.exceeded': forbidden,
+  'alternatives.exhausted': forbidden,
+  'exclusion.matched': forbidden,
+  'tool.unlisted': forbidden,
+  'method.unlisted': forbidden,
+  'policy.error': forbidden,
+  'body.too_large': { status: 413, code: -32600, message: 'Request body too large' },
+  'body.type': { status: 415, code: -32600, message: 'Unsupported media type' },
+  'body.encoding': { status: 415, code: -32600, message: 'Unsupported content encoding' },
+  'body.incomplete': { status: 400, code: -32700, message: 'Parse error' },
+  'body.malformed': { status: 400, code: -32700, message: 'Parse error' },
+  'body.ambiguous': { status: 400, code: -32600, message: 'Invalid request' },
+  'body.message': { status: 400, code: -32600, message: 'Invalid request' },
+  'authorization_server.unavailable': { status: 503, message: 'Temporarily unavailable' },
+  'exchange.refused': forbidden,
+  'exchange.invalid': { status: 502, message: 'Bad gateway' },
+  'exchange.unavailable': { status: 503, message: 'Temporarily unavailable' },
+  'upstream.unreachable': { status: 502, message: 'Bad gateway' },
+  'upstream.invalid': { status: 502, message: 'Bad gateway' },
+  'upstream.timeout': { status: 504, message: 'Gateway timeout' },
+  'gateway.error': { status: 500, message: 'Internal error' },
+} as const satisfies Record<string, Refusal>;
+
+/** The closed set of reasons; see `docs/reasons.md` for each in words. */
+export type Reason = keyof typeof refusals;
+
+/** What a {@link Denial} may carry besides its reason and detail. */
+export interface DenialExtras {
+  /** All scopes that this operation needs, in the policy's order; only with `scope.insufficient`. */
+  readonly scope?: readonly string[];
+  /** The rule of the policy that decided, as a path into its file: `tools.transfer_funds.claims.role`. */
+  readonly rule?: string;
+  readonly cause?: unknown;
+}
+
+/**
+ * The one way in which a stage refuses a request. The pipeline turns it into an answer, a log line and a metric.
+ *
+ * `detail` is for operators: what was expected and what was found, never a token, a secret or a full claim set.
+ */
+export class Denial extends Error {
+  override readonly name = 'Denial';
+  readonly reason: Reason;
+  readonly detail: string;
+  readonly scope: readonly string[];
+  readonly rule: string | undefined;
+
+  constructor(reason: Reason, detail: string, extras: DenialExtras = {}) {
+    super(`${reason}: ${detail}`, extras.cause === undefined ? undefined : { cause: extras.cause });
+    this.reason = reason;
+    this.detail = detail;
+    this.scope = extras.scope ?? [];
+    this.rule = extras.rule;
+  }
+}
