@@ -1,5 +1,5 @@
 import type { Reason } from './denial.ts';
-import type { NumericDate, Principal } from './principal.ts';
+import type { Principal } from './principal.ts';
 
 /** The reasons that a policy may give; each means what `docs/reasons.md` says of it. */
 export type PolicyReason = Extract<
@@ -41,8 +41,11 @@ export interface Policy {
   readonly name: string;
   /** The top-level scope: what everybody needs to begin, told in the challenge of a 401. */
   readonly scope: readonly string[];
-  /** The names and patterns under `tools`, as written; the only tool names that may become metric labels. */
-  readonly tools: readonly string[];
+  /**
+   * The name or pattern under `tools` that covers a tool, as written; what may become a metric label, since no caller
+   * can make one up.
+   */
+  toolEntry(tool: string): string | undefined;
   /** With `mode: shadow` a denial becomes `{ allow: true, shadow: denial }`. Never throws: an error inside is a denial `policy.error`. */
-  decide(principal: Principal, attempt: Attempt, now: NumericDate): Decision;
+  decide(principal: Principal, attempt: Attempt): Decision;
 }

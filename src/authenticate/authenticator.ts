@@ -1,0 +1,141 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../lib/clock.ts';
+import { createExpiringCache } from '../lib/expiring-cache.ts';
+import { createSingleFlight } from '../lib/single-flight.ts';
+import type { AuthorizationServerClient } from '../model/authorization-server.ts';
+import type { Config } from '../model/config.ts';
+import { Denial } from '../model/denial.ts';
+import type { PresentedToken } from '../model/grant.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Route } from '../model/route.ts';
+import { createIntrospector, type Introspector } from './introspection.ts';
+import { claimedIssuer, createJwtVerifier, type JwtVerifier } from './jwt.ts';
+import { createKeySource } from './keys.ts';
+
+/** Bounds memory whatever callers present; a full cache forgets the least recently used. */
+const MAX_TOKENS = 20_000;
+
+/** Validates a token for one route. Synchronous when the token is known already. */
+export type Authenticate = (token: PresentedToken) => Principal | Promise<Principal>;
+
+/** Counts a look-up of the verified-token cache. */
+export type CountCacheLookup = (kind: 'token', result: 'hit' | 'miss') => void;
+
+/** What one authorization server can say about a token. */
+interface Authority {
+  readonly issuer: string;
+  readonly cacheMs: number;
+  readonly verify: JwtVerifier | undefined;
+  readonly introspect: Introspector | undefined;
+}
+
+/**
+ * Creates the validation of tokens for each route. Routes that trust the same servers share one cache of verified
+ * tokens, keyed by SHA-256 and never used past `exp`; the audience is checked at each use, so that a token for one
+ * route opens no other.
+ */
+export function createAuthenticators(
+  clients: ReadonlyMap<string, AuthorizationServerClient>,
+  scopeHierarchy: Config['scopeHierarchy'],
+  count: CountCacheLookup,
+  clock: Clock,
+): (route: Route) => Authenticate {
+  const authorities = new Map([...clients].map(([name, client]) => [name, authorityOf(client)]));
+  const verifiers = new Map<string, Authenticate>();
+
+  return (route) => {
+    const names = route.authorizationServers.map(({ name }) => name);
+    const key = JSON.stringify([names, [...route.tokens].toSorted()]);
+    const verified = verifiers.get(key) ?? createCachedVerifier(names.map(authority), route.tokens, count, clock);
+    verifiers.set(key, verified);
+    const audiences = new Set(route.audiences);
+    return (token) => {
+      const principal = verified(token);
+      return principal instanceof Promise
+        ? principal.then((later) => requireAudience(later, audiences))
+        : requireAudience(principal, audiences);
+    };
+  };
+
+  function authority(name: string): Authority {
+    const found = authorities.get(name);
+    if (found === undefined) throw new TypeError(`no client for the authorization server ${name}`);
+    return found;
+  }
+
+  function authorityOf(client: AuthorizationServerClient): Authority {
+    const { server } = client;
+    return {
+      issuer: server.issuer,
+      cacheMs: server.introspection?.cacheMs ?? 0,
+      verify: server.jwt && createJwtVerifier(server, createKeySource(client, clock), scopeHierarchy, clock),
+      introspect: server.introspection && createIntrospector(client, scopeHierarchy, clock),
+    };
+  }
+}
+
+function createCachedVerifier(
+  authorities: readonly Authority[],
+  forms: Route['tokens'],
+  count: CountCacheLookup,
+  clock: Clock,
+): Authenticate {
+  const known = createExpiringCache<Principal>(MAX_TOKENS, clock);
+  const flight = createSingleFlight<Principal>();
+
+  return (token) => {
+    const key = hash('sha256', token, 'base64url');
+    const principal = known.get(key);
+    count('token', principal === undefined ? 'miss' : 'hit');
+    return principal ?? flight(key, () => verify(token, key));
+  };
+
+  async function verify(token: PresentedToken, key: string): Promise<Principal> {
+    const issuer = claimedIssuer(token);
+    if (!forms.has(issuer === undefined ? 'opaque' : 'jwt')) {
+      throw new Denial('token.form', `the route does not accept ${issuer === undefined ? 'opaque tokens' : 'JWTs'}`);
+    }
+    const trusted = issuer === undefined ? authorities : authorities.filter((authority) => authority.issuer === issuer);
+    if (trusted.length === 0) throw new Denial('token.issuer', 'the route trusts no authorization server with its iss');
+    if (issuer !== undefined && trusted[0]?.verify !== undefined) {
+      const principal = await trusted[0].verify(token);
+      known.set(key, principal, expiryOf(principal));
+      return principal;
+    }
+    const { principal, cacheMs } = await introspect(token, trusted);
+    known.set(key, principal, Math.min(clock() + cacheMs, expiryOf(principal)));
+    return principal;
+  }
+}
+
+/** Asks each server in the configured order. One that is away makes "unknown to the others" no answer. */
+async function introspect(
+  token: string,
+  authorities: readonly Authority[],
+): Promise<{ readonly principal: Principal; readonly cacheMs: number }> {
+  let unavailable: unknown;
+  for (const { introspect: ask, cacheMs } of authorities) {
+    if (ask === undefined) continue;
+    try {
+      const principal = await ask(token);
+      if (principal !== undefined) return { principal, cacheMs };
+    } catch (error) {
+      if (!(error instanceof Denial) || error.reason !== 'authorization_server.unavailable') throw error;
+      unavailable = error;
+    }
+  }
+  if (unavailable !== undefined) throw unavailable;
+  throw new Denial('token.inactive', 'no trusted authorization server knows it as active');
+}
+
+function expiryOf(principal: Principal): number {
+  return principal.expiresAt === undefined ? Infinity : principal.expiresAt * 1000;
+}
+
+/** RFC 9068 §4 and RFC 8707 §2: `aud` contains this resource exactly. */
+function requireAudience(principal: Principal, audiences: ReadonlySet<string>): Principal {
+  // Only an introspection answer that may lack `aud` comes here without one.
+  if (principal.audience.length === 0 && principal.form === 'opaque') return principal;
+  if (principal.audience.some((audience) => audiences.has(audience))) return principal;
+  throw new Denial('token.audience', `aud names none of ${[...audiences].join(', ')}`);
+}

@@ -1,0 +1,87 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { createProxyServer } from 'http-proxy-3';
+import type { Clock } from '../lib/clock.ts';
+import { atDeadline } from '../lib/deadline.ts';
+import type { Call } from '../model/call.ts';
+import { Denial } from '../model/denial.ts';
+import type { Grant, UpstreamCredential } from '../model/grant.ts';
+import type { ForwardObserver } from '../model/observer.ts';
+import type { Route } from '../model/route.ts';
+import { createRequestHeaders } from './request-headers.ts';
+import { createUpstreamPath } from './upstream-path.ts';
+
+/**
+ * Sends a granted WebSocket handshake on, RFC 6455 §4; then bytes go both ways until somebody leaves or the token ends.
+ * `refuse` is called, at most once and before anything was answered, when the upstream does not answer.
+ */
+export type ForwardUpgrade = (
+  call: Call,
+  grant: Grant,
+  credential: UpstreamCredential,
+  head: Buffer,
+  refuse: (denial: Denial) => void,
+) => void;
+
+/** Creates the forwarding of a route's upgrades. http-proxy-3 sees only a request that we have cleaned. */
+export function createForwardUpgrade(
+  route: Route,
+  publicUrl: string,
+  observer: ForwardObserver,
+  clock: Clock,
+): ForwardUpgrade {
+  const upstreamPath = createUpstreamPath(route);
+  const requestHeaders = createRequestHeaders(route, publicUrl);
+  const { origin, connectTimeoutMs, responseTimeoutMs } = route.upstream;
+
+  return (call, grant, credential, head, refuse) => {
+    const socket: Duplex = call.request.socket;
+    const proxy = createProxyServer({ target: origin, changeOrigin: true, connectTimeout: connectTimeoutMs });
+    let state: 'waiting' | 'answered' | 'open' = 'waiting';
+
+    const callOffExpiry = atDeadline((grant.principal?.expiresAt ?? Infinity) * 1000, () => socket.destroy(), clock);
+    socket.once('close', () => {
+      callOffExpiry();
+      if (state === 'open') observer.streamClosed(route);
+    });
+    proxy.on('proxyReqWs', (outgoing, incoming) => {
+      // The library parses and joins the path anew; what was decided on is forwarded byte for byte.
+      outgoing.path = incoming.url ?? '/';
+      outgoing.setTimeout(responseTimeoutMs, () => outgoing.destroy(new Error('no answer to the handshake in time')));
+      // An answer other than 101: the library relays it and closes.
+      outgoing.once('response', ({ statusCode }) => {
+        state = 'answered';
+        call.response.statusCode = statusCode ?? 502;
+      });
+    });
+    proxy.on('open', () => {
+      state = 'open';
+      call.response.statusCode = 101;
+      observer.streamOpened(route);
+    });
+    // Told synchronously: right after this the library ends the socket.
+    const onError = (error: Error): void => {
+      if (state !== 'waiting' || socket.destroyed) return;
+      state = 'answered';
+      refuse(new Denial('upstream.unreachable', error.message, { cause: error }));
+    };
+    proxy.on('error', onError);
+
+    const headers = requestHeaders(call, grant, credential);
+    proxy.ws(cleaned(call.request, headers, upstreamPath(call.path, call.query)), socket, head, {}, onError);
+  };
+}
+
+/** The request as the library may see it: our header section, our path, and the handshake's own two fields. */
+function cleaned(request: IncomingMessage, fields: readonly string[], path: string): IncomingMessage {
+  const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = (fields[i] as string).toLowerCase();
+    const value = fields[i + 1] as string;
+    const earlier = headers[name];
+    headers[name] = earlier === undefined ? value : [earlier, value].flat();
+  }
+  headers['connection'] = 'Upgrade';
+  headers['upgrade'] = 'websocket';
+  return Object.create(request, { url: { value: path }, headers: { value: headers } }) as IncomingMessage;
+}

@@ -1,0 +1,14 @@
+/** Runs `work` for a key unless it runs already; everybody who asks meanwhile shares the one outcome, failures too. */
+export type SingleFlight<Value> = (key: string, work: () => Promise<Value>) => Promise<Value>;
+
+/** Creates an empty {@link SingleFlight}. */
+export function createSingleFlight<Value>(): SingleFlight<Value> {
+  const underWay = new Map<string, Promise<Value>>();
+  return (key, work) => {
+    const running = underWay.get(key);
+    if (running !== undefined) return running;
+    const started = work().finally(() => underWay.delete(key));
+    underWay.set(key, started);
+    return started;
+  };
+}

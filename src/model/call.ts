@@ -1,0 +1,34 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** The header section of a request, read once. Fields that decide something stand alone; they came at most once. */
+export interface Fields {
+  /** name, value, name, value, … as received. */
+  readonly raw: readonly string[];
+  /** The lower-cased names; `names[i]` is the name of `raw[2 * i]`. */
+  readonly names: readonly string[];
+  readonly authorization: string | undefined;
+  readonly connection: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly contentLength: string | undefined;
+  readonly contentType: string | undefined;
+  readonly transferEncoding: string | undefined;
+  readonly upgrade: string | undefined;
+}
+
+/** A request and its response in flight: what the listener read, before anything is known about its meaning. */
+export interface Call {
+  /** `X-Request-Id`: ours, never the client's, so that nobody can forge a line of another request. */
+  readonly id: string;
+  /** `performance.now()` at arrival. */
+  readonly startedAt: number;
+  readonly method: string;
+  /** The one canonical path: matched, decided on and forwarded. */
+  readonly path: string;
+  /** `''`, or `?` and what follows, as received. */
+  readonly query: string;
+  readonly fields: Fields;
+  /** The peer's address. */
+  readonly peer: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}

@@ -1,0 +1,26 @@
+import type { Call } from './call.ts';
+import type { Denial } from './denial.ts';
+import type { Attempt, PolicyDenial } from './policy.ts';
+import type { Principal } from './principal.ts';
+import type { Route } from './route.ts';
+
+/** The part of a call that is known however early it was refused. */
+export type KnownCall = Pick<Call, 'id' | 'method' | 'startedAt'>;
+
+/** A decision as it is recorded: what was known when it fell. */
+export interface Outcome {
+  /** The id that a refusal's answer carries too. */
+  readonly decision: string;
+  readonly call: KnownCall;
+  readonly route: Route | undefined;
+  readonly principal: Principal | undefined;
+  readonly attempt: Attempt | undefined;
+  readonly allow: boolean;
+  /** The rule of the policy that decided. */
+  readonly rule: string | undefined;
+  readonly denial: Denial | undefined;
+  /** What `mode: shadow` let pass. */
+  readonly shadow: PolicyDenial | undefined;
+  /** `performance.now()`. */
+  readonly decidedAt: number;
+}

@@ -1,0 +1,111 @@
+/**
+ * The path of one request. Each step returns the proof that the next one needs, so that no two can change places:
+ *
+ *     arrival → call → route → token → principal → action → grant → credential → forwarded
+ *
+ * @module
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Call } from './model/call.ts';
+import { Denial } from './model/denial.ts';
+import type { Action, Grant, MessageId, PresentedToken, UpstreamCredential } from './model/grant.ts';
+import type { KnownCall, Outcome } from './model/outcome.ts';
+import type { Principal } from './model/principal.ts';
+import type { Route } from './model/route.ts';
+
+/** A step's result, at once where nobody has to be asked. */
+type Soon<Value> = Value | Promise<Value>;
+
+/** What the gateway does on one route, wired in `gateway.ts`. Every one of them refuses by throwing a {Denial}. */
+export interface Stages {
+  readonly route: Route;
+  /** The method, and whether an upgrade is served here. */
+  admit(call: Call, isUpgrade: boolean): void;
+  /** Undefined only on a public route. */
+  token(call: Call): PresentedToken | undefined;
+  authenticate(token: PresentedToken | undefined): Soon<Principal | undefined>;
+  readAction(call: Call, principal: Principal | undefined): Soon<Action>;
+  authorize(principal: Principal | undefined, action: Action): Grant;
+  exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
+  forward(call: Call, grant: Grant, credential: UpstreamCredential): Promise<void>;
+  forwardUpgrade(
+    call: Call,
+    grant: Grant,
+    credential: UpstreamCredential,
+    head: Buffer,
+    refuse: (denial: Denial) => void,
+  ): void;
+  refuse(call: Call, denial: Denial, decision: string, messageId: MessageId): void;
+}
+
+/** What comes before a route is known, and what happens around every call. */
+export interface Gateway {
+  arrive(request: IncomingMessage, response: ServerResponse): Call;
+  /** The one canonical request, or a refusal. */
+  canonical(arrived: Call): Call;
+  /** Answers what the gateway itself publishes. */
+  publish(call: Call): boolean;
+  route(call: Call): Stages;
+  /** Refuses a call that met no route. */
+  refuse(call: Call, denial: Denial, decision: string, messageId: MessageId): void;
+  record(outcome: Outcome): void;
+  answered(route: Route | undefined, call: KnownCall, status: number): void;
+  /** What went wrong after a call was allowed, or what is our own fault. */
+  failed(call: Call, route: Route | undefined, denial: Denial): void;
+}
+
+/** Serves one request from its arrival to its last byte. Never rejects: every failure becomes an answer. */
+export async function serve(
+  gateway: Gateway,
+  request: IncomingMessage,
+  response: ServerResponse,
+  head?: Buffer,
+): Promise<void> {
+  const decision = randomUUID();
+  let call = gateway.arrive(request, response);
+  let stages: Stages | undefined;
+  let principal: Principal | undefined;
+  let action: Action | undefined;
+  let grant: Grant | undefined;
+  response.once('close', () => gateway.answered(stages?.route, call, response.statusCode));
+  try {
+    call = gateway.canonical(call);
+    if (gateway.publish(call)) return;
+    stages = gateway.route(call);
+    stages.admit(call, head !== undefined);
+    const token = stages.token(call);
+    principal = await stages.authenticate(token);
+    action = await stages.readAction(call, principal);
+    grant = stages.authorize(principal, action);
+    const credential = await stages.exchange(grant, token);
+    record(undefined);
+    if (head === undefined) await stages.forward(call, grant, credential);
+    else stages.forwardUpgrade(call, grant, credential, head, refuse);
+  } catch (error) {
+    refuse(error instanceof Denial ? error : new Denial('gateway.error', 'an error of our own', { cause: error }));
+  }
+
+  function refuse(denial: Denial): void {
+    const isDecision = denial.reason !== 'gateway.error' && !denial.reason.startsWith('upstream.');
+    if (isDecision) record(denial);
+    else gateway.failed(call, stages?.route, denial);
+    (stages ?? gateway).refuse(call, denial, decision, action?.messageId ?? null);
+  }
+
+  function record(denial: Denial | undefined): void {
+    gateway.record({
+      decision,
+      call,
+      route: stages?.route,
+      principal,
+      attempt: action?.attempt,
+      allow: denial === undefined,
+      rule: denial === undefined ? grant?.decision.rule : denial.rule,
+      denial,
+      shadow: grant?.decision.shadow,
+      decidedAt: performance.now(),
+    });
+  }
+}

@@ -1,0 +1,45 @@
+/** What `schema/policy.schema.json` lets through, as types. Change the two together. */
+
+/** A claim value that can be compared as a whole. JSON null is not one: it says nothing that `present` could not say. */
+export type Scalar = string | number | boolean;
+
+/** Predicates of one mapping; all of them must hold. */
+export interface PredicateDocument {
+  readonly equals?: Scalar;
+  readonly one_of?: readonly Scalar[];
+  /** One element of a claim that is an array. */
+  readonly contains?: Scalar;
+  readonly below?: number;
+  readonly at_most?: number;
+  readonly above?: number;
+  readonly at_least?: number;
+  /** A regular expression in JavaScript's syntax with the `u` flag, unanchored. */
+  readonly matches?: string;
+  readonly present?: boolean;
+  readonly not?: ValueDocument;
+  /** Parses the claim before numbers are compared with it, also under this mapping's `not`. */
+  readonly integer?: true;
+}
+
+/** What is asked of one value: a scalar means `equals`, a list `one_of`. */
+export type ValueDocument = Scalar | readonly Scalar[] | PredicateDocument;
+
+/** A policy as it may be nested, or stand under a tool. Everything that it states must hold. */
+export interface ConditionDocument {
+  /** Scope tokens (RFC 6749 §3.3), as a list or separated by single spaces; all of them. */
+  readonly scope?: string | readonly string[];
+  /** By claim name or, beginning with `/`, by JSON Pointer (RFC 6901). */
+  readonly claims?: Readonly<Record<string, ValueDocument>>;
+  readonly any?: readonly ConditionDocument[];
+  readonly all?: readonly ConditionDocument[];
+  readonly not?: ConditionDocument;
+  /** `500ms`, `30s`, `5m`, `1h`; longest accepted `exp - iat`. */
+  readonly max_lifetime?: string;
+}
+
+/** A file `policies/NAME.yaml`, contract §3. */
+export interface PolicyDocument extends ConditionDocument {
+  readonly mode?: 'enforce' | 'shadow';
+  /** By tool name or pattern. Its mere presence denies whatever it does not list. */
+  readonly tools?: Readonly<Record<string, ConditionDocument>>;
+}

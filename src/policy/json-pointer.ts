@@ -1,0 +1,38 @@
+/** Finds a member in the object that JSON.parse gave; `undefined` where there is none. */
+export type MemberReader = (object: Readonly<Record<string, unknown>>) => unknown;
+
+interface Step {
+  readonly key: string;
+  /** Whether `key` is an array index in its one canonical form, RFC 6901 §4. */
+  readonly index: boolean;
+}
+
+/**
+ * Compiles the name of a claim: beginning with `/` a JSON Pointer (RFC 6901), else the name of a top-level member,
+ * dots and all. Reads own members only, so that `constructor` is not found in every token.
+ *
+ * @returns undefined for a malformed pointer: a `~` that is neither `~0` nor `~1`, RFC 6901 §3.
+ */
+export function memberReader(name: string): MemberReader | undefined {
+  if (!name.startsWith('/')) return (object) => (Object.hasOwn(object, name) ? object[name] : undefined);
+  if (/~(?![01])/.test(name)) return undefined;
+  const steps = name.slice(1).split('/').map(step);
+  return (object) => follow(steps, object);
+}
+
+function step(token: string): Step {
+  // In this order, RFC 6901 §4: the other way round `~01` would become `/` instead of `~1`.
+  return { key: token.replaceAll('~1', '/').replaceAll('~0', '~'), index: /^(0|[1-9][0-9]*)$/.test(token) };
+}
+
+function follow(steps: readonly Step[], object: object): unknown {
+  let found: unknown = object;
+  for (const { key, index } of steps) {
+    if (typeof found !== 'object' || found === null) return undefined;
+    // `length` is an own property of an array, and not one that JSON gave it.
+    if (Array.isArray(found) && !index) return undefined;
+    if (!Object.hasOwn(found, key)) return undefined;
+    found = Reflect.get(found, key) as unknown;
+  }
+  return found;
+}

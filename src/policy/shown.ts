@@ -1,0 +1,23 @@
+/** Longest part of a string that is shown: enough to recognise, too little to carry a token into the log. */
+const maxLength = 64;
+
+/**
+ * A JSON value as denials show it to operators. Claims may be personal and come from elsewhere: a string is quoted and
+ * cut, an object or array shown by kind and size only.
+ */
+export function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (typeof value === 'string') return quoted(value);
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return `an object of ${Object.keys(value).length}`;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'null';
+}
+
+function quoted(text: string): string {
+  const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+  // JSON leaves DEL, C1 and bidirectional controls as they are: a terminal that shows the log would obey them.
+  return JSON.stringify(cut).replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}

@@ -1,0 +1,50 @@
+import type { Config } from '../model/config.ts';
+import type { Route } from '../model/route.ts';
+
+/** RFC 9728 §3.1: inserted between the host and the path of the resource. */
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+
+/** Where the metadata of a route's resource is published; undefined for a route that is no resource. */
+export function metadataUrl(route: Route, publicUrl: string): string | undefined {
+  return route.resource === undefined ? undefined : `${publicUrl}${metadataPath(route)}`;
+}
+
+/**
+ * The metadata documents by their path, RFC 9728 §3: each with and without a trailing slash, at the bare well-known
+ * too when exactly one route has a resource, and `undefined` below it for resources that there are not.
+ */
+export function metadataDocuments({ routes, publicUrl }: Config): ReadonlyMap<string, Buffer> {
+  const documents = new Map<string, Buffer>();
+  const resources = routes.filter((route) => route.resource !== undefined);
+  for (const route of resources) {
+    const document = Buffer.from(JSON.stringify(metadata(route, publicUrl)));
+    const path = metadataPath(route);
+    documents.set(path, document).set(`${path}/`, document);
+    if (resources.length === 1) documents.set(WELL_KNOWN, document).set(`${WELL_KNOWN}/`, document);
+  }
+  return documents;
+}
+
+/** Whether a path belongs to the metadata of resources, published or not. */
+export function isMetadataPath(path: string): boolean {
+  return path.startsWith(WELL_KNOWN) && (path.length === WELL_KNOWN.length || path[WELL_KNOWN.length] === '/');
+}
+
+function metadataPath({ path }: Route): string {
+  return path === '/' ? WELL_KNOWN : WELL_KNOWN + path;
+}
+
+/** RFC 9728 §2, and the authorization specification §2.1. JSON.stringify leaves the undefined ones out. */
+function metadata(route: Route, publicUrl: string): Record<string, unknown> {
+  const { resource } = route;
+  return {
+    resource: publicUrl + (route.path === '/' ? '' : route.path),
+    resource_name: resource?.name,
+    authorization_servers: route.authorizationServers.map(({ issuer }) => issuer),
+    scopes_supported: resource?.scopesSupported,
+    bearer_methods_supported: ['header'],
+    resource_documentation: resource?.documentation,
+    resource_policy_uri: resource?.policyUri,
+    resource_tos_uri: resource?.tosUri,
+  };
+}

@@ -1,0 +1,29 @@
+import type { Call } from '../model/call.ts';
+import { Denial } from '../model/denial.ts';
+import type { Route } from '../model/route.ts';
+
+/** Streamable HTTP knows these; whatever else an MCP server would do with another method was not decided on. */
+const mcpMethods: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);
+
+/** The methods that a route serves; undefined: all. */
+export function methodsOf(route: Route): ReadonlySet<string> | undefined {
+  return route.methods ?? (route.protocol === 'mcp' ? mcpMethods : undefined);
+}
+
+/** Lets a call onto a route, or refuses its method or its upgrade. */
+export type Admit = (call: Call, isUpgrade: boolean) => void;
+
+/** @returns a guard that throws {Denial} `route.method` or `route.upgrade`. */
+export function createAdmit(route: Route): Admit {
+  const methods = methodsOf(route);
+  return (call, isUpgrade) => {
+    if (methods !== undefined && !methods.has(call.method))
+      throw new Denial('route.method', `${call.method} is not among ${[...methods].join(', ')}`);
+    if (!isUpgrade) return;
+    if (route.upgrade !== 'websocket') throw new Denial('route.upgrade', 'the route serves no upgrade');
+    if (call.method !== 'GET') throw new Denial('route.upgrade', 'an upgrade of another method than GET');
+    if (call.fields.transferEncoding !== undefined || Number(call.fields.contentLength ?? 0) > 0) {
+      throw new Denial('request.framing', 'an upgrade with a body');
+    }
+  };
+}

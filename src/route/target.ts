@@ -1,0 +1,69 @@
+import { Denial } from '../model/denial.ts';
+
+/** A request target in origin form, split, in the only spelling that we let through. */
+export interface Target {
+  readonly path: string;
+  /** `''`, or `?` and what follows. */
+  readonly query: string;
+}
+
+/** RFC 3986 §3.3 `pchar` and `/`, without `;`: servlet containers cut `/admin;x` to `/admin` after we matched it. */
+const pathCharacters = /^\/[A-Za-z0-9\-._~!$&'()*+,=:@/%]*$/;
+/** Printable ASCII without `#`: nobody decides on a query, but a fragment would end it for some. */
+const queryCharacters = /^\?[!"$-~]*$/;
+const dotSegment = /\/\.{1,2}(?:\/|$)/;
+const unreserved = /^[A-Za-z0-9\-._~]$/;
+
+/**
+ * The path and query of a request target, RFC 9112 §3.2.1, exactly as received, or a refusal: there is one spelling
+ * for each path, so that what is matched is what every upstream understands.
+ *
+ * @throws {Denial} `request.target` for other forms; `request.path` for dot segments, empty segments, backslashes,
+ *   `;`, and percent-encoding of what needs none, or of `/`, `\`, controls and broken UTF-8.
+ */
+export function canonicalTarget(target: string): Target {
+  if (!target.startsWith('/')) throw new Denial('request.target', 'not in origin form');
+  const mark = target.indexOf('?');
+  const path = mark === -1 ? target : target.slice(0, mark);
+  const query = mark === -1 ? '' : target.slice(mark);
+  if (!pathCharacters.test(path)) throw new Denial('request.path', 'a character that a path cannot have');
+  if (query !== '' && !queryCharacters.test(query))
+    throw new Denial('request.target', 'a character that a query cannot have');
+  requirePlain(path);
+  if (path.includes('%')) requirePlain(decoded(path));
+  return { path, query };
+}
+
+/**
+ * The path as a reader sees it that ignores case and decodes first. Two routes that fold alike are the same door to an
+ * upstream that is forgiving (Express routes without regard to case).
+ */
+export function foldedPath(path: string): string {
+  const lower = path.toLowerCase();
+  if (!lower.includes('%')) return lower;
+  return decodeURIComponent(path).normalize('NFKC').toUpperCase().toLowerCase();
+}
+
+function requirePlain(path: string): void {
+  if (path.includes('//')) throw new Denial('request.path', 'an empty segment');
+  if (path.includes('/.') && dotSegment.test(path)) throw new Denial('request.path', 'a dot segment');
+}
+
+/** Decodes to judge, never to forward. */
+function decoded(path: string): string {
+  for (const [, digits] of path.matchAll(/%(.{0,2})/g)) {
+    if (digits === undefined || !/^[0-9A-Fa-f]{2}$/.test(digits))
+      throw new Denial('request.path', 'a broken percent-encoding');
+    const byte = Number.parseInt(digits, 16);
+    const character = String.fromCharCode(byte);
+    if (unreserved.test(character)) throw new Denial('request.path', 'percent-encoding of a character that needs none');
+    if (byte < 0x20 || byte === 0x7f || '/\\;%'.includes(character)) {
+      throw new Denial('request.path', `percent-encoding of a delimiter or control, %${digits}`);
+    }
+  }
+  try {
+    return decodeURIComponent(path).normalize('NFKC');
+  } catch (cause) {
+    throw new Denial('request.path', 'percent-encoding that is not UTF-8', { cause });
+  }
+}

@@ -1,0 +1,39 @@
+import type { Writable } from 'node:stream';
+
+/** A log of one JSON object a line, written off the hot path. */
+export interface JsonLines {
+  write(entry: object): void;
+  /** Lines that were given up because the reader of the output is slower than we. */
+  readonly dropped: number;
+  /** Hands over what is still held. */
+  flush(): void;
+}
+
+/** What the output may hold back before lines are given up: a stuck log must not stop the service or eat its memory. */
+const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+
+/** Creates a log that collects the lines of one turn of the event loop and writes them at once. */
+export function createJsonLines(output: Writable): JsonLines {
+  let lines: string[] = [];
+  let dropped = 0;
+  const flush = (): void => {
+    if (lines.length === 0) return;
+    const text = lines.join('');
+    lines = [];
+    output.write(text);
+  };
+  return {
+    write(entry) {
+      if (output.writableLength > MAX_PENDING_BYTES) {
+        dropped += 1;
+        return;
+      }
+      if (lines.length === 0) setImmediate(flush);
+      lines.push(`${JSON.stringify(entry)}\n`);
+    },
+    get dropped() {
+      return dropped;
+    },
+    flush,
+  };
+}

@@ -1,0 +1,47 @@
+import type { Attempt, Decision } from '../../src/model/policy.ts';
+import type { Principal } from '../../src/model/principal.ts';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import type { PolicyDocument } from '../../src/policy/document.ts';
+
+/** What a test says of a caller, in the words of `policies/NAME.test.yaml`. */
+export interface Given {
+  readonly scope?: string;
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** Of the token, in seconds; null leaves `exp` and `iat` out. */
+  readonly lifetime?: number | null;
+}
+
+export const now = 1_800_000_000;
+
+export function caller({ scope = '', claims = {}, lifetime = 900 }: Given = {}): Principal {
+  return {
+    issuer: 'https://as.example',
+    subject: 'alice',
+    clientId: 'agent',
+    scopes: new Set(scope.split(' ').filter((token) => token !== '')),
+    audience: ['https://api.example'],
+    expiresAt: lifetime === null ? undefined : now + lifetime,
+    issuedAt: lifetime === null ? undefined : now,
+    form: 'jwt',
+    claims,
+  };
+}
+
+export function call(tool: string | undefined): Attempt {
+  return { kind: 'mcp', method: 'tools/call', tool };
+}
+
+export function message(method: string | undefined): Attempt {
+  return { kind: 'mcp', method, tool: undefined };
+}
+
+export function decide(document: PolicyDocument, given: Given, attempt: Attempt = { kind: 'http' }): Decision {
+  return compilePolicy('test', document).decide(caller(given), attempt);
+}
+
+/** A decision in one line: `allow policy`, `deny scope.insufficient scope [read]`. */
+export function told(decision: Decision): string {
+  if (decision.allow) return `allow ${decision.rule}`;
+  const { reason, rule, scope } = decision.denial;
+  return `deny ${reason} ${rule}${scope.length > 0 ? ` [${scope.join(' ')}]` : ''}`;
+}

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import type { Attempt } from '../../src/model/policy.ts';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import type { PolicyDocument } from '../../src/policy/document.ts';
+import { type Given, call, caller, decide, message } from './caller.ts';
+
+const risk: PolicyDocument = { claims: { risk: { integer: true, below: 50 } } };
+
+test.each<[PolicyDocument, Given, Attempt | undefined, string]>([
+  [risk, { claims: { risk: '72' } }, undefined, 'claim risk: wanted an integer below 50, found "72"'],
+  [risk, { claims: { risk: 'high' } }, undefined, 'claim risk: wanted an integer, found "high"'],
+  [risk, {}, undefined, 'claim risk: wanted an integer, found nothing'],
+  [risk, { claims: { risk: [1, 2] } }, undefined, 'claim risk: wanted an integer, found an array of 2'],
+  [
+    { claims: { '/a/b': ['x', 'y'] } },
+    { claims: { a: { b: { secret: 1 } } } },
+    undefined,
+    'claim /a/b: wanted one of "x", "y", found an object of 1',
+  ],
+  [
+    { claims: { ai_agent: { not: true } } },
+    { claims: { ai_agent: true } },
+    undefined,
+    'claim ai_agent: wanted not true, found true',
+  ],
+  [{ scope: 'a b c' }, { scope: 'b' }, undefined, 'wanted scope "a b c", missing "a c"'],
+  [
+    { scope: 'read', tools: { pay: { scope: 'payments' } } },
+    { scope: 'read' },
+    call('pay'),
+    'wanted scope "read payments", missing "payments"',
+  ],
+  [{ max_lifetime: '1m' }, { lifetime: 900 }, undefined, 'wanted a lifetime (exp - iat) of at most 60 s, found 900 s'],
+  [
+    { max_lifetime: '1m' },
+    { lifetime: null },
+    undefined,
+    'wanted a lifetime (exp - iat) of at most 60 s, found no exp',
+  ],
+  [{ not: {} }, {}, undefined, 'wanted its conditions not to hold, found that they all do'],
+  [
+    { any: [{ scope: 'x', claims: { a: 1 } }, { not: {} }, { any: [{ claims: { b: 2 } }] }] },
+    {},
+    undefined,
+    'none of 3 alternatives holds: claim a: wanted 1, found nothing; wanted its conditions not to hold, found that they ' +
+      'all do; none of 1 alternatives holds: claim b: wanted 2, found nothing',
+  ],
+  [
+    { any: [{ claims: { a: 1 } }, { max_lifetime: '1m' }] },
+    {},
+    undefined,
+    'none of 2 alternatives holds: claim a: wanted 1, found nothing; wanted a lifetime (exp - iat) of at most 60 s, found 900 s',
+  ],
+  [{ tools: {} }, {}, call('x\ny'), String.raw`wanted a tool that is listed, found "x\ny"`],
+  [{ tools: {} }, {}, call(undefined), 'wanted a tool that is listed, found nothing'],
+  [{ tools: {} }, {}, message('prompts/get'), 'wanted tools/call or protocol housekeeping, found "prompts/get"'],
+])('%j, %j, %j: %s', (document, given, attempt, expected) => {
+  const decision = decide(document, given, attempt);
+  expect(decision).toMatchObject({ allow: false, denial: { detail: expected } });
+});
+
+test('a token that has exp and no iat may live long', () => {
+  const principal = { ...caller(), issuedAt: undefined };
+  const decision = compilePolicy('test', { max_lifetime: '1m' }).decide(principal, { kind: 'http' });
+  expect(decision).toMatchObject({
+    denial: { reason: 'lifetime.exceeded', detail: 'wanted a lifetime (exp - iat) of at most 60 s, found no iat' },
+  });
+});

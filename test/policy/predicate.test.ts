@@ -1,0 +1,306 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ValueDocument } from '../../src/policy/document.ts';
+import type { PolicyFault } from '../../src/policy/policy-error.ts';
+import { compilePredicates, maxMatchedLength } from '../../src/policy/predicate.ts';
+
+function holds(document: ValueDocument, value: unknown): boolean {
+  return compilePredicates(document, [], []).every((predicate) => predicate.test(value));
+}
+
+const missing = undefined;
+const infinity: unknown = JSON.parse('1e999');
+
+const table: readonly [ValueDocument, { readonly yes: readonly unknown[]; readonly no: readonly unknown[] }][] = [
+  ['acme', { yes: ['acme'], no: ['Acme', 'acme ', ['acme'], { acme: 'acme' }, true, null, missing] }],
+  [1, { yes: [1], no: ['1', true, [1], 1.5, null, missing] }],
+  [0, { yes: [0, -0], no: ['', false, null, [], '0', missing] }],
+  [true, { yes: [true], no: ['true', 1, [true], false, null, missing] }],
+  [false, { yes: [false], no: ['', 0, null, 'false', missing] }],
+  ['', { yes: [''], no: [0, false, null, [], missing] }],
+  [
+    ['SE', 'NO', 1, true],
+    { yes: ['SE', 'NO', 1, true], no: ['DK', '1', 'true', 0, ['SE'], ['SE', 'NO'], null, missing] },
+  ],
+  [{ equals: 'acme' }, { yes: ['acme'], no: ['other', ['acme'], missing] }],
+  [{ one_of: ['SE', 'NO'] }, { yes: ['SE'], no: ['DK', ['SE'], missing] }],
+  [
+    { contains: 'trader' },
+    {
+      yes: [['trader'], ['a', 'trader', null]],
+      no: [[], ['no-trader'], [['trader']], 'trader', 'a trader', { trader: true }, null, missing],
+    },
+  ],
+  [{ contains: 1 }, { yes: [[1]], no: [['1'], [true], 1] }],
+  [
+    { below: 50 },
+    {
+      yes: [49, 49.999, 0, -1, -1e300],
+      no: [50, 51, infinity, '49', '', null, [], [49], {}, true, false, '0x10', '-Infinity', missing],
+    },
+  ],
+  [{ below: 50.5 }, { yes: [50.4], no: [50.5, 51] }],
+  [{ at_most: 50 }, { yes: [49, 50], no: [51, '50', infinity, null, missing] }],
+  [{ above: 50 }, { yes: [51, 50.1], no: [50, 49, '51', infinity, null, missing] }],
+  [{ at_least: 50 }, { yes: [50, 51], no: [49, '50', infinity, null, missing] }],
+  [{ at_least: 0 }, { yes: [0, -0], no: [null, '', [], false, '0'] }],
+  [
+    { above: 1, below: 3 },
+    { yes: [2], no: [1, 3, missing] },
+  ],
+  [
+    { equals: 5, below: 3 },
+    { yes: [], no: [5, 2] },
+  ],
+  [
+    { integer: true },
+    {
+      yes: [0, 1, -1, '0', '42', '-42', '007', 5.0, Number.MAX_SAFE_INTEGER, '9007199254740991'],
+      no: [
+        '',
+        '-',
+        '+1',
+        ' 1',
+        '1 ',
+        '1\n',
+        '1.0',
+        '1e3',
+        '0x10',
+        '--1',
+        '١',
+        1.5,
+        2 ** 53,
+        '9007199254740992',
+        '-9007199254740993',
+        infinity,
+        'Infinity',
+        true,
+        null,
+        [],
+        [1],
+        {},
+        missing,
+      ],
+    },
+  ],
+  [
+    { integer: true, below: 50 },
+    {
+      yes: [49, '49', '-1', '0049'],
+      no: [50, '50', 49.5, '49.5', '', ' ', 'abc', '0x10', null, [], true, {}, missing],
+    },
+  ],
+  [
+    { integer: true, at_most: 5, at_least: -5 },
+    { yes: ['5', '-5', 0], no: ['6', '-6', 6] },
+  ],
+  [
+    { integer: true, above: 5 },
+    { yes: ['6'], no: ['5'] },
+  ],
+  [
+    { integer: true, equals: 7 },
+    { yes: [7, '7', '07'], no: ['8', 7.5, missing] },
+  ],
+  [
+    { integer: true, one_of: [7, 8] },
+    { yes: [7, '8'], no: ['9', '7.0', missing] },
+  ],
+  [
+    { integer: true, equals: '7' },
+    { yes: ['7'], no: [7, '07'] },
+  ],
+  [
+    { integer: true, not: 7 },
+    { yes: [8, '8'], no: [7, '7', 'abc', missing] },
+  ],
+  [
+    { integer: true, not: { above: 7 } },
+    { yes: [7, '7'], no: [8, '8', 'abc', missing] },
+  ],
+  [
+    { integer: true, not: [7, 8] },
+    { yes: ['9'], no: ['7', 8] },
+  ],
+  [
+    { matches: '^ops-' },
+    { yes: ['ops-', 'ops-1'], no: ['devops-', 'OPS-', ['ops-1'], { ops: 'ops-' }, 1, null, missing] },
+  ],
+  [{ matches: 'ops' }, { yes: ['devops-1'], no: ['op'] }],
+  [{ matches: 'null|undefined|true|1' }, { yes: ['1'], no: [null, missing, true, 1] }],
+  [{ matches: '^.$' }, { yes: ['😀'], no: ['ab'] }],
+  [{ matches: '^[a-z-]+$' }, { yes: ['a-b'], no: ['a_b'] }],
+  [{ present: true }, { yes: [0, '', false, [], {}, 'x'], no: [null, missing] }],
+  [{ present: false }, { yes: [null, missing], no: [0, '', false, [], {}, 'x'] }],
+  [{ not: true }, { yes: [false, 'true', 1, null, missing], no: [true] }],
+  [{ not: ['a', 'b'] }, { yes: ['c', missing], no: ['a', 'b'] }],
+  [{ not: { contains: 'x' } }, { yes: [['y'], 'x', missing], no: [['x']] }],
+  [{ not: { above: 1, below: 3 } }, { yes: [1, 3, 'x', missing], no: [2] }],
+  [{ not: { present: true } }, { yes: [null, missing], no: ['x'] }],
+  [{ not: { present: false } }, { yes: ['x'], no: [null, missing] }],
+  [{ not: { not: 'a' } }, { yes: ['a'], no: ['b', missing] }],
+  [{ not: { integer: true, below: 50 } }, { yes: ['50', 'abc', missing], no: ['49', 49] }],
+];
+
+describe.each(table)('%j', (document, { yes, no }) => {
+  test.each(yes.map((value) => [value]))('holds for %j', (value) => {
+    expect(holds(document, value)).toBe(true);
+  });
+  test.each(no.map((value) => [value]))('fails for %j', (value) => {
+    expect(holds(document, value)).toBe(false);
+  });
+});
+
+describe('matches', () => {
+  test('tests a string of the maximal length', () => {
+    expect(holds({ matches: '^x+$' }, 'x'.repeat(maxMatchedLength))).toBe(true);
+  });
+
+  test.each<ValueDocument>([{ matches: 'x' }, { not: { matches: 'x' } }])('%j throws for a longer one', (document) => {
+    expect(() => holds(document, 'x'.repeat(maxMatchedLength + 1))).toThrow(RangeError);
+  });
+
+  test('keeps no state between calls', () => {
+    const [predicate] = compilePredicates({ matches: 'a' }, [], []);
+    expect([predicate?.test('a'), predicate?.test('a')]).toEqual([true, true]);
+  });
+});
+
+describe('faults', () => {
+  const faulty: readonly [ValueDocument, PolicyFault[]][] = [
+    [
+      { matches: '(' },
+      [
+        {
+          path: ['claims', 'x', 'matches'],
+          message: '"(" is not a JavaScript regular expression with the u flag: Unterminated group',
+        },
+      ],
+    ],
+    [{ below: Number.NaN }, [{ path: ['claims', 'x', 'below'], message: 'NaN is not a finite number' }]],
+    [{ at_most: -Infinity }, [{ path: ['claims', 'x', 'at_most'], message: '-Infinity is not a finite number' }]],
+  ];
+  test.each(faulty)('%j', (document, expected) => {
+    const faults: PolicyFault[] = [];
+    compilePredicates(document, ['claims', 'x'], faults);
+    expect(faults).toEqual(expected);
+  });
+
+  // JSON.parse reads 9007199254740993 as 9007199254740992: two accounts would be one.
+  const inexact: readonly [ValueDocument, (string | number)[]][] = [
+    [2 ** 53, ['x']],
+    [Number.POSITIVE_INFINITY, ['x']],
+    [['a', 2 ** 53], ['x']],
+    [{ equals: 2 ** 53 }, ['x', 'equals']],
+    [{ one_of: [1, -(2 ** 53)] }, ['x', 'one_of']],
+    [{ contains: 2 ** 60 }, ['x', 'contains']],
+    [{ not: 2 ** 53 }, ['x', 'not']],
+    [{ not: { equals: 2 ** 53 } }, ['x', 'not', 'equals']],
+  ];
+  test.each(inexact)('%j cannot be compared exactly', (document, path) => {
+    const faults: PolicyFault[] = [];
+    compilePredicates(document, ['x'], faults);
+    expect(faults).toEqual([{ path, message: expect.stringContaining('cannot be compared exactly') }]);
+  });
+
+  test.each<ValueDocument>([2 ** 53 - 1, 1.5, { below: 1e300 }])('%j is none', (document) => {
+    const faults: PolicyFault[] = [];
+    compilePredicates(document, ['x'], faults);
+    expect(faults).toEqual([]);
+  });
+
+  test('are all reported at once', () => {
+    const faults: PolicyFault[] = [];
+    compilePredicates({ matches: '[', below: Number.NaN, not: { matches: '*' } }, [], faults);
+    expect(faults.map(({ path }) => path)).toEqual([['below'], ['matches'], ['not', 'matches']]);
+  });
+});
+
+describe('wanted', () => {
+  const words: readonly [ValueDocument, string[]][] = [
+    ['acme', ['"acme"']],
+    [['SE', 1], ['one of "SE", 1']],
+    [[1, 2, 3, 4, 5, 6, 7, 8, 9], ['one of 1, 2, 3, 4, 5, 6, 7, 8, …']],
+    [{ below: 50 }, ['a number below 50']],
+    [{ integer: true, below: 50, at_least: 0 }, ['an integer', 'an integer below 50', 'an integer of at least 0']],
+    [{ at_most: 1, above: 0 }, ['a number of at most 1', 'a number above 0']],
+    [{ contains: 'x' }, ['an array that contains "x"']],
+    [{ matches: '^a' }, ['a string that matches "^a"']],
+    [{ present: true }, ['a value']],
+    [{ present: false }, ['no value']],
+    [{ not: { above: 1, below: 3 } }, ['not a number below 3 and a number above 1']],
+  ];
+  test.each(words)('%j', (document, expected) => {
+    expect(compilePredicates(document, [], []).map(({ wanted }) => wanted)).toEqual(expected);
+  });
+});
+
+describe('properties', () => {
+  const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean());
+  const mapping: fc.Arbitrary<ValueDocument> = fc
+    .record(
+      {
+        equals: scalar,
+        one_of: fc.array(scalar, { minLength: 1 }),
+        contains: scalar,
+        below: fc.double({ noNaN: true, noDefaultInfinity: true }),
+        at_most: fc.integer(),
+        above: fc.integer(),
+        at_least: fc.integer(),
+        matches: fc.constantFrom('^a', 'b$', '[0-9]+', '.'),
+        present: fc.boolean(),
+        integer: fc.constant(true as const),
+        not: scalar,
+      },
+      { requiredKeys: [] },
+    )
+    .filter((predicates) => Object.keys(predicates).length > 0);
+  const document = fc.oneof(scalar, fc.array(scalar, { minLength: 1 }), mapping);
+
+  test('never throws for any JSON value', () => {
+    fc.assert(
+      fc.property(document, fc.jsonValue({ maxDepth: 3 }), (document, value) => {
+        expect(typeof holds(document, value)).toBe('boolean');
+      }),
+    );
+  });
+
+  test('not is the opposite of what it holds', () => {
+    fc.assert(
+      fc.property(document, fc.jsonValue({ maxDepth: 2 }), (document, value) => {
+        expect(holds({ not: document }, value)).toBe(!holds(document, value));
+      }),
+    );
+  });
+
+  test('a mapping holds when each of its predicates does alone', () => {
+    fc.assert(
+      fc.property(fc.integer(), fc.integer(), fc.integer({ min: -20, max: 20 }), (below, above, value) => {
+        expect(holds({ below, above }, value)).toBe(holds({ below }, value) && holds({ above }, value));
+      }),
+    );
+  });
+
+  test('below agrees with a comparison of numbers, and with nothing else', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.double(), fc.integer(), fc.jsonValue()),
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        (value, bound) => {
+          expect(holds({ below: bound }, value)).toBe(
+            typeof value === 'number' && Number.isFinite(value) && value < bound,
+          );
+        },
+      ),
+    );
+  });
+
+  test('an integer compares the same as a number and as a string', () => {
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), fc.maxSafeInteger(), (value, bound) => {
+        expect(holds({ integer: true, below: bound }, String(value))).toBe(value < bound);
+        expect(holds({ integer: true, below: bound }, value)).toBe(value < bound);
+      }),
+    );
+  });
+});

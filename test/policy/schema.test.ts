@@ -1,0 +1,125 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
+import schema from '../../schema/policy.schema.json' with { type: 'json' };
+import { compilePolicy } from '../../src/policy/compile.ts';
+import type { PolicyDocument } from '../../src/policy/document.ts';
+
+const accepts = new Ajv2020({ allErrors: true, allowUnionTypes: true }).compile<PolicyDocument>(schema);
+
+/** Where the schema found something wrong, and with which keyword. */
+function refused(json: string): string[] {
+  const document: unknown = JSON.parse(json);
+  if (accepts(document)) return [];
+  return (accepts.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
+}
+
+/** The example of contract §3 and one of everything. */
+const accepted = [
+  '{}',
+  '{"scope":"read"}',
+  '{"scope":"read write"}',
+  '{"scope":["read","write"]}',
+  '{"scope":"https://example.com/scope:a!#[]~"}',
+  '{"scope":"read","claims":{"risk":{"integer":true,"below":50},"tenant":"acme","country":["SE","NO"],"/realm_access/roles":{"contains":"trader"},"ai_agent":{"not":true}},"any":[{"scope":"admin"},{"claims":{"department":{"matches":"^ops-"}}}],"max_lifetime":"60s","mode":"enforce"}',
+  '{"scope":"read","tools":{"get_*":{},"transfer_funds":{"scope":"payments","claims":{"role":"trader"},"max_lifetime":"60s"}}}',
+  '{"tools":{}}',
+  '{"tools":{"t":{"any":[{}],"all":[{}],"not":{}}}}',
+  '{"mode":"shadow"}',
+  '{"max_lifetime":"500ms"}',
+  '{"max_lifetime":"5m"}',
+  '{"max_lifetime":"1h"}',
+  '{"all":[{"any":[{"not":{"claims":{"a":true}}}]}]}',
+  '{"not":{"scope":"a","claims":{"a":1},"any":[{}],"all":[{}],"not":{},"max_lifetime":"1s"}}',
+  '{"claims":{"a":1.5,"b":false,"c":"","d":[1,"x",true]}}',
+  '{"claims":{"a":{"equals":1,"one_of":[1,"2",true],"contains":"x","below":1,"at_most":1,"above":1,"at_least":1,"matches":"x","present":true,"not":"x","integer":true}}}',
+  '{"claims":{"a":{"not":{"not":["x"]}}}}',
+  '{"claims":{"__proto__":"x","constructor":"y"}}',
+];
+
+describe('accepts, and so does the compiler', () => {
+  test.each(accepted)('%s', (json) => {
+    expect(refused(json)).toEqual([]);
+    const document: PolicyDocument = JSON.parse(json);
+    expect(() => compilePolicy('test', document)).not.toThrow();
+  });
+});
+
+describe('refuses', () => {
+  test.each([
+    ['null', ' type'],
+    ['[]', ' type'],
+    ['"read"', ' type'],
+    ['{"scopes":"read"}', ' additionalProperties'],
+    ['{"__proto__":{}}', ' additionalProperties'],
+    ['{"scope":""}', '/scope pattern'],
+    ['{"scope":" read"}', '/scope pattern'],
+    ['{"scope":"read  write"}', '/scope pattern'],
+    ['{"scope":"read\\twrite"}', '/scope pattern'],
+    ['{"scope":"a\\"b"}', '/scope pattern'],
+    ['{"scope":"a\\\\b"}', '/scope pattern'],
+    ['{"scope":"é"}', '/scope pattern'],
+    ['{"scope":[]}', '/scope minItems'],
+    ['{"scope":["read write"]}', '/scope/0 pattern'],
+    ['{"scope":[1]}', '/scope/0 type'],
+    ['{"scope":null}', '/scope type'],
+    ['{"scope":true}', '/scope type'],
+    ['{"claims":null}', '/claims type'],
+    ['{"claims":{}}', '/claims minProperties'],
+    ['{"claims":{"":1}}', '/claims minLength'],
+    ['{"claims":{"a":null}}', '/claims/a type'],
+    ['{"claims":{"a":{}}}', '/claims/a minProperties'],
+    ['{"claims":{"a":[]}}', '/claims/a minItems'],
+    ['{"claims":{"a":[null]}}', '/claims/a/0 type'],
+    ['{"claims":{"a":[["x"]]}}', '/claims/a/0 type'],
+    ['{"claims":{"a":{"belw":1}}}', '/claims/a additionalProperties'],
+    ['{"claims":{"a":{"below":"50"}}}', '/claims/a/below type'],
+    ['{"claims":{"a":{"equals":[1]}}}', '/claims/a/equals type'],
+    ['{"claims":{"a":{"equals":null}}}', '/claims/a/equals type'],
+    ['{"claims":{"a":{"one_of":"x"}}}', '/claims/a/one_of type'],
+    ['{"claims":{"a":{"one_of":[]}}}', '/claims/a/one_of minItems'],
+    ['{"claims":{"a":{"contains":["x"]}}}', '/claims/a/contains type'],
+    ['{"claims":{"a":{"matches":1}}}', '/claims/a/matches type'],
+    ['{"claims":{"a":{"matches":""}}}', '/claims/a/matches minLength'],
+    ['{"claims":{"a":{"present":"yes"}}}', '/claims/a/present type'],
+    ['{"claims":{"a":{"integer":false}}}', '/claims/a/integer const'],
+    ['{"claims":{"a":{"not":{}}}}', '/claims/a/not minProperties'],
+    ['{"claims":{"a":{"not":null}}}', '/claims/a/not type'],
+    ['{"any":[]}', '/any minItems'],
+    ['{"any":{}}', '/any type'],
+    ['{"any":[null]}', '/any/0 type'],
+    ['{"any":[{"mode":"shadow"}]}', '/any/0 additionalProperties'],
+    ['{"any":[{"tools":{}}]}', '/any/0 additionalProperties'],
+    ['{"all":[]}', '/all minItems'],
+    ['{"not":[]}', '/not type'],
+    ['{"not":{"mode":"shadow"}}', '/not additionalProperties'],
+    ['{"max_lifetime":60}', '/max_lifetime type'],
+    ['{"max_lifetime":"60"}', '/max_lifetime pattern'],
+    ['{"max_lifetime":"0s"}', '/max_lifetime pattern'],
+    ['{"max_lifetime":"1d"}', '/max_lifetime pattern'],
+    ['{"max_lifetime":"1.5s"}', '/max_lifetime pattern'],
+    ['{"max_lifetime":"9999999999h"}', '/max_lifetime pattern'],
+    ['{"mode":"off"}', '/mode enum'],
+    ['{"tools":null}', '/tools type'],
+    ['{"tools":[]}', '/tools type'],
+    ['{"tools":{"":{}}}', '/tools minLength'],
+    ['{"tools":{"a":null}}', '/tools/a type'],
+    ['{"tools":{"a":{"mode":"shadow"}}}', '/tools/a additionalProperties'],
+    ['{"tools":{"a":{"tools":{}}}}', '/tools/a additionalProperties'],
+    ['{"tools":{"a":{"arguments":{}}}}', '/tools/a additionalProperties'],
+    ['{"resources":{}}', ' additionalProperties'],
+    ['{"prompts":{}}', ' additionalProperties'],
+    ['{"methods":{}}', ' additionalProperties'],
+    ['{"lists":"filter"}', ' additionalProperties'],
+  ])('%s', (json, error) => {
+    expect(refused(json)).toContain(error);
+  });
+});
+
+test('refuses numbers that are not finite', () => {
+  expect(accepts({ claims: { a: { below: Number.NaN } } })).toBe(false);
+  expect(accepts({ claims: { a: Number.POSITIVE_INFINITY } })).toBe(false);
+});
+
+test('one mistake is told once', () => {
+  expect(refused('{"claims":{"a":{"belw":1}}}')).toEqual(['/claims/a additionalProperties']);
+});

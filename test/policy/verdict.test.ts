@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import type { PolicyDocument } from '../../src/policy/document.ts';
+import { maxMatchedLength } from '../../src/policy/predicate.ts';
+import { type Given, caller, decide, told } from './caller.ts';
+
+type Row = readonly [given: Given, told: string];
+
+const trader = { claims: { role: 'trader' } };
+const allow = 'allow policy';
+
+const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
+  [
+    'an empty policy accepts any valid token',
+    {},
+    [
+      [{}, allow],
+      [{ lifetime: null }, allow],
+    ],
+  ],
+  [
+    'scope: all of them',
+    { scope: 'read write' },
+    [
+      [{ scope: 'read write' }, allow],
+      [{ scope: 'write other read' }, allow],
+      [{ scope: 'read' }, 'deny scope.insufficient scope [read write]'],
+      [{ scope: 'readwrite' }, 'deny scope.insufficient scope [read write]'],
+      [{ scope: 'READ WRITE' }, 'deny scope.insufficient scope [read write]'],
+      [{}, 'deny scope.insufficient scope [read write]'],
+    ],
+  ],
+  ['scope: as a list, without duplicates', { scope: ['b', 'a', 'b'] }, [[{}, 'deny scope.insufficient scope [b a]']]],
+  [
+    'claims: each must hold, the first refused is told',
+    { claims: { tenant: 'acme', '/realm_access/roles': { contains: 'trader' } } },
+    [
+      [{ claims: { tenant: 'acme', realm_access: { roles: ['trader'] } } }, allow],
+      [{ claims: { tenant: 'acme' } }, 'deny claim.denied claims./realm_access/roles'],
+      [{ claims: { realm_access: { roles: ['trader'] } } }, 'deny claim.denied claims.tenant'],
+      [{}, 'deny claim.denied claims.tenant'],
+    ],
+  ],
+  [
+    'a claim is own, or missing',
+    { claims: { constructor: { present: true } } },
+    [
+      [{ claims: { constructor: 'x' } }, allow],
+      [{}, 'deny claim.denied claims.constructor'],
+    ],
+  ],
+  [
+    'max_lifetime: exp - iat',
+    { max_lifetime: '1m' },
+    [
+      [{ lifetime: 60 }, allow],
+      [{ lifetime: 0 }, allow],
+      [{ lifetime: 60.5 }, 'deny lifetime.exceeded max_lifetime'],
+      [{ lifetime: -1 }, 'deny lifetime.exceeded max_lifetime'],
+      [{ lifetime: Number.NaN }, 'deny lifetime.exceeded max_lifetime'],
+      [{ lifetime: null }, 'deny lifetime.exceeded max_lifetime'],
+    ],
+  ],
+  [
+    'max_lifetime: milliseconds',
+    { max_lifetime: '1500ms' },
+    [
+      [{ lifetime: 1.5 }, allow],
+      [{ lifetime: 2 }, 'deny lifetime.exceeded max_lifetime'],
+    ],
+  ],
+  [
+    'max_lifetime: seconds',
+    { max_lifetime: '30s' },
+    [
+      [{ lifetime: 30 }, allow],
+      [{ lifetime: 31 }, 'deny lifetime.exceeded max_lifetime'],
+    ],
+  ],
+  [
+    'max_lifetime: hours',
+    { max_lifetime: '2h' },
+    [
+      [{ lifetime: 7200 }, allow],
+      [{ lifetime: 7201 }, 'deny lifetime.exceeded max_lifetime'],
+    ],
+  ],
+  [
+    'a refused claim wins over a missing scope, a missing scope over the lifetime',
+    { scope: 'read', claims: { role: 'trader' }, max_lifetime: '1m' },
+    [
+      [{ scope: 'read', ...trader, lifetime: 60 }, allow],
+      [{}, 'deny claim.denied claims.role'],
+      [trader, 'deny scope.insufficient scope [read]'],
+      [{ scope: 'read', ...trader }, 'deny lifetime.exceeded max_lifetime'],
+      [{ scope: 'read' }, 'deny claim.denied claims.role'],
+    ],
+  ],
+  [
+    'all: each must hold, and each has its scopes in the challenge',
+    { scope: 'a', all: [{ scope: 'b' }, { scope: 'c a', claims: { role: 'trader' } }] },
+    [
+      [{ scope: 'a b c', ...trader }, allow],
+      [{ scope: 'a c', ...trader }, 'deny scope.insufficient all[0].scope [a b c]'],
+      [trader, 'deny scope.insufficient scope [a b c]'],
+      [{ scope: 'a b c' }, 'deny claim.denied all[1].claims.role'],
+      [{}, 'deny claim.denied all[1].claims.role'],
+    ],
+  ],
+  [
+    'any: one is enough, and its scopes are needed',
+    { scope: 'read', any: [{ scope: 'admin' }, { scope: 'trade', claims: { role: 'trader' } }] },
+    [
+      [{ scope: 'read admin' }, allow],
+      [{ scope: 'read trade', ...trader }, allow],
+      [{ scope: 'admin' }, 'deny scope.insufficient scope [read admin]'],
+      [{ scope: 'trade', ...trader }, 'deny scope.insufficient scope [read trade]'],
+    ],
+  ],
+  [
+    'any: the first that lacks only scopes is asked for',
+    { scope: 'read', any: [{ claims: { role: 'boss' } }, { scope: 'trade' }, { scope: 'admin' }] },
+    [
+      [{ scope: 'read' }, 'deny scope.insufficient any[1].scope [read trade]'],
+      [{}, 'deny scope.insufficient scope [read trade]'],
+      [{ scope: 'read', claims: { role: 'boss' } }, allow],
+    ],
+  ],
+  [
+    'any: none could be mended',
+    { scope: 'read', any: [{ scope: 'admin', claims: { role: 'boss' } }, { claims: { team: { matches: '^ops-' } } }] },
+    [
+      [{ scope: 'read' }, 'deny alternatives.exhausted any'],
+      [{}, 'deny alternatives.exhausted any'],
+      [{ scope: 'read', claims: { role: 'boss' } }, 'deny scope.insufficient any[0].scope [read admin]'],
+      [{ scope: 'read', claims: { team: 'ops-1' } }, allow],
+    ],
+  ],
+  [
+    'any: a scope is asked for before a lifetime, whatever the order',
+    { any: [{ max_lifetime: '1m' }, { scope: 'admin' }] },
+    [
+      [{ lifetime: 60 }, allow],
+      [{}, 'deny scope.insufficient any[1].scope [admin]'],
+    ],
+  ],
+  [
+    'any: an alternative that only lives too long can be mended by the token that a scope brings',
+    { scope: 'read', any: [{ claims: { role: 'boss' } }, { scope: 'admin', max_lifetime: '1m' }] },
+    [
+      [{ scope: 'read admin', lifetime: 60 }, allow],
+      [{ scope: 'read admin' }, 'deny alternatives.exhausted any'],
+      [{ scope: 'admin' }, 'deny scope.insufficient scope [read admin]'],
+    ],
+  ],
+  [
+    'any in any',
+    { any: [{ any: [{ claims: { role: 'boss' } }, { scope: 'deep' }] }, { scope: 'flat' }] },
+    [
+      [{}, 'deny scope.insufficient any[0].any[1].scope [deep]'],
+      [{ scope: 'flat' }, allow],
+    ],
+  ],
+  [
+    'not: the excluded refuses whatever the scope',
+    { scope: 'read', not: { claims: { ai_agent: true } } },
+    [
+      [{ scope: 'read' }, allow],
+      [{ scope: 'read', claims: { ai_agent: false } }, allow],
+      [{ scope: 'read', claims: { ai_agent: true } }, 'deny exclusion.matched not'],
+      [{ claims: { ai_agent: true } }, 'deny exclusion.matched not'],
+      [{}, 'deny scope.insufficient scope [read]'],
+    ],
+  ],
+  [
+    'not: what lacks a scope or lives too long is not excluded, and is not asked for',
+    { scope: 'read', not: { scope: 'admin', max_lifetime: '1m' } },
+    [
+      [{ scope: 'read' }, allow],
+      [{ scope: 'read admin' }, allow],
+      [{ scope: 'read', lifetime: 60 }, allow],
+      [{ scope: 'read admin', lifetime: 60 }, 'deny exclusion.matched not'],
+      [{}, 'deny scope.insufficient scope [read]'],
+    ],
+  ],
+  ['not: everybody', { not: {} }, [[{}, 'deny exclusion.matched not']]],
+  [
+    'not: not',
+    { not: { not: { scope: 'read' } } },
+    [
+      [{ scope: 'read' }, allow],
+      [{}, 'deny exclusion.matched not'],
+    ],
+  ],
+];
+
+describe.each(table)('%s', (_, document, rows) => {
+  test.each(rows)('%j: %s', (given, expected) => {
+    expect(told(decide(document, given))).toBe(expected);
+  });
+});
+
+describe('an error while evaluating is a denial', () => {
+  const claims = { name: 'x'.repeat(maxMatchedLength + 1) };
+  test.each<PolicyDocument>([
+    { claims: { name: { matches: 'x' } } },
+    { not: { claims: { name: { matches: 'y' } } } },
+    { claims: { name: { not: { matches: 'y' } } } },
+    { any: [{ claims: { name: { matches: 'y' } } }, {}] },
+  ])('%j', (document) => {
+    const decision = decide(document, { claims });
+    expect(told(decision)).toBe('deny policy.error policy');
+    expect(decision).toMatchObject({ denial: { detail: 'RangeError: matches tests 4096 characters, found 4097' } });
+  });
+
+  test('in the shadow it passes, and says so', () => {
+    const document: PolicyDocument = { mode: 'shadow', not: { claims: { name: { matches: 'y' } } } };
+    expect(decide(document, { claims })).toMatchObject({ allow: true, shadow: { reason: 'policy.error' } });
+  });
+
+  test.each([new TypeError('boom'), 'boom', undefined])('even when %s is thrown', (thrown) => {
+    const claims = {
+      get name(): never {
+        throw thrown;
+      },
+    };
+    const policy = compilePolicy('test', { not: { claims: { name: 'x' } } });
+    expect(told(policy.decide(caller({ claims }), { kind: 'http' }))).toBe('deny policy.error policy');
+  });
+});

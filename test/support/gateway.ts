@@ -1,0 +1,63 @@
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { start } from '../../src/cli/start.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+
+/** A gateway on free ports, configured by real files through the real loader. */
+export interface TestGateway {
+  readonly url: string;
+  readonly adminUrl: string;
+  /** Every line of its log, parsed. */
+  readonly log: Record<string, unknown>[];
+  /** The decisions among them. */
+  decisions(): Record<string, unknown>[];
+  metrics(): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface TestGatewayOptions {
+  /** The rest of gateway.yaml: everything but public_url, listen and admin. */
+  readonly yaml: string;
+  /** Name → text. */
+  readonly policies?: Readonly<Record<string, string>>;
+  /** Default http://gateway.test. */
+  readonly publicUrl?: string;
+  readonly clock?: Clock;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Starts a gateway from `yaml` and `policies` in a folder of its own. */
+export async function startTestGateway(options: TestGatewayOptions): Promise<TestGateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
+  await mkdir(join(folder, 'policies'));
+  for (const [name, text] of Object.entries(options.policies ?? {})) {
+    await writeFile(join(folder, 'policies', `${name}.yaml`), text);
+  }
+  const publicUrl = options.publicUrl ?? 'http://gateway.test';
+  const file = join(folder, 'gateway.yaml');
+  await writeFile(file, `public_url: ${publicUrl}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\n${options.yaml}`);
+  const log: Record<string, unknown>[] = [];
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().split('\n')) {
+        if (line !== '') log.push(JSON.parse(line) as Record<string, unknown>);
+      }
+      done();
+    },
+  });
+  const config = await loadConfig(file, options.env ?? {});
+  await rm(folder, { recursive: true });
+  const running = await start(config, { output, ...(options.clock !== undefined && { clock: options.clock }) });
+  const adminUrl = running.adminUrl ?? '';
+  return {
+    url: running.url,
+    adminUrl,
+    log,
+    decisions: () => log.filter(({ msg }) => msg === 'decision'),
+    metrics: async () => (await fetch(`${adminUrl}/metrics`)).text(),
+    close: () => running.close(0),
+  };
+}

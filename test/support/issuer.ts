@@ -1,0 +1,94 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
+
+/** One key of an {@link Issuer}. */
+export interface IssuerKey {
+  readonly kid: string;
+  readonly alg: string;
+  readonly privateKey: CryptoKey;
+  readonly publicJwk: JWK;
+}
+
+/**
+ * An authorization server that obeys the test: it publishes what it is told and signs what it is given. For answers
+ * that a well-behaved one (`demo/authorization-server.ts`) never gives.
+ */
+export interface Issuer {
+  readonly url: string;
+  readonly server: Server;
+  readonly requests: { readonly path: string; readonly body: string; readonly authorization: string | undefined }[];
+  /** What `/jwks` publishes. */
+  keys: JWK[];
+  readonly key: IssuerKey;
+  /** Answers to introspection by token; a missing one is inactive. */
+  readonly introspection: Map<string, unknown>;
+  /** Answers before everything else, when set; true: it has answered. */
+  intercept: ((request: IncomingMessage, response: ServerResponse, body: string) => boolean) | undefined;
+  /** Signs claims with `iss`, `iat`, `exp` (in 300 s) and `sub` filled in, unless given. */
+  sign(claims: Record<string, unknown>, options?: SignOptions): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface SignOptions {
+  readonly key?: IssuerKey;
+  readonly header?: Record<string, unknown>;
+}
+
+/** Makes a key pair that an issuer may sign with. */
+export async function createKey(kid: string, alg = 'RS256'): Promise<IssuerKey> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
+}
+
+/** Starts an issuer with one RS256 key. `port`: a fixed one, to come back after an outage. */
+export async function startIssuer(port = 0, key?: IssuerKey): Promise<Issuer> {
+  const signing = key ?? (await createKey('k1'));
+  const introspection = new Map<string, unknown>();
+  const requests: Issuer['requests'] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      requests.push({ path: request.url ?? '', body, authorization: request.headers.authorization });
+      if (issuer.intercept?.(request, response, body) === true) return;
+      const answers: Record<string, () => unknown> = {
+        '/.well-known/oauth-authorization-server': () => ({
+          issuer: issuer.url,
+          jwks_uri: `${issuer.url}/jwks`,
+          introspection_endpoint: `${issuer.url}/introspect`,
+          token_endpoint: `${issuer.url}/token`,
+        }),
+        '/jwks': () => ({ keys: issuer.keys }),
+        '/introspect': () => introspection.get(new URLSearchParams(body).get('token') ?? '') ?? { active: false },
+      };
+      const answer = answers[request.url ?? ''];
+      response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(answer?.() ?? {}));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer: Issuer = {
+    url,
+    server,
+    requests,
+    keys: [signing.publicJwk],
+    key: signing,
+    introspection,
+    intercept: undefined,
+    sign(claims, { key: signer = signing, header } = {}) {
+      const now = Math.floor(Date.now() / 1000);
+      return new SignJWT({ iss: url, sub: 'alice', iat: now, exp: now + 300, ...claims })
+        .setProtectedHeader({ alg: signer.alg, kid: signer.kid, typ: 'at+jwt', ...header })
+        .sign(signer.privateKey);
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return issuer;
+}
