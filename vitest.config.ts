@@ -1,10 +1,21 @@
 import { defineConfig } from 'vitest/config';
+import type { Reporter } from 'vitest/node';
+
+/** One plain line at the end, for whoever reads the output by machine: colours and columns vary between terminals. */
+const plainTotal: Reporter = {
+  onTestRunEnd(modules) {
+    const states = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state));
+    const count = (state: string): number => states.filter((each) => each === state).length;
+    process.stdout.write(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`);
+  },
+};
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    reporters: ['default', plainTotal],
     coverage: { include: ['src/**'], reporter: ['text-summary', 'json-summary'] },
   },
 });
