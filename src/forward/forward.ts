@@ -33,6 +33,8 @@ export function createForward(
   const headersTimeout = route.upstream.responseTimeoutMs;
 
   return (call, grant, credential) => {
+    // The client left while somebody was asked; `close` will not come again to tell.
+    if (call.response.closed) return Promise.resolve();
     const options: Dispatcher.DispatchOptions = {
       path: upstreamPath(call.path, call.query),
       method: call.method,

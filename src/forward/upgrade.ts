@@ -36,6 +36,7 @@ export function createForwardUpgrade(
 
   return (call, grant, credential, head, refuse) => {
     const socket: Duplex = call.request.socket;
+    if (socket.destroyed) return;
     const proxy = createProxyServer({ target: origin, changeOrigin: true, connectTimeout: connectTimeoutMs });
     let state: 'waiting' | 'answered' | 'open' = 'waiting';
 

@@ -1,0 +1,168 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createAuthenticators, type Authenticate } from '../../src/authenticate/authenticator.ts';
+import { createServerClient } from '../../src/authenticate/server-client.ts';
+import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
+import type { AuthorizationServer } from '../../src/model/config.ts';
+import type { PresentedToken } from '../../src/model/grant.ts';
+import type { TokenForm } from '../../src/model/principal.ts';
+import type { Route } from '../../src/model/route.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { serverOf } from '../support/server.ts';
+
+let now: number;
+const clock = (): number => now;
+let one: Issuer;
+let two: Issuer;
+let clients: Map<string, AuthorizationServerClient>;
+let lookups: string[];
+let authenticators: (route: Route) => Authenticate;
+
+beforeEach(async () => {
+  now = Date.now();
+  lookups = [];
+  [one, two] = await Promise.all([startIssuer(), startIssuer()]);
+  clients = new Map();
+  use(serverOf(one, { name: 'one' }), serverOf(two, { name: 'two' }));
+});
+afterEach(async () => {
+  for (const client of clients.values()) client.close();
+  await Promise.all([one.close(), two.close()]);
+});
+
+function use(...servers: readonly AuthorizationServer[]): void {
+  for (const client of clients.values()) client.close();
+  clients = new Map(servers.map((server) => [server.name, createServerClient(server, () => {}, clock)]));
+  authenticators = createAuthenticators(clients, new Map(), (_kind, result) => lookups.push(result), clock);
+}
+
+function route(servers: readonly string[], audience: string, tokens: readonly TokenForm[] = ['jwt', 'opaque']): Route {
+  const authorizationServers = servers.map((name) => clients.get(name)?.server);
+  return { authorizationServers, audiences: [audience], tokens: new Set(tokens) } as unknown as Route;
+}
+
+const at = (of: Route) => {
+  const authenticate = authenticators(of);
+  return async (token: string) => authenticate(token as PresentedToken);
+};
+const active = (otherwise: object = {}): object => ({ active: true, sub: 'alice', aud: 'r', ...otherwise });
+const asked = (issuer: Issuer): number => issuer.requests.filter(({ path }) => path === '/introspect').length;
+
+describe('which server is asked', () => {
+  test('a JWT is verified by its issuer, and by no server that the route does not trust', async () => {
+    const token = await two.sign({ aud: 'r' });
+    await expect(at(route(['one', 'two'], 'r'))(token)).resolves.toMatchObject({ issuer: two.url });
+    await expect(at(route(['one'], 'r'))(token)).rejects.toMatchObject({ reason: 'token.issuer' });
+  });
+
+  test('another issuer with the same key', async () => {
+    const token = await one.sign({ aud: 'r', iss: two.url });
+    await expect(at(route(['one', 'two'], 'r'))(token)).rejects.toMatchObject({ reason: 'token.signature' });
+  });
+
+  test('an opaque token is asked about in the configured order, only where the route trusts', async () => {
+    two.introspection.set('t', active());
+    await expect(at(route(['one', 'two'], 'r'))('t')).resolves.toMatchObject({ issuer: two.url });
+    expect([asked(one), asked(two)]).toEqual([1, 1]);
+    await expect(at(route(['one'], 'r'))('t')).rejects.toMatchObject({ reason: 'token.inactive' });
+    expect(asked(two)).toBe(1);
+  });
+
+  test('the same string at two issuers stays two tokens', async () => {
+    one.introspection.set('t', active({ sub: 'alice' }));
+    two.introspection.set('t', active({ sub: 'bob' }));
+    await expect(at(route(['one'], 'r'))('t')).resolves.toMatchObject({ subject: 'alice' });
+    await expect(at(route(['two'], 'r'))('t')).resolves.toMatchObject({ subject: 'bob' });
+  });
+
+  test('one that is away: the others may still know the token; their "no" is no answer', async () => {
+    const port = Number(new URL(one.url).port);
+    await one.close();
+    two.introspection.set('t', active());
+    const both = at(route(['one', 'two'], 'r'));
+    await expect(both('t')).resolves.toMatchObject({ issuer: two.url });
+    await expect(both('u')).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+    one = await startIssuer(port);
+  });
+
+  test('a JWT whose issuer has no jwt section is asked about', async () => {
+    use(serverOf(one, { name: 'one', jwt: undefined }));
+    const token = await one.sign({ aud: 'r' });
+    one.introspection.set(token, active());
+    await expect(at(route(['one'], 'r'))(token)).resolves.toMatchObject({ form: 'opaque' });
+  });
+});
+
+describe('forms', () => {
+  test('only the accepted ones', async () => {
+    one.introspection.set('t', active());
+    await expect(at(route(['one'], 'r', ['jwt']))('t')).rejects.toMatchObject({ reason: 'token.form' });
+    const token = await one.sign({ aud: 'r' });
+    await expect(at(route(['one'], 'r', ['opaque']))(token)).rejects.toMatchObject({ reason: 'token.form' });
+  });
+});
+
+describe('the cache', () => {
+  test('a thousand first requests at once make one call', async () => {
+    one.introspection.set('t', active());
+    const authenticate = at(route(['one'], 'r'));
+    await Promise.all(Array.from({ length: 1000 }, () => authenticate('t')));
+    expect(asked(one)).toBe(1);
+  });
+
+  test('an answer is reused up to `cache`, synchronously', async () => {
+    one.introspection.set('t', active());
+    const authenticate = authenticators(route(['one'], 'r'));
+    await authenticate('t' as PresentedToken);
+    expect(authenticate('t' as PresentedToken)).toMatchObject({ subject: 'alice' });
+    now += 29_999;
+    expect(authenticate('t' as PresentedToken)).toMatchObject({ subject: 'alice' });
+    now += 1;
+    one.introspection.delete('t');
+    await expect(authenticate('t' as PresentedToken)).rejects.toMatchObject({ reason: 'token.inactive' });
+    expect(lookups).toEqual(['miss', 'hit', 'hit', 'miss']);
+  });
+
+  test('never past exp', async () => {
+    one.introspection.set('t', active({ exp: Math.floor(now / 1000) + 10 }));
+    const authenticate = at(route(['one'], 'r'));
+    await authenticate('t');
+    now += 16_000;
+    await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.expired' });
+    const jwt = await one.sign({ aud: 'r', exp: Math.floor(now / 1000) + 10 });
+    await authenticate(jwt);
+    now += 16_000;
+    await expect(authenticate(jwt)).rejects.toMatchObject({ reason: 'token.expired' });
+  });
+
+  test('cache: 0s asks every time', async () => {
+    const base = serverOf(one, { name: 'one' });
+    use({ ...base, introspection: base.introspection && { ...base.introspection, cacheMs: 0 } });
+    one.introspection.set('t', active());
+    const authenticate = at(route(['one'], 'r'));
+    await authenticate('t');
+    await authenticate('t');
+    expect(asked(one)).toBe(2);
+  });
+
+  test('a token known for one route opens no other: the audience is checked at each use', async () => {
+    one.introspection.set('t', active({ aud: 'mcp' }));
+    await at(route(['one'], 'mcp'))('t');
+    await expect(at(route(['one'], 'api'))('t')).rejects.toMatchObject({ reason: 'token.audience' });
+    expect(lookups).toEqual(['miss', 'hit']);
+  });
+});
+
+describe('RFC 8707 §2 — the audience', () => {
+  test.each([['rr'], ['r/'], ['R'], [['x', 'y']], [[]], [undefined]])('aud %j does not name r', async (aud) => {
+    await expect(at(route(['one'], 'r'))(await one.sign({ aud }))).rejects.toMatchObject({ reason: 'token.audience' });
+  });
+
+  test('an introspection answer without aud, only where the configuration allows it', async () => {
+    const base = serverOf(one, { name: 'one' });
+    one.introspection.set('t', { active: true });
+    await expect(at(route(['one'], 'r'))('t')).rejects.toMatchObject({ reason: 'token.audience' });
+    use({ ...base, introspection: base.introspection && { ...base.introspection, audience: 'optional' } });
+    await expect(at(route(['one'], 'r'))('t')).resolves.toBeDefined();
+    await expect(at(route(['one'], 'r'))(await one.sign({}))).rejects.toMatchObject({ reason: 'token.audience' });
+  });
+});

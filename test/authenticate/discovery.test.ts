@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createServerClient } from '../../src/authenticate/server-client.ts';
+import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
+import type { AuthorizationServer } from '../../src/model/config.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { serverOf } from '../support/server.ts';
+
+let issuer: Issuer;
+const clients: AuthorizationServerClient[] = [];
+
+beforeEach(async () => {
+  issuer = await startIssuer();
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  await issuer.close();
+});
+
+function clientOf(otherwise: Partial<AuthorizationServer> = {}): AuthorizationServerClient {
+  const client = createServerClient(serverOf(issuer, otherwise), () => {}, Date.now);
+  clients.push(client);
+  return client;
+}
+
+/** Publishes metadata at one path and nothing else. */
+function publish(path: string, metadata: object): void {
+  issuer.intercept = (request, response) => {
+    response.writeHead(request.url === path ? 200 : 404).end(JSON.stringify(metadata));
+    return true;
+  };
+}
+
+describe('RFC 8414 §3 — where metadata is', () => {
+  test.each([
+    ['', '/.well-known/oauth-authorization-server'],
+    ['', '/.well-known/openid-configuration'],
+    ['/realms/a', '/.well-known/oauth-authorization-server/realms/a'],
+    ['/realms/a', '/realms/a/.well-known/openid-configuration'],
+    ['/realms/a', '/realms/a/.well-known/oauth-authorization-server'],
+    ['/realms/a/', '/realms/a/.well-known/openid-configuration'],
+  ])('issuer path %j: %s', async (path, location) => {
+    const name = `${issuer.url}${path}`;
+    publish(location, { issuer: name, jwks_uri: `${name}/jwks` });
+    const client = clientOf({ issuer: name, backchannel: name });
+    await expect(client.metadata()).resolves.toMatchObject({ jwksUri: `${name}/jwks` });
+    expect(client.state()).toEqual({ name: 'main', issuer: name, state: 'available' });
+  });
+});
+
+describe('RFC 8414 §3.3 — the issuer in the metadata is the configured one', () => {
+  test.each([undefined, 'http://other', 'SLASH'])('%s is refused', async (found) => {
+    publish('/.well-known/oauth-authorization-server', { issuer: found === 'SLASH' ? `${issuer.url}/` : found });
+    const client = clientOf();
+    await expect(client.metadata()).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+    expect(client.state().state).toBe('unavailable');
+    expect(client.state().problem).toContain('names the issuer');
+  });
+});
+
+test('endpoints below the issuer are reached by the backchannel, others as they are', async () => {
+  publish('/.well-known/oauth-authorization-server', {
+    issuer: 'https://public.example',
+    introspection_endpoint: 'https://public.example/introspect?x=1',
+    jwks_uri: 'https://cdn.example/keys',
+    token_endpoint: 'no url',
+  });
+  const client = clientOf({ issuer: 'https://public.example', backchannel: issuer.url });
+  await expect(client.metadata()).resolves.toEqual({
+    introspectionEndpoint: `${issuer.url}/introspect?x=1`,
+    jwksUri: 'https://cdn.example/keys',
+    tokenEndpoint: undefined,
+  });
+});
+
+test('a server that is away at first is found without being asked for', async () => {
+  issuer.intercept = (_request, response) => {
+    response.writeHead(503).end();
+    return true;
+  };
+  const client = clientOf();
+  await expect(client.metadata()).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+  const asked = issuer.requests.length;
+  await expect(client.metadata()).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+  expect(issuer.requests.length, 'a failure answers for a moment').toBe(asked);
+  issuer.intercept = undefined;
+  await expect.poll(() => client.state().state, { timeout: 3_000 }).toBe('available');
+});
+
+test('a server that does not answer in time is away', async () => {
+  issuer.intercept = () => true;
+  await expect(clientOf({ timeoutMs: 100 }).metadata()).rejects.toMatchObject({
+    reason: 'authorization_server.unavailable',
+  });
+});

@@ -1,0 +1,23 @@
+import type { AuthorizationServer } from '../../src/model/config.ts';
+import type { Issuer } from './issuer.ts';
+
+/** An authorization server as the loader would give it, with what a test wants otherwise. */
+export function serverOf(issuer: Issuer, otherwise: Partial<AuthorizationServer> = {}): AuthorizationServer {
+  return {
+    name: 'main',
+    issuer: issuer.url,
+    backchannel: issuer.url,
+    jwt: { algorithms: ['RS256'], types: undefined, jwksUri: undefined },
+    introspection: {
+      clientId: 'gateway',
+      clientSecret: 'secret',
+      clientAuth: 'client_secret_basic',
+      endpoint: undefined,
+      cacheMs: 30_000,
+      audience: 'required',
+    },
+    clockToleranceMs: 5_000,
+    timeoutMs: 1_000,
+    ...otherwise,
+  };
+}

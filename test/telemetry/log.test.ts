@@ -1,0 +1,85 @@
+import { Writable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { Denial } from '../../src/model/denial.ts';
+import type { Outcome } from '../../src/model/outcome.ts';
+import { createJsonLines } from '../../src/telemetry/json-lines.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+
+const outcome: Outcome = {
+  decision: 'd1',
+  call: { id: 'r1', method: 'POST', startedAt: 1 },
+  route: undefined,
+  principal: undefined,
+  attempt: undefined,
+  allow: true,
+  rule: undefined,
+  denial: undefined,
+  shadow: undefined,
+  decidedAt: 1.5,
+};
+const denied: Outcome = { ...outcome, allow: false, denial: new Denial('route.unknown', 'no route') };
+
+function linesOf(act: (log: ReturnType<typeof createLog>) => void, config: Parameters<typeof createLog>[0]): string[] {
+  const written: object[] = [];
+  act(createLog(config, { write: (entry) => written.push(entry), dropped: 0, flush: () => {} }));
+  return written.map((entry) => JSON.stringify(entry));
+}
+
+describe('what is logged', () => {
+  test.each([
+    ['info', 'all', 2],
+    ['info', 'denials', 1],
+    ['debug', 'all', 2],
+    ['warn', 'all', 0],
+  ] as const)('level %s, decisions %s: %d lines', (level, decisions, expected) => {
+    const lines = linesOf(
+      (log) => {
+        log.decision(outcome);
+        log.decision(denied);
+      },
+      { level, decisions },
+    );
+    expect(lines.length).toBe(expected);
+  });
+
+  test('with decisions: denials, what shadow mode would have denied too', () => {
+    const shadow = { reason: 'claim.denied', detail: 'x', scope: [], rule: 'claims.x' } as const;
+    const lines = linesOf((log) => log.decision({ ...outcome, shadow }), { level: 'info', decisions: 'denials' });
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ allow: true, shadow: true, reason: 'claim.denied' });
+  });
+
+  test('a tool name cannot end a line', () => {
+    const attempt = { kind: 'mcp', method: 'tools/call', tool: 'a"\r\n{"allow":true}\u2028' } as const;
+    const [line] = linesOf((log) => log.decision({ ...denied, attempt }), { level: 'info', decisions: 'all' });
+    expect(line).not.toMatch(/[\r\n]/);
+    expect(JSON.parse(line ?? '')).toMatchObject({ tool: attempt.tool, allow: false });
+  });
+});
+
+describe('writing', () => {
+  test('the lines of one turn go in one write', async () => {
+    const writes: string[] = [];
+    const output = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        writes.push(chunk.toString());
+        done();
+      },
+    });
+    const lines = createJsonLines(output);
+    lines.write({ a: 1 });
+    lines.write({ a: 2 });
+    expect(writes).toEqual([]);
+    await expect.poll(() => writes).toEqual(['{"a":1}\n{"a":2}\n']);
+  });
+
+  test('a stuck reader costs lines, not memory', () => {
+    const output = new Writable({ write() {} });
+    const lines = createJsonLines(output);
+    for (let i = 0; i < 20; i += 1) {
+      lines.write({ text: 'x'.repeat(1024 * 1024) });
+      lines.flush();
+    }
+    expect(lines.dropped).toBeGreaterThan(8);
+    expect(output.writableLength).toBeLessThan(10 * 1024 * 1024);
+  });
+});
