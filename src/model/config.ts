@@ -67,7 +67,7 @@ export interface Config {
   readonly hash: string;
 }
 
-export interface Limits {
+interface Limits {
   /** Of a body that we must read, in bytes. */
   readonly requestBodyBytes: number;
   /** Of a request's header section, in bytes. */

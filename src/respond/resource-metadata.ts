@@ -38,7 +38,8 @@ function metadataPath({ path }: Route): string {
 function metadata(route: Route, publicUrl: string): Record<string, unknown> {
   const { resource } = route;
   return {
-    resource: publicUrl + (route.path === '/' ? '' : route.path),
+    // What the default audience is, and what users configure, to the letter.
+    resource: publicUrl + route.path,
     resource_name: resource?.name,
     authorization_servers: route.authorizationServers.map(({ issuer }) => issuer),
     scopes_supported: resource?.scopesSupported,

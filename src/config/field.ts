@@ -1,0 +1,126 @@
+import { member } from './member.ts';
+import { inTextOrder, type Path, Problem, shown, withoutDefaults } from './problems.ts';
+import { unresolved } from './placeholders.ts';
+import { isSecret, type Violation } from './schema.ts';
+import { Unfit } from './values.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+/**
+ * One place of `gateway.yaml`, present or not, with its placeholders replaced. Reading never throws: what is wrong is
+ * reported, and the reader goes on without it, so that one run finds everything.
+ */
+export interface Field {
+  /** Whether the file has this key. */
+  readonly present: boolean;
+  /** The member of a mapping; an absent one of anything else. */
+  get(key: string): Field;
+  /** The elements of a list; a single string counts as a list of one; otherwise none. */
+  items(): readonly Field[];
+  /** The members of a mapping; otherwise none. */
+  entries(): readonly (readonly [key: string, field: Field])[];
+  /** A string that is not empty. */
+  text(): string | undefined;
+  /** A string in the form that `parse` reads; `parse` throws {@link Unfit} for any other. */
+  read<T>(parse: (text: string) => T): T | undefined;
+  /** {@link read} of every element; what is listed twice is refused. */
+  list<T>(parse: (text: string) => T): readonly T[];
+  /** Whether it says `true`. */
+  isTrue(): boolean;
+  /** The value as the file has it: with placeholders, but without their defaults. */
+  source(): string;
+  /** {@link source} in quotes, for a message. */
+  shown(): string;
+  /** Reports that this value, or its key, will not do. */
+  refuse(message: string, part?: 'key' | 'value'): void;
+}
+
+/** Collects what is wrong with one file. */
+export interface Report {
+  /** What the schema found. About a value, {@link Field.refuse} knows better and replaces it. */
+  note(violation: Violation): void;
+  refuse(path: Path, message: string, part?: 'key' | 'value'): void;
+  /** In the order of the text. */
+  problems(): readonly Problem[];
+  /** The root of a document: as it was written, and with placeholders replaced. */
+  root(source: unknown, expanded: unknown): Field;
+}
+
+/** A report that is still empty. */
+export function createReport(file: YamlFile): Report {
+  interface Entry extends Violation {
+    readonly yields: boolean;
+  }
+  const entries = new Map<string, Entry[]>();
+  const at = (path: Path): Entry[] => {
+    const key = JSON.stringify(path);
+    const found = entries.get(key) ?? [];
+    entries.set(key, found);
+    return found;
+  };
+  const report: Report = {
+    note: (violation) => void at(violation.path).push({ ...violation, yields: violation.part === 'value' }),
+    refuse(path, message, part = 'value') {
+      const others = at(path).filter((entry) => !entry.yields && entry.message !== message);
+      entries.set(JSON.stringify(path), [...others, { path, message, part, yields: false }]);
+    },
+    problems() {
+      const problems = [...entries.values()].flat().map(({ path, part, message }) => {
+        return new Problem(file.file, file.position(path, part === 'key' ? 'key' : 'value'), path, message);
+      });
+      return problems.toSorted(inTextOrder);
+    },
+    root: (source, expanded) => field(source, expanded, []),
+  };
+  return report;
+
+  function field(source: unknown, value: unknown, path: Path): Field {
+    const self: Field = {
+      present: value !== undefined,
+      get: (key) => field(member(source, key), member(value, key), [...path, key]),
+      items() {
+        if (typeof value === 'string') return [self];
+        if (!Array.isArray(value)) return [];
+        return value.map((each: unknown, index) => field(member(source, index), each, [...path, index]));
+      },
+      entries() {
+        if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+        return Object.keys(value).map((key) => [key, self.get(key)] as const);
+      },
+      text() {
+        if (typeof value === 'string' && value !== '') return value;
+        if (value === '') report.refuse(path, 'must not be empty');
+        // The schema has said so already, in better words; this is for a schema that should have and did not.
+        else if (value !== undefined && value !== unresolved && at(path).length === 0)
+          report.refuse(path, 'expected a string');
+        return undefined;
+      },
+      read(parse) {
+        const text = self.text();
+        if (text === undefined) return undefined;
+        try {
+          return parse(text);
+        } catch (error) {
+          if (!(error instanceof Unfit)) throw error;
+          const hint = error.hint === undefined || text !== source ? '' : `; ${error.hint}`;
+          self.refuse(`${self.shown()} ${error.message}${hint}`);
+          return undefined;
+        }
+      },
+      list(parse) {
+        const found = new Set<ReturnType<typeof parse>>();
+        for (const item of self.items()) {
+          const parsed = item.read(parse);
+          if (parsed === undefined) continue;
+          if (found.has(parsed)) item.refuse('is listed twice');
+          found.add(parsed);
+        }
+        return [...found];
+      },
+      isTrue: () => value === true,
+      source: () => (isSecret(path) || typeof source !== 'string' ? 'the value' : withoutDefaults(source)),
+      shown: () => (isSecret(path) || typeof source !== 'string' ? 'the value' : shown(source)),
+      refuse: (message, part) => report.refuse(path, message, part),
+    };
+    return self;
+  }
+}

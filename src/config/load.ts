@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { Address, Config } from '../model/config.ts';
+import type { Policy } from '../model/policy.ts';
+import { closeHierarchy } from '../policy/hierarchy.ts';
+import { readAuthorizationServers } from './authorization-servers.ts';
+import { createReport, type Field } from './field.ts';
+import { expand } from './placeholders.ts';
+import { type PolicyFolder, readPolicies } from './policies.ts';
+import { ConfigError, Problem } from './problems.ts';
+import { readText } from './read-text.ts';
+import { readRoutes } from './routes.ts';
+import { violations } from './schema.ts';
+import { origin } from './urls.ts';
+import { address, addressOrOff, oneOf, scopeToken, size } from './values.ts';
+import { parseYaml } from './yaml-file.ts';
+
+/** A configuration and what it was made from. */
+export interface Loaded {
+  readonly config: Config;
+  /** Everything that was looked at, the folder of policies included: what to watch for changes. */
+  readonly files: readonly string[];
+}
+
+/**
+ * Reads and checks `gateway.yaml`, the policies beside it and the secrets that it names.
+ *
+ * @param env What `${env:NAME}` refers to.
+ * @throws {ConfigError} with everything that is wrong.
+ */
+export async function loadConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<Config> {
+  return (await load(file, env)).config;
+}
+
+/** {@link loadConfig}, with the files to watch. */
+export async function load(file: string, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
+  const { text, fault } = await readText(file);
+  if (text === undefined) throw new ConfigError([new Problem(file, undefined, [], fault ?? '')], [file]);
+  const document = parseYaml(file, text);
+  if (document.problems.length > 0) throw new ConfigError(document.problems, [file]);
+  if (document.value === null) throw new ConfigError([new Problem(file, undefined, [], 'is empty')], [file]);
+
+  const report = createReport(document);
+  for (const violation of violations('gateway', document.value)) report.note(violation);
+  const base = dirname(file);
+  const expanded = await expand(document.value, env, base);
+  for (const { path, message } of expanded.faults) report.refuse(path, message);
+
+  const root = report.root(document.value, expanded.value);
+  const { folder, path, shownFolder } = await readPolicyFolder(root.get('policies'), base);
+  const config: Config = { ...readRoot(root, folder, shownFolder), hash: hashOf(text, folder.texts) };
+
+  const files = [file, path, ...[...folder.texts.keys()].map((name) => join(path, name)), ...expanded.files];
+  const problems = [...report.problems(), ...folder.problems];
+  if (problems.length > 0) throw new ConfigError(problems, files);
+  return { config, files };
+}
+
+async function readPolicyFolder(
+  field: Field,
+  base: string,
+): Promise<{ folder: PolicyFolder; path: string; shownFolder: string }> {
+  const name = field.text() ?? 'policies';
+  const path = resolve(base, name);
+  // Relative to where the command was started, so that a terminal can open it; a placeholder stays one.
+  const shownName = field.text() === undefined ? name : field.source();
+  const shownFolder = isAbsolute(shownName) ? shownName : join(base, shownName);
+  const folder = await readPolicies(path, shownFolder);
+  if (!folder.exists && field.text() !== undefined) field.refuse(`${field.shown()} is not a folder`);
+  return { folder, path, shownFolder };
+}
+
+function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<Config, 'hash'> {
+  // Where a required value is missing, any other stands in for it: the report keeps the result from being used.
+  const publicUrl = root.get('public_url').read(origin) ?? '';
+  const servers = readAuthorizationServers(root.get('authorization_servers'));
+  const limits = root.get('limits');
+  const log = root.get('log');
+  return {
+    publicUrl,
+    ...readAddresses(root),
+    authorizationServers: servers,
+    scopeHierarchy: readScopes(root.get('scopes')),
+    limits: {
+      requestBodyBytes: limits.get('request_body').read(size('1024MiB')) ?? 1024 * 1024,
+      requestHeadersBytes: limits.get('request_headers').read(size('1MiB')) ?? 16 * 1024,
+    },
+    log: {
+      level: log.get('level').read(oneOf('debug', 'info', 'warn', 'error')) ?? 'info',
+      decisions: log.get('decisions').read(oneOf('all', 'denials')) ?? 'all',
+    },
+    routes: readRoutes(root.get('routes'), { publicUrl, servers, folder, shownFolder }),
+    policies: new Map([...folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined)),
+  };
+}
+
+function readAddresses(root: Field): { listen: Address; admin: Address | undefined } {
+  const listen = root.get('listen').read(address) ?? { host: '127.0.0.1', port: 8080 };
+  const admin = root.get('admin').read(addressOrOff) ?? { host: '127.0.0.1', port: 9090 };
+  if (admin === 'off') return { listen, admin: undefined };
+  if (listen.port !== 0 && listen.port === admin.port && listen.host === admin.host) {
+    root.get(root.get('admin').present ? 'admin' : 'listen').refuse('listen and admin cannot share an address');
+  }
+  return { listen, admin };
+}
+
+function readScopes(field: Field): ReadonlyMap<string, readonly string[]> {
+  return closeHierarchy(
+    Object.fromEntries(field.entries().map(([scope, implied]) => [scope, implied.list(scopeToken)])),
+  );
+}
+
+/** Over the YAML texts only: the hash is public, and a secret in a file of its own could be guessed from it. */
+function hashOf(gateway: string, policies: ReadonlyMap<string, string>): string {
+  const hash = createHash('sha256').update(JSON.stringify([gateway]));
+  for (const entry of policies) hash.update(JSON.stringify(entry));
+  return hash.digest('hex');
+}

@@ -1,0 +1,72 @@
+import { resolve } from 'node:path';
+import type { Path } from './problems.ts';
+import { readText } from './read-text.ts';
+
+/** A document with every placeholder replaced by what it stands for. */
+export interface Expanded {
+  /** A copy; a string that could not be expanded is {@link unresolved}. */
+  readonly value: unknown;
+  /** What was wrong, and where. Never what a placeholder stands for. */
+  readonly faults: readonly { readonly path: Path; readonly message: string }[];
+  /** Files that placeholders name, whether they could be read or not. */
+  readonly files: readonly string[];
+}
+
+/** Stands where a placeholder could not be replaced; that was reported already. */
+export const unresolved = Symbol('unresolved');
+
+/** Whether a string has a placeholder in it, well-formed or not. */
+function hasPlaceholder(text: string): boolean {
+  return text.includes('${');
+}
+
+/**
+ * Replaces `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}` in all string values; not in keys. An empty variable
+ * counts as unset, as in shells: compose files pass empty ones on. What is put in is not expanded again.
+ *
+ * @param folder Relative paths start here.
+ */
+export async function expand(document: unknown, env: NodeJS.ProcessEnv, folder: string): Promise<Expanded> {
+  const faults: { path: Path; message: string }[] = [];
+  const files = new Set<string>();
+
+  async function visit(value: unknown, path: Path): Promise<unknown> {
+    if (typeof value === 'string') return hasPlaceholder(value) ? await text(value, path) : value;
+    if (Array.isArray(value)) return await Promise.all(value.map((each, index) => visit(each, [...path, index])));
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value).map(async ([key, each]) => [key, await visit(each, [...path, key])] as const);
+    return Object.fromEntries(await Promise.all(entries));
+  }
+
+  async function text(source: string, path: Path): Promise<unknown> {
+    const parts = source.split(/(\$\{[^}]*\}?)/);
+    const expanded = await Promise.all(parts.map((part) => replacement(part, path)));
+    return expanded.includes(undefined) ? unresolved : expanded.join('');
+  }
+
+  async function replacement(placeholder: string, path: Path): Promise<string | undefined> {
+    if (!hasPlaceholder(placeholder)) return placeholder;
+    const match = /^\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?|file:([^}\p{Cc}]+))\}$/u.exec(placeholder);
+    const [, name, fallback, file] = match ?? [];
+    if (match === null || hasPlaceholder(placeholder.slice(2))) {
+      faults.push({ path, message: 'a placeholder is ${env:NAME}, ${env:NAME:-default} or ${file:PATH}' });
+      return undefined;
+    }
+    if (file !== undefined) {
+      files.add(resolve(folder, file));
+      const { text, fault } = await readText(resolve(folder, file));
+      // The last line break is an editor's or `echo`'s, not the secret's.
+      const secret = text?.replace(/\r?\n$/, '');
+      if (secret !== undefined && secret !== '') return secret;
+      faults.push({ path, message: `\${file:${file}} ${fault ?? 'is empty'}` });
+      return undefined;
+    }
+    const value = env[name ?? ''];
+    if (value !== undefined && value !== '') return value;
+    if (fallback !== undefined) return fallback.slice(2);
+    faults.push({ path, message: `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}` });
+    return undefined;
+  }
+
+  return { value: await visit(document, []), faults, files: [...files] };
+}

@@ -1,0 +1,100 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Policy } from '../model/policy.ts';
+import { compilePolicy } from '../policy/compile.ts';
+import type { PolicyDocument } from '../policy/document.ts';
+import { PolicyError } from '../policy/policy-error.ts';
+import { member } from './member.ts';
+import { inTextOrder, type Path, Problem } from './problems.ts';
+import { readText } from './read-text.ts';
+import { type Violation, violations } from './schema.ts';
+import { parseYaml, type YamlFile } from './yaml-file.ts';
+
+/** What one folder of policies holds. */
+export interface PolicyFolder {
+  /** Whether there is such a folder. */
+  readonly exists: boolean;
+  /** By name; undefined where the file is there, but wrong. */
+  readonly policies: ReadonlyMap<string, Policy | undefined>;
+  /** The policies that say what may be called, which a plain HTTP request does not tell. */
+  readonly forMcp: ReadonlySet<string>;
+  readonly problems: readonly Problem[];
+  /** The text of each file, by its name within the folder, sorted. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/**
+ * Reads and compiles every `NAME.yaml` of a folder, but not `NAME.test.yaml`.
+ *
+ * @param shownAs The folder as messages call it.
+ */
+export async function readPolicies(folder: string, shownAs: string): Promise<PolicyFolder> {
+  const policies = new Map<string, Policy | undefined>();
+  const forMcp = new Set<string>();
+  const problems: Problem[] = [];
+  const texts = new Map<string, string>();
+  const names = await policyNames(folder);
+  for (const name of names ?? []) {
+    policies.set(name, undefined);
+    const file = `${name}.yaml`;
+    const { text, fault } = await readText(join(folder, file));
+    if (text === undefined) {
+      problems.push(new Problem(join(shownAs, file), undefined, [], fault ?? ''));
+      continue;
+    }
+    texts.set(file, text);
+    const document = parseYaml(join(shownAs, file), text);
+    const policy = compile(name, document, problems);
+    policies.set(name, policy);
+    if (member(document.value, 'tools') !== undefined) forMcp.add(name);
+  }
+  return { exists: names !== undefined, policies, forMcp, problems, texts };
+}
+
+/** The names of a folder's policies, sorted; undefined when there is no such folder. */
+async function policyNames(folder: string): Promise<readonly string[] | undefined> {
+  const files = await readdir(folder).catch(() => undefined);
+  // Editors and Kubernetes leave files that start with a dot.
+  return files
+    ?.filter((file) => file.endsWith('.yaml') && !file.endsWith('.test.yaml') && !file.startsWith('.'))
+    .map((file) => file.slice(0, -'.yaml'.length))
+    .toSorted();
+}
+
+function compile(name: string, file: YamlFile, problems: Problem[]): Policy | undefined {
+  problems.push(...file.problems);
+  if (file.problems.length > 0) return undefined;
+  // A save that was cut off must not open a route.
+  if (file.value === null) {
+    problems.push(new Problem(file.file, file.position([], 'value'), [], 'is empty; `{}` would mean any valid token'));
+    return undefined;
+  }
+  const faults = [...violations('policy', file.value), ...placeholders(file.value, [])];
+  try {
+    if (fits(file.value, faults)) return compilePolicy(name, file.value);
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    for (const { path, message } of error.faults) faults.push({ path, part: 'value', message });
+  }
+  const found = faults.map(
+    ({ path, part, message }) =>
+      new Problem(file.file, file.position(path, part === 'key' ? 'key' : 'value'), path, message),
+  );
+  problems.push(...found.toSorted(inTextOrder));
+  return undefined;
+}
+
+function fits(_value: unknown, faults: readonly Violation[]): _value is PolicyDocument {
+  return faults.length === 0;
+}
+
+/** A policy means the same wherever it is tested: were `not: ${env:X}` taken literally, everybody would pass. */
+function placeholders(value: unknown, path: Path): Violation[] {
+  if (typeof value === 'string' && /\$\{(?:env|file):/.test(value)) {
+    return [{ path, part: 'value', message: 'placeholders work in gateway.yaml only' }];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    return placeholders(inner, [...path, Array.isArray(value) ? Number(key) : key]);
+  });
+}

@@ -1,0 +1,82 @@
+/** A place inside a YAML file: keys of mappings and indices of lists, from the top. */
+export type Path = readonly (string | number)[];
+
+/** Where in the text a problem is, counted from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** One thing that is wrong with one file. */
+export class Problem {
+  /** As the operator named it, so that a terminal can open it. */
+  readonly file: string;
+  /** Absent when the file as a whole is meant: it cannot be read. */
+  readonly line: number | undefined;
+  readonly column: number | undefined;
+  /** `routes[2].upstream.url`; empty for the file as a whole. */
+  readonly path: string;
+  /** What was found and what would be accepted; never a secret. */
+  readonly message: string;
+
+  constructor(file: string, position: Position | undefined, path: Path, message: string) {
+    this.file = file;
+    this.line = position?.line;
+    this.column = position?.column;
+    this.path = pathText(path);
+    this.message = message;
+  }
+
+  /** `gateway.yaml:14:5: routes[2].upstream.url: "ftp://x" is not an http(s) URL`, always one line. */
+  toString(): string {
+    const place = this.line === undefined ? this.file : `${this.file}:${this.line}:${this.column}`;
+    const text = this.path === '' ? `${place}: ${this.message}` : `${place}: ${this.path}: ${this.message}`;
+    // A name from the file or the command line could bring a line break, or a code that the terminal obeys.
+    return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{FFFD}');
+  }
+}
+
+/** A configuration that cannot be used, with everything that is wrong with it. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  /** In the order of the text, `gateway.yaml` first. Never empty. */
+  readonly problems: readonly Problem[];
+  /** Every file that was looked at: what to watch for the repair. */
+  readonly files: readonly string[];
+
+  constructor(problems: readonly Problem[], files: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+    this.files = files;
+  }
+}
+
+/** A path as operators read it: `routes[2].upstream.url`, unusual keys in quotes. */
+export function pathText(path: Path): string {
+  let text = '';
+  for (const segment of path) {
+    if (typeof segment === 'number') text += `[${segment}]`;
+    else if (!/^[A-Za-z_][\w-]*$/.test(segment)) text += `[${shown(segment)}]`;
+    else text += text === '' ? segment : `.${segment}`;
+  }
+  return text;
+}
+
+/**
+ * A string in quotes for a message: one line, cut after 80 characters, and without what may be secret in it. That is
+ * the default of a placeholder, everything before an `@` (a URL's password) and everything after a `?`.
+ */
+export function shown(text: string): string {
+  const masked = withoutDefaults(text).replace(/^.*@/s, '…@').replace(/\?.+$/s, '?…');
+  return JSON.stringify(masked.length > 80 ? `${masked.slice(0, 80)}…` : masked);
+}
+
+/** A string whose placeholders have lost their defaults: one may be a secret of the demo. */
+export function withoutDefaults(text: string): string {
+  return text.replaceAll(/(\$\{env:[^}]*?:-)[^}]*\}?/g, '$1…}');
+}
+
+/** Orders the problems of one file. */
+export function inTextOrder(one: Problem, other: Problem): number {
+  return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0);
+}

@@ -1,0 +1,27 @@
+import { readFile, stat } from 'node:fs/promises';
+
+/** The text of a file, or why there is none: `does not exist`. One of the two is there. */
+export interface TextOrFault {
+  readonly text?: string;
+  /** Goes after the file's name. */
+  readonly fault?: string;
+}
+
+/** Reads a UTF-8 file. A byte order mark is dropped; bytes that are not UTF-8 are refused rather than replaced. */
+export async function readText(file: string): Promise<TextOrFault> {
+  try {
+    // A pipe or device may never end.
+    if (!(await stat(file)).isFile()) return { fault: 'is not a file' };
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file)) };
+  } catch (error) {
+    return { fault: readFault(error) };
+  }
+}
+
+function readFault(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'does not exist';
+  if (code === 'EACCES') return 'may not be read (permission denied)';
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8 text';
+  return `cannot be read (${code})`;
+}

@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import type { AuthorizationServer } from '../model/config.ts';
+import type { Policy } from '../model/policy.ts';
+import type { TokenForm } from '../model/principal.ts';
+import type { ResourceMetadata, Route } from '../model/route.ts';
+import { serverIn } from './authorization-servers.ts';
+import type { Field } from './field.ts';
+import type { PolicyFolder } from './policies.ts';
+import { readUpstream } from './upstream.ts';
+import { pageUrl } from './urls.ts';
+import { anyText, method, name, oneOf, refuse, routePath, scopeToken } from './values.ts';
+
+/** What routes refer to. */
+export interface Referents {
+  readonly publicUrl: string;
+  readonly servers: ReadonlyMap<string, AuthorizationServer>;
+  readonly folder: PolicyFolder;
+  /** The folder of policies as messages call it. */
+  readonly shownFolder: string;
+}
+
+/** `routes`, with names replaced by what they name. What is wrong is reported; the result is then not to be used. */
+export function readRoutes(field: Field, referents: Referents): readonly Route[] {
+  const routes = field.items().map((item) => readRoute(item, referents));
+  const names = new Map<string, number>();
+  const paths = new Map<string, { path: string; index: number }>();
+  for (const [index, item] of field.items().entries()) {
+    const route = routes[index];
+    if (route === undefined) continue;
+    const { path } = route;
+    const sameName = names.get(route.name);
+    if (route.name !== '' && sameName !== undefined) {
+      item.get('name').refuse(`${item.get('name').shown()} is the name of routes[${sameName}] too`);
+    }
+    names.set(route.name, sameName ?? index);
+    // Two paths that differ only in case are one to many upstreams and file systems, and a trap for whoever reads them.
+    const same = paths.get(path.toLowerCase());
+    if (path !== '' && same !== undefined) {
+      const inCase = same.path === path ? '' : ', but for capitals';
+      item.get('path').refuse(`${item.get('path').shown()} is the path of routes[${same.index}] too${inCase}`);
+    }
+    paths.set(path.toLowerCase(), same ?? { path, index });
+  }
+  return routes;
+}
+
+function readRoute(field: Field, referents: Referents): Route {
+  const open = field.get('public').isTrue();
+  const protocol = field.get('protocol').present ? field.get('protocol').read(oneOf('http', 'mcp')) : 'http';
+  if (open) refuseClosedKeys(field, protocol);
+  const servers = open ? [] : trustedServers(field, referents.servers);
+  const path = field.get('path').read(routePath) ?? '';
+  return {
+    name: field.get('name').read(name) ?? '',
+    path,
+    protocol: protocol ?? 'http',
+    methods: field.get('methods').present ? new Set(field.get('methods').list(method)) : undefined,
+    public: open,
+    resource:
+      !open && (protocol === 'mcp' || field.get('resource').present) ? readResource(field.get('resource')) : undefined,
+    authorizationServers: servers,
+    audiences: open ? [] : readAudiences(field, protocol, referents.publicUrl + path),
+    tokens: open ? new Set() : readTokens(field.get('tokens'), servers),
+    policy: open ? undefined : readPolicy(field.get('policy'), protocol, referents),
+    upstream: readUpstream(field.get('upstream'), protocol, referents.servers),
+    upgrade: readUpgrade(field.get('upgrade'), protocol),
+  };
+}
+
+/** On an open route a policy and its like would look like protection, and be none. */
+function refuseClosedKeys(field: Field, protocol: 'http' | 'mcp' | undefined): void {
+  const refusal = 'cannot be combined with public: true';
+  for (const key of ['policy', 'audience', 'tokens', 'authorization_servers', 'resource']) {
+    if (field.get(key).present) field.get(key).refuse(refusal, 'key');
+  }
+  if (protocol === 'mcp') field.get('protocol').refuse(`mcp ${refusal}: there is nothing to authorize`);
+  const upstream = field.get('upstream');
+  if (upstream.get('identity').present) upstream.get('identity').refuse(refusal, 'key');
+  const token = upstream.get('token');
+  if (token.present && token.text() !== 'none') token.refuse(`${token.shown()} ${refusal}`);
+}
+
+function trustedServers(
+  field: Field,
+  servers: ReadonlyMap<string, AuthorizationServer>,
+): readonly AuthorizationServer[] {
+  const trusted = field.get('authorization_servers');
+  const names = [...servers.keys()];
+  if (trusted.present) return trusted.list(serverIn(servers));
+  if (names.length === 0) field.refuse('no authorization server is defined; only public: true routes need none');
+  if (names.length > 1) field.refuse(`missing key: authorization_servers (several are defined: ${names.join(', ')})`);
+  return [...servers.values()];
+}
+
+function readAudiences(field: Field, protocol: 'http' | 'mcp' | undefined, fallback: string): readonly string[] {
+  const audience = field.get('audience');
+  if (audience.present) return audience.list(anyText);
+  if (protocol === 'http') field.refuse('missing key: audience (only mcp has a default: public_url + path)');
+  return [fallback];
+}
+
+function readTokens(field: Field, servers: readonly AuthorizationServer[]): ReadonlySet<TokenForm> {
+  const validator: Readonly<Record<TokenForm, 'jwt' | 'introspection'>> = { jwt: 'jwt', opaque: 'introspection' };
+  const supported = (form: TokenForm): boolean => servers.some((server) => server[validator[form]] !== undefined);
+  if (!field.present) return new Set((['jwt', 'opaque'] as const).filter(supported));
+  const parse = oneOf('jwt', 'opaque');
+  const forms = field.list((text) => {
+    const form = parse(text);
+    if (servers.length > 0 && !supported(form)) {
+      refuse(`needs ${validator[form]} in an authorization server that this route trusts`);
+    }
+    return form;
+  });
+  return new Set(forms);
+}
+
+function readPolicy(
+  field: Field,
+  protocol: 'http' | 'mcp' | undefined,
+  { folder, shownFolder }: Referents,
+): Policy | undefined {
+  const policy = field.read(name);
+  if (policy === undefined) return undefined;
+  const file = join(shownFolder, `${field.source()}.yaml`);
+  if (!folder.policies.has(policy)) field.refuse(`${file} does not exist`);
+  // As http nobody reads what is called, so that `tools` would allow everything.
+  if (protocol === 'http' && folder.forMcp.has(policy))
+    field.refuse(`${file} has tools, which only protocol: mcp can tell apart`);
+  return folder.policies.get(policy);
+}
+
+function readUpgrade(field: Field, protocol: 'http' | 'mcp' | undefined): 'websocket' | undefined {
+  const upgrade = field.read(oneOf('websocket'));
+  if (upgrade !== undefined && protocol === 'mcp')
+    field.refuse('an mcp route is never upgraded: nobody could read what is called');
+  return upgrade;
+}
+
+function readResource(field: Field): ResourceMetadata {
+  const scopes = field.get('scopes_supported');
+  return {
+    name: field.get('name').text(),
+    scopesSupported: scopes.present ? scopes.list(scopeToken) : undefined,
+    documentation: field.get('documentation').read(pageUrl),
+    policyUri: field.get('policy_uri').read(pageUrl),
+    tosUri: field.get('tos_uri').read(pageUrl),
+  };
+}

@@ -1,0 +1,159 @@
+import { type ErrorObject, Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json' };
+import policySchema from '../../schema/policy.schema.json' with { type: 'json' };
+import { didYouMean } from './did-you-mean.ts';
+import { either } from './either.ts';
+import { member } from './member.ts';
+import { type Path, shown } from './problems.ts';
+
+/** One place that does not fit the schema, in words. */
+export interface Violation {
+  readonly path: Path;
+  /** Which part of the place is wrong; `missing` is a mapping that lacks a key. */
+  readonly part: 'key' | 'value' | 'missing';
+  readonly message: string;
+}
+
+/** The committed JSON Schemas, by the language that they describe. */
+export const schemas = { gateway: gatewaySchema, policy: policySchema } as const;
+
+const compiled = new Map<keyof typeof schemas, ValidateFunction>();
+
+/** Everything in a document that its schema refuses: at most one line for a place, in no order. */
+export function violations(language: keyof typeof schemas, document: unknown): Violation[] {
+  const validate = compiled.get(language) ?? compile(language);
+  if (validate(document)) return [];
+  const errors = withoutNoise(validate.errors ?? []);
+  const found = new Map<string, Violation>();
+  for (const error of errors) {
+    const violation = inWords(error, pathOf(error.instancePath, document));
+    const key = JSON.stringify([violation.path, violation.part === 'missing' ? violation.message : '']);
+    if (!found.has(key)) found.set(key, violation);
+  }
+  return [...found.values()];
+}
+
+function compile(language: keyof typeof schemas): ValidateFunction {
+  // `verbose` puts the value and the schema that refused it into each error.
+  const ajv = new Ajv2020({ allErrors: true, verbose: true, strictTypes: false });
+  const validate = ajv.compile(schemas[language]);
+  compiled.set(language, validate);
+  return validate;
+}
+
+/** What says of a place what is wrong in it, rather than that it is not one of several things. */
+const specific = new Set([
+  'additionalProperties',
+  'required',
+  'minItems',
+  'minLength',
+  'minProperties',
+  'uniqueItems',
+  'propertyNames',
+]);
+
+/** Drops what ajv says about every branch of an `anyOf`, and the `anyOf` itself where a branch came further. */
+function withoutNoise(errors: readonly ErrorObject[]): ErrorObject[] {
+  const real = errors.filter((error) => error.propertyName === undefined || error.keyword === 'propertyNames');
+  const choices = new Set(real.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath));
+  return real.filter(({ instancePath, keyword }) => {
+    if (!choices.has(instancePath) || specific.has(keyword)) return true;
+    if (keyword !== 'anyOf') return false;
+    return !real.some(
+      (other) =>
+        other.instancePath.startsWith(`${instancePath}/`) ||
+        (other.instancePath === instancePath && specific.has(other.keyword)),
+    );
+  });
+}
+
+function inWords(error: ErrorObject, path: Path): Violation {
+  const { keyword, params, data, parentSchema } = error as ErrorObject<string, Record<string, unknown>>;
+  // The title of the whole is the language's name.
+  const expected = path.length === 0 ? 'a mapping' : expectation(parentSchema ?? {});
+  switch (keyword) {
+    case 'additionalProperties': {
+      const key = String(params['additionalProperty']);
+      return { path: [...path, key], part: 'key', message: unknownKey(key, parentSchema?.['properties'] ?? {}) };
+    }
+    case 'required':
+      return { path, part: 'missing', message: `missing key: ${String(params['missingProperty'])}` };
+    case 'propertyNames': {
+      const key = String(params['propertyName']);
+      const rule = expectation(parentSchema?.['propertyNames']);
+      return { path: [...path, key], part: 'key', message: key === '' ? 'an empty key' : `the key is not ${rule}` };
+    }
+    case 'minItems':
+    case 'minLength':
+    case 'minProperties':
+      return { path, part: 'value', message: 'must not be empty' };
+    case 'uniqueItems':
+      return {
+        path: [...path, Math.max(Number(params['i']), Number(params['j']))],
+        part: 'value',
+        message: 'is listed twice',
+      };
+    case 'pattern':
+    case 'enum':
+    case 'anyOf':
+      if (typeof data === 'string') return { path, part: 'value', message: `${quoted(data, path)} is not ${expected}` };
+      break;
+    default:
+  }
+  return { path, part: 'value', message: `expected ${expected}, found ${kindOf(data, path)}` };
+}
+
+function unknownKey(key: string, properties: object): string {
+  const accepted = Object.keys(properties);
+  const near = didYouMean(key, accepted);
+  return `unknown key${near === undefined ? '' : ` (did you mean ${near}?)`}; accepted: ${accepted.join(', ')}`;
+}
+
+const types: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  number: 'a number',
+  object: 'a mapping',
+  string: 'a string',
+};
+
+/** What a schema wants, in words: its title, or else what can be told from its keywords. */
+function expectation(schema: Readonly<Record<string, unknown>>): string {
+  if (typeof schema['title'] === 'string') return schema['title'];
+  if (Array.isArray(schema['enum'])) return either(schema['enum'].map(String));
+  if ('const' in schema) return JSON.stringify(schema['const']);
+  if (Array.isArray(schema['examples'])) {
+    return `in the form of ${either(schema['examples'].map((each) => JSON.stringify(each)))}`;
+  }
+  return either([schema['type']].flat().map((type) => types[String(type)] ?? String(type)));
+}
+
+/** A value by kind; strings and lists may hold what nobody should read, and are not what was expected anyway. */
+function kindOf(value: unknown, path: Path): string {
+  if (value === null) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a mapping';
+  if (typeof value === 'string') return 'a string';
+  return isSecret(path) ? `a ${typeof value}` : JSON.stringify(value);
+}
+
+function quoted(value: string, path: Path): string {
+  return isSecret(path) ? 'the value' : shown(value);
+}
+
+/** Whether a value is never shown, wherever it came from. */
+export function isSecret(path: Path): boolean {
+  return path.includes('client_secret');
+}
+
+/** A JSON Pointer as path: an index where the document has a list. */
+function pathOf(pointer: string, document: unknown): Path {
+  const path: (string | number)[] = [];
+  let place = document;
+  for (const token of pointer.split('/').slice(1)) {
+    const key = token.replaceAll('~1', '/').replaceAll('~0', '~');
+    path.push(Array.isArray(place) ? Number(key) : key);
+    place = member(place, key);
+  }
+  return path;
+}

@@ -1,0 +1,51 @@
+import { refuse } from './values.ts';
+
+/** An origin and nothing else, as RFC 6454 §6.2 writes it: `https://gateway.example`. */
+export function origin(text: string): string {
+  const url = httpUrl(text);
+  if (url.origin === text) return text;
+  return refuse(
+    'is not a bare origin: no path, query, trailing slash, default port or capitals',
+    `write "${url.origin}"`,
+  );
+}
+
+/** An http(s) URL without query and fragment, byte for byte as it is written: RFC 8414 §2 compares issuers so. */
+export function plainUrl(text: string): string {
+  httpUrl(text);
+  return /[?#]/.test(text) ? refuse('has a query or fragment') : text;
+}
+
+/** Where an endpoint is: a query is part of it, RFC 6749 §3.2; a fragment never is. */
+export function endpointUrl(text: string): string {
+  httpUrl(text);
+  return text.includes('#') ? refuse('has a fragment') : text;
+}
+
+/** A page for people. */
+export function pageUrl(text: string): string {
+  httpUrl(text);
+  return text;
+}
+
+/** An absolute URI without fragment, RFC 8707 §2. */
+export function resourceUri(text: string): string {
+  return URL.canParse(text) && !text.includes('#') ? text : refuse('is not an absolute URI without fragment');
+}
+
+/** Where requests are forwarded to: the origin, and the path without a trailing slash, `''` for the root. */
+export function upstreamUrl(text: string): { readonly origin: string; readonly path: string } {
+  const { origin, pathname } = new URL(plainUrl(text));
+  return { origin, path: pathname.replace(/\/+$/, '') };
+}
+
+function httpUrl(text: string): URL {
+  // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs.
+  if (!/^https?:\/\/[^/]/.test(text) || /[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text)) {
+    refuse('is not an http(s) URL');
+  }
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/.test(text))
+    refuse('has a user or password in it');
+  return url;
+}

@@ -1,0 +1,148 @@
+import { isIPv6 } from 'node:net';
+import type { Address } from '../model/config.ts';
+import { either } from './either.ts';
+import { shown } from './problems.ts';
+
+/** A string that is not in the form that was asked for. */
+export class Unfit extends Error {
+  override readonly name = 'Unfit';
+  /** What to write instead, the value {@link shown}; told only where the file itself has it. */
+  readonly hint: string | undefined;
+
+  /** @param message Goes after the value: `is not an http(s) URL`. */
+  constructor(message: string, hint?: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const bytes: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 * 1024 };
+
+/** Node fires a timer of more than 2^31 ms at once; nothing here is meant to wait that long. */
+const day = '24h';
+
+/** `500ms`, `30s`, `5m` or `1h` in milliseconds, within bounds. */
+export function duration(least: '0s' | '1ms', most = day): (text: string) => number {
+  return (text) => {
+    const found = quantity(text, milliseconds) ?? refuse('is not a duration such as 500ms, 30s, 5m or 1h');
+    if (found < (quantity(least, milliseconds) ?? 0)) refuse(`is too short: at least ${least}`);
+    if (found > (quantity(most, milliseconds) ?? 0)) refuse(`is too long: at most ${most}`);
+    return found;
+  };
+}
+
+/** `512B`, `16KiB` or `1MiB` in bytes: at least one, and at most so many. */
+export function size(most: string): (text: string) => number {
+  return (text) => {
+    const found = quantity(text, bytes) ?? refuse('is not a size such as 512B, 16KiB or 1MiB');
+    if (found < 1) refuse('is too small');
+    if (found > (quantity(most, bytes) ?? 0)) refuse(`is too large: at most ${most}`);
+    return found;
+  };
+}
+
+function quantity(text: string, units: Readonly<Record<string, number>>): number | undefined {
+  const [, number, unit] = /^(0|[1-9][0-9]*)([A-Za-z]+)$/.exec(text) ?? [];
+  const factor = unit !== undefined && Object.hasOwn(units, unit) ? units[unit] : undefined;
+  return factor === undefined ? undefined : Number(number) * factor;
+}
+
+/** `host:port`, where an IPv6 host is in brackets. */
+export function address(text: string): Address {
+  return parseAddress(text) ?? refuse('is not an address such as 127.0.0.1:8080');
+}
+
+/** {@link address}, or `off`. */
+export function addressOrOff(text: string): Address | 'off' {
+  if (text === 'off') return text;
+  return parseAddress(text) ?? refuse('is neither an address such as 127.0.0.1:9090 nor off');
+}
+
+function parseAddress(text: string): Address | undefined {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([A-Za-z0-9.-]+)):([0-9]{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  if (host === undefined || port > 65_535) return undefined;
+  return bracketed === undefined || isIPv6(bracketed) ? { host, port } : undefined;
+}
+
+/** One of several words. */
+export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word {
+  return (text) => words.find((word) => word === text) ?? refuse(`is not ${either(words)}`);
+}
+
+/** Any string. */
+export function anyText(text: string): string {
+  return text;
+}
+
+/** What names a route. */
+export function name(text: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text)) return text;
+  return refuse('is not a name of letters, digits, dots, dashes and underscores');
+}
+
+/** A scope-token, RFC 6749 §3.3. */
+export function scopeToken(text: string): string {
+  return /^[\x21\x23-\x5B\x5D-\x7E]+$/.test(text) ? text : refuse('is not a scope, RFC 6749 §3.3');
+}
+
+/** A method that a route may accept, RFC 9110 §9.1: case-sensitive, and all that are registered are upper case. */
+export function method(text: string): string {
+  if (!/^[A-Z][A-Z-]*$/.test(text)) refuse('is not an HTTP method in upper case', `write ${shown(text.toUpperCase())}`);
+  // A tunnel or an echo of the client's headers is nothing that a route could let through safely.
+  return text === 'CONNECT' || text === 'TRACE' ? refuse('is never let through') : text;
+}
+
+/** A `typ` header value, RFC 7515 §4.1.9: media types, where `application/` may be left out. */
+export function tokenType(text: string): string {
+  const type = text.toLowerCase().replace(/^application\//, '');
+  return /^[\w!#$&^.+-]+$/.test(type) ? type : refuse('is not a type such as at+jwt');
+}
+
+const algorithms = oneOf(
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+);
+
+/** An asymmetric signature algorithm, RFC 7518 §3.1, RFC 8037, RFC 9864. */
+export function algorithm(text: string): string {
+  if (/^none$/i.test(text)) refuse('means unsigned: anybody could make such a token');
+  // RFC 8725 §3.1: with HS256 a server's *public* key is also the secret that forges its tokens.
+  if (/^HS\d+$/i.test(text)) refuse('is symmetric: whoever can check such a token can also forge one');
+  return algorithms(text);
+}
+
+/**
+ * A route's path in its canonical form, which is how requests are matched.
+ *
+ * What a client and an upstream could read in two ways is refused, and so are wildcards: a path matches everything
+ * under it anyway.
+ */
+export function routePath(text: string): string {
+  if (!text.startsWith('/')) refuse('does not start with /', `write ${shown(`/${text}`)}`);
+  if (text === '/') return text;
+  if (/[*{}]/.test(text)) refuse('has a wildcard: a path matches whole segments, and all under them');
+  const [odd] = /[^\w\-.~!$&'()+,=:@/]/.exec(text) ?? [];
+  if (odd !== undefined) refuse('has a character in it that can be read in two ways', `it is ${JSON.stringify(odd)}`);
+  if (text.endsWith('/')) refuse('ends in a slash', `write ${shown(text.replace(/\/+$/, '') || '/')}`);
+  if (text.includes('//')) refuse('has an empty segment');
+  if (/\/\.\.?(?:\/|$)/.test(text)) refuse('has a dot segment');
+  if (/^\/\.well-known\/oauth-protected-resource(?:\/|$)/i.test(text)) refuse('is answered by the gateway itself');
+  return text;
+}
+
+/** Throws {@link Unfit}, also where an expression is needed. */
+export function refuse(message: string, hint?: string): never {
+  throw new Unfit(message, hint);
+}

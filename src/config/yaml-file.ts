@@ -1,0 +1,156 @@
+import {
+  type Document,
+  type ErrorCode,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  visit,
+} from 'yaml';
+import { type Path, type Position, Problem } from './problems.ts';
+
+/** A YAML file as plain values, with the way back to its text. */
+export interface YamlFile {
+  readonly file: string;
+  /** Acyclic, at most {@link maxDepth} deep; undefined when there are problems, null for an empty file. */
+  readonly value: unknown;
+  readonly problems: readonly Problem[];
+  /** Where a place of the value is written: its key, or what stands there. Of a missing place: where it would belong. */
+  position(path: Path, part: 'key' | 'value'): Position;
+}
+
+/** Deeper nesting is refused: later stages recurse. */
+const maxDepth = 64;
+
+/**
+ * The library's own sentences quote the text, which may be a secret that was left unquoted (`client_secret: *x7`), so
+ * that we say it ourselves.
+ */
+const syntax: Readonly<Record<ErrorCode, string>> = {
+  ALIAS_PROPS: 'an alias can have neither an anchor nor a tag',
+  BAD_ALIAS: 'an alias without its anchor; a value that starts with * needs quotes',
+  BAD_COLLECTION_TYPE: 'this tag does not fit the value',
+  BAD_DIRECTIVE: 'an unknown directive; a value that starts with % needs quotes',
+  BAD_DQ_ESCAPE: 'an unknown \\ escape in double quotes',
+  BAD_INDENT: 'wrong indentation',
+  BAD_PROP_ORDER: 'anchors and tags come after the indicators - ? :',
+  BAD_SCALAR_START: 'a value that starts with @, ` or % needs quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'a nested mapping belongs on a line of its own; a value with ": " in it needs quotes',
+  BLOCK_IN_FLOW: 'a block cannot stand inside { } or [ ]',
+  DUPLICATE_KEY: 'this key is given twice',
+  IMPOSSIBLE: 'not YAML',
+  KEY_OVER_1024_CHARS: 'a key is too long',
+  MISSING_CHAR: 'a character is missing here: a colon, comma, bracket, quote or space',
+  MULTILINE_IMPLICIT_KEY: 'a key must be on one line; is a colon missing?',
+  MULTIPLE_ANCHORS: 'two anchors on one value',
+  MULTIPLE_DOCS: 'a second document starts here; one file holds one',
+  MULTIPLE_TAGS: 'two tags on one value',
+  NON_STRING_KEY: 'a key must be a string',
+  RESOURCE_EXHAUSTION: 'nested too deeply',
+  TAB_AS_INDENT: 'indentation is by spaces, not tabs',
+  TAG_RESOLVE_FAILED: 'an unknown tag; a value that starts with ! needs quotes',
+  UNEXPECTED_TOKEN: 'unexpected here; is a quote, bracket or line break missing before it?',
+};
+
+/** The one YAML 1.2 document of a text. Never throws: what is wrong with it is in `problems`. */
+export function parseYaml(file: string, text: string): YamlFile {
+  const lines = new LineCounter();
+  const at = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const refused = (flaws: readonly Flaw[]): YamlFile => ({
+    file,
+    value: undefined,
+    problems: flaws.map(([offset, why]) => new Problem(file, at(offset), [], why)),
+    position: () => at(0),
+  });
+  try {
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
+    const flaws = flawsOfSyntax(document, lines, text);
+    if (flaws.length === 0) flaws.push(...flawsOfUse(document));
+    if (flaws.length > 0) return refused(flaws);
+    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    const abyss = deepest(value, []);
+    if (abyss !== undefined) return refused([[offsetOf(document, abyss, 'value'), 'nested too deeply']]);
+    return { file, value, problems: [], position: (path, part) => at(offsetOf(document, path, part)) };
+  } catch (error) {
+    // A ReferenceError is how the library refuses an alias bomb; a RangeError is its recursion on deep nesting.
+    if (error instanceof ReferenceError) return refused([[0, 'too many aliases']]);
+    if (error instanceof RangeError) return refused([[0, 'nested too deeply']]);
+    throw error;
+  }
+}
+
+type Flaw = readonly [offset: number, why: string];
+
+/** At most one a line and ten in all: the parser stumbles on after the first, and would fill a screen. */
+function flawsOfSyntax(document: Document.Parsed, lines: LineCounter, text: string): Flaw[] {
+  const byLine = new Map<number, Flaw>();
+  for (const { pos, code } of [...document.errors, ...document.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])) {
+    const { line } = lines.linePos(pos[0]);
+    if (byLine.has(line)) continue;
+    const placeholder = text.startsWith('${', pos[0] - 1);
+    byLine.set(line, [pos[0], placeholder ? 'a placeholder inside { } or [ ] needs quotes' : syntax[code]]);
+  }
+  return [...byLine.values()].slice(0, 10);
+}
+
+/** What is YAML, but not for us: 1.1 (where `off` is false), cycles, and tags that stand for more than JSON has. */
+function flawsOfUse(document: Document.Parsed): Flaw[] {
+  if (document.directives.yaml.version !== '1.2') return [[0, 'must be YAML 1.2']];
+  const flaws: Flaw[] = [];
+  visit(document, {
+    Alias(_key, alias, ancestors) {
+      const target = alias.resolve(document);
+      if (target === undefined) flaws.push([startOf(alias) ?? 0, syntax.BAD_ALIAS]);
+      if (ancestors.some((ancestor) => ancestor === target)) flaws.push([startOf(alias) ?? 0, 'an alias of itself']);
+    },
+    Value(_key, node) {
+      if (node.tag === undefined || /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/.test(node.tag)) return;
+      flaws.push([startOf(node) ?? 0, syntax.TAG_RESOLVE_FAILED]);
+    },
+  });
+  return flaws;
+}
+
+/** A place deeper than {@link maxDepth}; asked of the value, because aliases nest too. */
+function deepest(value: unknown, path: Path): Path | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (path.length >= maxDepth) return path;
+  for (const [key, inner] of Object.entries(value)) {
+    const found = deepest(inner, [...path, Array.isArray(value) ? Number(key) : key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function offsetOf(document: Document.Parsed, path: Path, part: 'key' | 'value'): number {
+  let node: unknown = document.contents;
+  let offset = startOf(node) ?? 0;
+  for (const [index, segment] of path.entries()) {
+    if (isAlias(node)) node = node.resolve(document);
+    const last = index === path.length - 1;
+    if (isSeq(node) && typeof segment === 'number') node = node.items[segment];
+    else if (isMap(node)) {
+      const pair = node.items.find((pair) => keyOf(pair) === segment);
+      if (pair === undefined) return offset;
+      node = (last && part === 'key') || startOf(pair.value) === undefined ? pair.key : pair.value;
+    } else return offset;
+    offset = startOf(node) ?? offset;
+  }
+  return offset;
+}
+
+function keyOf(pair: Pair): unknown {
+  return isScalar(pair.key) ? pair.key.value : pair.key;
+}
+
+function startOf(node: unknown): number | undefined {
+  return isNode(node) ? (node as Node).range?.[0] : undefined;
+}

@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+import { runCommand } from './cli/commands.ts';
+
+// `sallyport schema | head` closes the pipe: an end like any other, not a stack.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(1);
+  throw error;
+});
+
+process.exitCode = await runCommand(process.argv.slice(2));

@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { base, edited, inFolder } from '../config/folder.ts';
+import { outcome } from './process.ts';
+
+const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for MCP servers and HTTP APIs
+
+  serve   run the gateway
+  check   check the configuration and its policies
+  schema  print a JSON Schema, for editors
+
+  --help, -h     this, or after a command: about it
+  --version      the version
+
+Exit status: 0 done, 1 refused or failed, 2 wrong usage.
+`;
+
+describe('help', () => {
+  test.each([
+    [['--help'], programHelp],
+    [['-h'], programHelp],
+    [['--version'], `${packageJson.version}\n`],
+    [
+      ['serve', '--help'],
+      `sallyport serve [--config FILE]
+
+Runs the gateway until SIGTERM or SIGINT; a second signal ends it at once.
+
+  --config FILE   the configuration; default: gateway.yaml
+`,
+    ],
+    [
+      ['check', '-h'],
+      `sallyport check [--config FILE]
+
+Loads the configuration and its policies, and prints everything that is wrong.
+
+  --config FILE   the configuration; default: gateway.yaml
+`,
+    ],
+    [
+      ['schema', '--help'],
+      `sallyport schema [gateway|policy]
+
+Prints the JSON Schema of gateway.yaml (the default) or of a policy.
+`,
+    ],
+  ])('%j', async (args, stdout) => {
+    expect(await outcome(args)).toEqual({ code: 0, stdout, stderr: '' });
+  });
+});
+
+describe('wrong usage', () => {
+  test.each([
+    [[], 'a command is missing; see sallyport --help'],
+    [['frobnicate'], '"frobnicate" is not a command; see sallyport --help'],
+    [['constructor'], '"constructor" is not a command; see sallyport --help'],
+    [['--frobnicate'], '"--frobnicate" is not an option; see sallyport --help'],
+    [['check', '--frobnicate'], "Unknown option '--frobnicate'; see sallyport check --help"],
+    [['check', '--config'], "Option '--config <value>' argument missing; see sallyport check --help"],
+    [['check', 'gateway.yaml'], '"gateway.yaml" is not an argument of check; see sallyport check --help'],
+    [['schema', 'routes'], '"routes" is not an argument of schema; see sallyport schema --help'],
+    [['schema', 'gateway', 'policy'], '"policy" is not an argument of schema; see sallyport schema --help'],
+    [['schema', '--config', 'x'], "Unknown option '--config'; see sallyport schema --help"],
+    [['serve', '--workers', '2'], "Unknown option '--workers'; see sallyport serve --help"],
+  ])('%j', async (args, line) => {
+    expect(await outcome(args)).toEqual({ code: 2, stdout: '', stderr: `sallyport: ${line}\n` });
+  });
+});
+
+describe('check', () => {
+  const files = { 'policies/a.yaml': '{}' };
+
+  test('counts what is good', async () => {
+    await inFolder({ yaml: base, files }, async (folder) => {
+      expect(await outcome(['check'], folder)).toEqual({
+        code: 0,
+        stdout: 'gateway.yaml: 1 route, 1 policy: ok\n',
+        stderr: '',
+      });
+    });
+  });
+
+  test('takes another file', async () => {
+    await inFolder({ yaml: base, files: { ...files, 'policies/b.yaml': '{}' } }, async (folder) => {
+      const stdout = `${folder}/gateway.yaml: 1 route, 2 policies: ok\n`;
+      expect(await outcome(['check', `--config=${folder}/gateway.yaml`])).toEqual({ code: 0, stdout, stderr: '' });
+    });
+  });
+
+  test('prints every problem on a line, then their number', async () => {
+    const yaml = edited(['name: api', 'name: a/b'], ['http://127.0.0.1:3000', 'ftp://x']);
+    await inFolder({ yaml, files: { 'policies/a.yaml': '' } }, async (folder) => {
+      expect(await outcome(['check'], folder)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `gateway.yaml:8:11: routes[0].name: "a/b" is not a name of letters, digits, dots, dashes and underscores
+gateway.yaml:12:12: routes[0].upstream.url: "ftp://x" is not an http(s) URL
+policies/a.yaml:1:1: is empty; \`{}\` would mean any valid token
+gateway.yaml: 3 problems
+`,
+      });
+    });
+  });
+
+  test('says that there is no file', async () => {
+    await inFolder({ yaml: base }, async (folder) => {
+      expect(await outcome(['check', '--config', 'nope.yaml'], folder)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: 'nope.yaml: does not exist\nnope.yaml: 1 problem\n',
+      });
+    });
+  });
+
+  test('finds our own configuration good', async () => {
+    expect(await outcome(['check'])).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+describe('schema', () => {
+  test.each([
+    [['schema'], 'gateway'],
+    [['schema', 'gateway'], 'gateway'],
+    [['schema', 'policy'], 'policy'],
+  ])('%j', async (args, name) => {
+    const { code, stdout, stderr } = await outcome(args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(readFileSync(`schema/${name}.schema.json`, 'utf8')));
+  });
+});

@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** `sallyport` as a process of its own. */
+export interface Sallyport {
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  signal(name: 'SIGTERM' | 'SIGINT'): void;
+  /** Resolves with the first match in what it writes to stdout. */
+  says(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Resolves with its exit code; null when a signal killed it. */
+  readonly ended: Promise<number | null>;
+}
+
+/** Starts `node src/main.ts ARGS`. */
+export function sallyport(args: readonly string[], cwd = process.cwd()): Sallyport {
+  const child = spawn(process.execPath, [main, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  return {
+    stdout: () => stdout,
+    stderr: () => stderr,
+    signal: (name) => void child.kill(name),
+    async says(pattern) {
+      for (;;) {
+        const match = pattern.exec(stdout);
+        if (match !== null) return match;
+        const over = await Promise.race([once(child.stdout, 'data').then(() => false), ended.then(() => true)]);
+        if (over) throw new Error(`ended without saying ${String(pattern)}: ${stdout}${stderr}`);
+      }
+    },
+    ended,
+  };
+}
+
+/** What a command writes and ends with. */
+export async function outcome(args: readonly string[], cwd?: string) {
+  const running = sallyport(args, cwd);
+  const code = await running.ended;
+  return { code, stdout: running.stdout(), stderr: running.stderr() };
+}

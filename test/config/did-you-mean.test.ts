@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { didYouMean } from '../../src/config/did-you-mean.ts';
+
+const words = ['name', 'path', 'policy', 'policies', 'upstream', 'listen'];
+
+test.each<[string, string | undefined, string]>([
+  ['listn', 'listen', 'a letter is missing'],
+  ['nmae', 'name', 'two letters are swapped'],
+  ['upstraem', 'upstream', 'swapped in a longer word'],
+  ['polcies', 'policies', 'the nearest of two'],
+  ['upstream', 'upstream', 'it is the word'],
+  ['rate', undefined, 'two slips are too many for a short word'],
+  ['x', undefined, 'nothing is near one letter'],
+  ['__proto__', undefined, 'nothing like it'],
+])('%s → %s: %s', (written, word) => {
+  expect(didYouMean(written, words)).toBe(word);
+});

@@ -1,0 +1,320 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { load, loadConfig } from '../../src/config/load.ts';
+import { ConfigError } from '../../src/config/problems.ts';
+import { base, edited, inFolder, loaded } from './folder.ts';
+
+/** Contract §2, without what is not built yet. */
+const example = `
+# yaml-language-server: $schema=./schema/gateway.schema.json
+public_url: http://127.0.0.1:8080      # the origin clients use
+listen: 127.0.0.1:8080
+admin: 127.0.0.1:9090
+authorization_servers:
+  main:
+    issuer: http://127.0.0.1:9000
+    backchannel: http://as:9000
+    jwt:
+      algorithms: [RS256]
+      types: [at+jwt, application/JWT]
+      jwks: http://as:9000/jwks?all=1
+    introspection:
+      client_id: gateway
+      client_secret: \${env:GATEWAY_CLIENT_SECRET:-gateway-secret}
+      client_auth: client_secret_basic
+      cache: 30s
+scopes:
+  admin: [write]
+  write: [read]
+policies: ./policies
+limits:
+  request_body: 2MiB
+  request_headers: 8KiB
+log: { level: debug, decisions: denials }
+routes:
+  - name: demo-tools
+    path: /mcp
+    protocol: mcp
+    resource:
+      name: Demo tools
+      scopes_supported: [read]
+      documentation: https://docs.example/#tools
+    authorization_servers: [main]
+    audience: http://127.0.0.1:8080/mcp
+    tokens: [opaque, jwt]
+    policy: demo-tools
+    upstream:
+      url: http://127.0.0.1:3001/mcp/
+      identity: { X-Auth-Subject: sub, x-auth-client: client_id }
+      token: none
+      timeouts: { connect: 500ms, response: 1m }
+  - name: demo-data
+    path: /demo/data
+    methods: [GET]
+    authorization_servers: [main]
+    audience: https://api.demo.example
+    tokens: [jwt]
+    policy: demo-data
+    upstream: { url: http://127.0.0.1:3002/demo/data, identity: { x-auth-subject: sub, x-auth-risk: risk } }
+  - name: demo-fallback
+    path: /
+    authorization_servers: [main]
+    audience: [https://api.demo.example, "urn:demo"]
+    upgrade: websocket
+    upstream: { url: http://127.0.0.1:3002 }
+  - name: health
+    path: /public
+    public: true
+    upstream: { url: http://127.0.0.1:3002/public }
+`;
+const files = { 'policies/demo-tools.yaml': 'tools: {}', 'policies/demo-data.yaml': 'scope: read' };
+
+describe('a configuration', () => {
+  test('says everything that the contract shows', async () => {
+    const config = await loaded({ yaml: example, files });
+    const main = config.authorizationServers.get('main');
+    expect(main).toEqual({
+      name: 'main',
+      issuer: 'http://127.0.0.1:9000',
+      backchannel: 'http://as:9000',
+      jwt: { algorithms: ['RS256'], types: ['at+jwt', 'jwt'], jwksUri: 'http://as:9000/jwks?all=1' },
+      introspection: {
+        clientId: 'gateway',
+        clientSecret: 'gateway-secret',
+        clientAuth: 'client_secret_basic',
+        endpoint: undefined,
+        cacheMs: 30_000,
+        audience: 'required',
+      },
+      clockToleranceMs: 5000,
+      timeoutMs: 5000,
+    });
+    expect(config).toMatchObject({
+      publicUrl: 'http://127.0.0.1:8080',
+      listen: { host: '127.0.0.1', port: 8080 },
+      admin: { host: '127.0.0.1', port: 9090 },
+      limits: { requestBodyBytes: 2 * 1024 * 1024, requestHeadersBytes: 8 * 1024 },
+      log: { level: 'debug', decisions: 'denials' },
+    });
+    expect(config.scopeHierarchy).toEqual(
+      new Map([
+        ['admin', ['write', 'read']],
+        ['write', ['read']],
+      ]),
+    );
+    expect([...config.policies.keys()]).toEqual(['demo-data', 'demo-tools']);
+
+    const [tools, data, fallback, health] = config.routes;
+    expect(tools).toEqual({
+      name: 'demo-tools',
+      path: '/mcp',
+      protocol: 'mcp',
+      methods: undefined,
+      public: false,
+      resource: {
+        name: 'Demo tools',
+        scopesSupported: ['read'],
+        documentation: 'https://docs.example/#tools',
+        policyUri: undefined,
+        tosUri: undefined,
+      },
+      authorizationServers: [main],
+      audiences: ['http://127.0.0.1:8080/mcp'],
+      tokens: new Set(['opaque', 'jwt']),
+      policy: config.policies.get('demo-tools'),
+      upstream: {
+        origin: 'http://127.0.0.1:3001',
+        path: '/mcp',
+        identity: new Map([
+          ['x-auth-subject', 'sub'],
+          ['x-auth-client', 'client_id'],
+        ]),
+        token: { kind: 'none' },
+        connectTimeoutMs: 500,
+        responseTimeoutMs: 60_000,
+      },
+      upgrade: undefined,
+    });
+    expect(data).toMatchObject({ protocol: 'http', methods: new Set(['GET']), resource: undefined });
+    expect(fallback).toMatchObject({ audiences: ['https://api.demo.example', 'urn:demo'], upgrade: 'websocket' });
+    expect(fallback?.policy).toBeUndefined();
+    expect(fallback?.upstream).toMatchObject({ origin: 'http://127.0.0.1:3002', path: '' });
+    expect(health).toMatchObject({
+      public: true,
+      authorizationServers: [],
+      audiences: [],
+      tokens: new Set(),
+      resource: undefined,
+    });
+  });
+
+  test('has a safe default for what it leaves out', async () => {
+    const config = await loaded({ yaml: edited(['    audience: https://api.example\n', '    protocol: mcp\n']) });
+    expect(config).toMatchObject({
+      listen: { host: '127.0.0.1', port: 8080 },
+      admin: { host: '127.0.0.1', port: 9090 },
+      scopeHierarchy: new Map(),
+      limits: { requestBodyBytes: 1024 * 1024, requestHeadersBytes: 16 * 1024 },
+      log: { level: 'info', decisions: 'all' },
+      policies: new Map(),
+    });
+    expect(config.authorizationServers.get('main')).toMatchObject({
+      backchannel: 'http://127.0.0.1:9000',
+      jwt: { types: undefined, jwksUri: undefined },
+      introspection: { clientAuth: 'client_secret_basic', cacheMs: 30_000, audience: 'required' },
+      clockToleranceMs: 5000,
+      timeoutMs: 5000,
+    });
+    expect(config.routes[0]).toMatchObject({
+      authorizationServers: [{ name: 'main' }],
+      audiences: ['http://127.0.0.1:8080/api'],
+      tokens: new Set(['jwt', 'opaque']),
+      policy: undefined,
+      resource: { name: undefined, scopesSupported: undefined },
+      upstream: { token: { kind: 'none' }, connectTimeoutMs: 5000, responseTimeoutMs: 60_000 },
+    });
+  });
+
+  test.each([
+    ['off', undefined],
+    ['"[::1]:9090"', { host: '::1', port: 9090 }],
+    ['localhost:0', { host: 'localhost', port: 0 }],
+  ])('admin: %s', async (yaml, admin) => {
+    expect(await loaded({ yaml: `${base}admin: ${yaml}\n` })).toMatchObject({ admin });
+  });
+
+  test('keeps an issuer byte for byte, its trailing slash included', async () => {
+    const config = await loaded({
+      yaml: edited(['issuer: http://127.0.0.1:9000', 'issuer: https://As.example:443/t1/']),
+    });
+    expect(config.authorizationServers.get('main')?.issuer).toBe('https://As.example:443/t1/');
+  });
+
+  test('accepts only the forms of tokens that a trusted authorization server can validate', async () => {
+    const config = await loaded({ yaml: edited(['    jwt: { algorithms: [RS256] }\n', '']) });
+    expect(config.routes[0]?.tokens).toEqual(new Set(['opaque']));
+  });
+
+  test('exchanges with the credentials of introspection, or with others', async () => {
+    const upstream = 'url: http://127.0.0.1:3000\n';
+    const plain = await loaded({
+      yaml: edited([upstream, `${upstream}      token: exchange\n      exchange: { audience: https://b.example }\n`]),
+    });
+    expect(plain.routes[0]?.upstream.token).toEqual({
+      kind: 'exchange',
+      exchange: {
+        server: plain.authorizationServers.get('main'),
+        clientId: 'gateway',
+        clientSecret: 's3cr3t',
+        clientAuth: 'client_secret_basic',
+        endpoint: undefined,
+        audience: 'https://b.example',
+        resource: undefined,
+        scope: [],
+      },
+    });
+    const own = `{ server: main, client_id: x, client_secret: y, client_auth: client_secret_post, scope: [a, b] }`;
+    const other = await loaded({
+      yaml: edited([upstream, `${upstream}      token: exchange\n      exchange: ${own}\n`]),
+    });
+    expect(other.routes[0]?.upstream.token).toMatchObject({
+      exchange: { clientId: 'x', clientSecret: 'y', clientAuth: 'client_secret_post', scope: ['a', 'b'] },
+    });
+  });
+});
+
+describe('placeholders', () => {
+  test.each([
+    ['a variable', 'http://${env:HOST}:80/x', { HOST: 'one' }, 'http://one'],
+    ['a default', 'http://${env:HOST:-two}', {}, 'http://two'],
+    ['a default for an empty variable', 'http://${env:HOST:-two}', { HOST: '' }, 'http://two'],
+    ['a file, without its last line break', 'http://${file:secrets/host}', {}, 'http://three'],
+    ['several', 'http://${env:A}${env:B}:${env:PORT:-81}', { A: 'a', B: 'b' }, 'http://ab:81'],
+  ])('stand for %s', async (_title, url, env, origin) => {
+    const config = await loaded({
+      yaml: edited(['url: http://127.0.0.1:3000', `url: ${url}`]),
+      env,
+      files: { 'secrets/host': 'three\r\n' },
+    });
+    expect(config.routes[0]?.upstream.origin).toBe(origin);
+  });
+
+  test('are not looked for in what they stand for', async () => {
+    const yaml = edited(['client_secret: s3cr3t', 'client_secret: "${env:A}"']);
+    const config = await loaded({ yaml, env: { A: '${env:B}' } });
+    expect(config.authorizationServers.get('main')?.introspection?.clientSecret).toBe('${env:B}');
+  });
+
+  test('keep all of a file but its last line break', async () => {
+    const yaml = edited(['client_secret: s3cr3t', 'client_secret: "${file:s}"']);
+    const config = await loaded({ yaml, files: { s: ' a\nb \n\n' } });
+    expect(config.authorizationServers.get('main')?.introspection?.clientSecret).toBe(' a\nb \n');
+  });
+
+  test('work where a word, a duration or a size is expected', async () => {
+    const yaml = `${base}log: { level: "\${env:L}" }\nlimits: { request_body: "\${env:S}" }\nadmin: \${env:OFF}\n`;
+    const config = await loaded({ yaml, env: { L: 'warn', S: '1KiB', OFF: 'off' } });
+    expect(config).toMatchObject({ log: { level: 'warn' }, limits: { requestBodyBytes: 1024 }, admin: undefined });
+  });
+});
+
+describe('the folder of policies', () => {
+  test('is read whole, but for tests and hidden files; what no route uses is fine', async () => {
+    const config = await loaded({
+      yaml: `${base}policies: \${env:DIR}\n`,
+      env: { DIR: 'rules' },
+      files: {
+        'rules/a.yaml': 'scope: a',
+        'rules/b.yaml': '{}',
+        'rules/a.test.yaml': 'no: policy',
+        'rules/.c.yaml': 'half a sa',
+        'rules/d.yml': '?',
+        'rules/e.yaml~': '?',
+      },
+    });
+    expect([...config.policies.keys()]).toEqual(['a', 'b']);
+  });
+});
+
+const names = (folder: string): string[] =>
+  ['gateway.yaml', 'policies', 'policies/a.yaml', 's'].map((name) => join(folder, name));
+
+describe('load', () => {
+  test('names what it looked at, also when it refuses', async () => {
+    const situation = {
+      yaml: edited(['client_secret: s3cr3t', 'client_secret: "${file:s}"']),
+      files: { s: 'x', 'policies/a.yaml': '{}' },
+    };
+    await inFolder(situation, async (folder) => {
+      expect((await load(join(folder, 'gateway.yaml'), {})).files).toEqual(names(folder));
+    });
+    await inFolder({ ...situation, yaml: `${situation.yaml}oops: 1\n` }, async (folder) => {
+      const refused = await load(join(folder, 'gateway.yaml'), {}).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(ConfigError);
+      expect((refused as ConfigError).files).toEqual(names(folder));
+    });
+  });
+
+  test('hashes the YAML texts, and no secrets', async () => {
+    const yaml = edited(['client_secret: s3cr3t', 'client_secret: "${file:s}"']);
+    const policies = { 'policies/a.yaml': '{}' };
+    const { hash } = await loaded({ yaml, files: { ...policies, s: 'one' } });
+    expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    expect((await loaded({ yaml, files: { ...policies, s: 'two' } })).hash).toBe(hash);
+    expect((await loaded({ yaml: `${yaml}# c`, files: { ...policies, s: 'one' } })).hash).not.toBe(hash);
+    expect((await loaded({ yaml, files: { 'policies/a.yaml': '{} ', s: 'one' } })).hash).not.toBe(hash);
+    expect((await loaded({ yaml, files: { 'policies/b.yaml': '{}', s: 'one' } })).hash).not.toBe(hash);
+  });
+
+  test('reads the environment of the process by default', async () => {
+    await inFolder({ yaml: base }, async (folder) => {
+      expect((await loadConfig(join(folder, 'gateway.yaml'))).routes).toHaveLength(1);
+    });
+  });
+
+  test('refuses a file that is not there without a place in it', async () => {
+    await expect(loadConfig('/nowhere/gateway.yaml')).rejects.toMatchObject({
+      message: '/nowhere/gateway.yaml: does not exist',
+    });
+  });
+});

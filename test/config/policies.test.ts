@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { base, edited, refusals } from './folder.ts';
+
+describe('a policy', () => {
+  test.each([
+    ['empty', '', ':1:1: is empty; `{}` would mean any valid token'],
+    ['only comments', '# later\n', ':1:1: is empty; `{}` would mean any valid token'],
+    ['null', '~', ':1:1: is empty; `{}` would mean any valid token'],
+    ['a list', '[]', ':1:1: expected a mapping, found a list'],
+    ['a key given twice', 'scope: a\nscope: b\n', ':2:1: this key is given twice'],
+    [
+      'an unknown key',
+      'scop: a',
+      ':1:1: scop: unknown key (did you mean scope?); accepted: scope, claims, any, all, not, max_lifetime, mode, tools',
+    ],
+    [
+      'an unknown predicate',
+      'claims:\n  risk: { belw: 5 }\n',
+      ':2:11: claims.risk.belw: unknown key (did you mean below?); accepted: equals, one_of, contains, below, at_most, above, at_least, matches, present, not, integer',
+    ],
+    [
+      'a claim without a value',
+      'claims:\n  risk:\n',
+      ':2:8: claims.risk: expected a string, a number, true or false, a list or a mapping, found nothing',
+    ],
+    ['a mode', 'mode: "on"', ':1:7: mode: "on" is not enforce or shadow'],
+    [
+      'what only compiling finds',
+      'claims:\n  "/a~b": x\n',
+      ':2:11: claims["/a~b"]: "/a~b" is not a JSON Pointer (RFC 6901): within a name "~" is written "~0" and "/" is written "~1"',
+    ],
+    [
+      'a placeholder',
+      'any:\n  - claims: { a: { not: "${env:X}" } }\n',
+      ':2:25: any[0].claims.a.not: placeholders work in gateway.yaml only',
+    ],
+    ['bytes that are no text', Buffer.from([0xff]), ': is not UTF-8 text'],
+  ])('is refused: %s', async (_title, policy, line) => {
+    expect(await refusals({ yaml: base, files: { 'policies/x.yaml': policy } })).toEqual([`policies/x.yaml${line}`]);
+  });
+
+  test('that is wrong is not missing too', async () => {
+    const yaml = edited(['    upstream:', '    policy: x\n    upstream:']);
+    expect(await refusals({ yaml, files: { 'policies/x.yaml': 'a' } })).toEqual([
+      'policies/x.yaml:1:1: expected a mapping, found a string',
+    ]);
+  });
+
+  test('with tools is refused on an http route, where it would allow every call', async () => {
+    const yaml = edited(['    upstream:', '    policy: x\n    upstream:']);
+    expect(await refusals({ yaml, files: { 'policies/x.yaml': 'tools: {}' } })).toEqual([
+      'gateway.yaml:11:13: routes[0].policy: policies/x.yaml has tools, which only protocol: mcp can tell apart',
+    ]);
+    const mcp = edited(['    upstream:', '    policy: x\n    protocol: mcp\n    upstream:']);
+    expect(await refusals({ yaml: mcp, files: { 'policies/x.yaml': 'tools: {}' } })).toEqual([]);
+  });
+
+  test('may not be a folder', async () => {
+    expect(await refusals({ yaml: base, files: { 'policies/x.yaml/y': '' } })).toEqual([
+      'policies/x.yaml: is not a file',
+    ]);
+  });
+});
+
+test('a folder of policies that is named must be there', async () => {
+  expect(await refusals({ yaml: `${base}policies: ./nope\n` })).toEqual([
+    'gateway.yaml:13:11: policies: "./nope" is not a folder',
+  ]);
+});

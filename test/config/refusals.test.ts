@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import { refused, type Row, servers, topLevel, top, publicUrl } from './edits.ts';
+import { edited, refusals } from './folder.ts';
+
+describe('the file', () => {
+  test.each<Row>([
+    ['empty', '', ': is empty'],
+    ['only a comment', '# nothing\n', ': is empty'],
+    ['a list', '- a\n', ':1:1: expected a mapping, found a list'],
+    ['a word', 'hello\n', ':1:1: expected a mapping, found a string'],
+    ['nothing in it', '{}', ':1:1: missing key: public_url', ':1:1: missing key: routes'],
+    ['bad YAML', 'public_url: "x\n', ':2:1: a character is missing here: a colon, comma, bracket, quote or space'],
+    ['a key given twice', top('public_url: http://x'), ':13:1: this key is given twice'],
+    ['an unknown key', top('listn: x'), `:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`],
+    ['a placeholder as key', top('${env:K}: x'), `:13:1: ["\${env:K}"]: unknown key; accepted: ${topLevel}`],
+    ...['session_key', 'shared', 'tls', 'trusted_proxies', 'allowed_hosts', 'allowed_origins', 'telemetry'].map(
+      (key): Row => [`${key}, not built yet`, top(`${key}: {}`), `:13:1: ${key}: unknown key; accepted: ${topLevel}`],
+    ),
+  ])('%s', async (_title, yaml, ...lines) => {
+    expect(await refused(yaml)).toEqual(lines);
+  });
+});
+
+describe('public_url', () => {
+  test.each<Row>([
+    ['missing', edited(['public_url: http://127.0.0.1:8080\n', '']), ':1:1: missing key: public_url'],
+    ['a number', publicUrl('5'), ':1:13: public_url: expected an origin such as https://gateway.example, found 5'],
+    ['not http', publicUrl('ftp://x'), ':1:13: public_url: "ftp://x" is not an http(s) URL'],
+    ...[
+      ['http://x/', 'http://x'],
+      ['https://x/path', 'https://x'],
+      ['http://X:80', 'http://x'],
+    ].map(([from, to]): Row => [
+      `${from} as origin`,
+      publicUrl(from ?? ''),
+      `:1:13: public_url: "${from}" is not a bare origin: no path, query, trailing slash, default port or capitals; write "${to}"`,
+    ]),
+  ])('%s', async (_title, yaml, ...lines) => {
+    expect(await refused(yaml)).toEqual(lines);
+  });
+});
+
+describe('listen and admin', () => {
+  test.each<Row>([
+    ['a port alone', top('listen: 8080'), ':13:9: listen: expected an address such as 127.0.0.1:8080, found 8080'],
+    ['no host', top('listen: ":8080"'), ':13:9: listen: ":8080" is not an address such as 127.0.0.1:8080'],
+    ['no such port', top('listen: x:65536'), ':13:9: listen: "x:65536" is not an address such as 127.0.0.1:8080'],
+    ['not IPv6', top('listen: "[::z]:1"'), ':13:9: listen: "[::z]:1" is not an address such as 127.0.0.1:8080'],
+    ['no', top('admin: no'), ':13:8: admin: "no" is neither an address such as 127.0.0.1:9090 nor off'],
+    ['both one', top('listen: 127.0.0.1:9090'), ':13:9: listen: listen and admin cannot share an address'],
+    ['one both', top('admin: 127.0.0.1:8080'), ':13:8: admin: listen and admin cannot share an address'],
+  ])('%s', async (_title, yaml, ...lines) => {
+    expect(await refused(yaml)).toEqual(lines);
+  });
+});
+
+describe('scopes, limits and log', () => {
+  test.each<Row>([
+    [
+      'a scope with a space',
+      top('scopes: { "a b": [] }'),
+      ':13:11: scopes["a b"]: the key is not a scope, RFC 6749 §3.3',
+    ],
+    ['another', top('scopes: { a: ["b c"] }'), ':13:15: scopes.a[0]: "b c" is not a scope, RFC 6749 §3.3'],
+    ['no list', top('scopes: { a: b }'), ':13:14: scopes.a: expected a list, found a string'],
+    [
+      'a placeholder',
+      top('scopes: { "${env:K}": [] }'),
+      ':13:11: scopes["${env:K}"]: the key is not a scope, RFC 6749 §3.3',
+    ],
+    [
+      'rates, not built',
+      top('limits: { rate: {} }'),
+      ':13:11: limits.rate: unknown key; accepted: request_body, request_headers',
+    ],
+    [
+      'decimal units',
+      top('limits: { request_body: 1MB }'),
+      ':13:25: limits.request_body: "1MB" is not a size such as 512B, 16KiB or 1MiB',
+    ],
+    ['no body at all', top('limits: { request_body: 0B }'), ':13:25: limits.request_body: "0B" is too small'],
+    [
+      'too much',
+      top('limits: { request_headers: 2MiB }'),
+      ':13:28: limits.request_headers: "2MiB" is too large: at most 1MiB',
+    ],
+    ['a level', top('log: { level: loud }'), ':13:15: log.level: "loud" is not debug, info, warn or error'],
+    ['decisions', top('log: { decisions: 1 }'), ':13:19: log.decisions: expected all or denials, found 1'],
+    ['no value', top('log:'), ':13:5: log: expected a mapping, found nothing'],
+  ])('%s', async (_title, yaml, ...lines) => {
+    expect(await refused(yaml)).toEqual(lines);
+  });
+});
+
+test('everything is found at once: the file in its order, then the policies in theirs', async () => {
+  const yaml = edited(['/api\n', '/api/\n'], ['RS256', 'HS256'], ['gateway, ', '"${env:ID}", ']);
+  expect(
+    await refusals({ yaml: `${yaml}listn: x\n`, files: { 'policies/b.yaml': '', 'policies/a.yaml': 'x: 1' } }),
+  ).toEqual([
+    `gateway.yaml:5:25: ${servers}.jwt.algorithms[0]: "HS256" is symmetric: whoever can check such a token can also forge one`,
+    `gateway.yaml:6:33: ${servers}.introspection.client_id: the environment variable ID is not set`,
+    'gateway.yaml:9:11: routes[0].path: "/api/" ends in a slash; write "/api"',
+    `gateway.yaml:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`,
+    'policies/a.yaml:1:1: x: unknown key; accepted: scope, claims, any, all, not, max_lifetime, mode, tools',
+    'policies/b.yaml:1:1: is empty; `{}` would mean any valid token',
+  ]);
+});
+
+test('a file that is not UTF-8 is refused, not repaired', async () => {
+  expect(await refusals({ yaml: Buffer.from([0x80]) })).toEqual(['gateway.yaml: is not UTF-8 text']);
+});

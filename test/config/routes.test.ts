@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import {
+  refused,
+  type Row,
+  noIntrospection,
+  noJwt,
+  secondServer,
+  route,
+  path,
+  audience,
+  upstream,
+  secondRoute,
+  ambiguous,
+} from './edits.ts';
+import { base, edited } from './folder.ts';
+
+describe('routes', () => {
+  test.each<Row>([
+    ['none', edited([base.slice(base.indexOf('  - name')), '  []\n']), ':8:3: routes: must not be empty'],
+    [
+      'a mapping',
+      edited([base.slice(base.indexOf('  - name')), '  {}\n']),
+      ':8:3: routes: expected a list, found a mapping',
+    ],
+    [
+      'a name',
+      edited(['name: api', 'name: a/b']),
+      ':8:11: routes[0].name: "a/b" is not a name of letters, digits, dots, dashes and underscores',
+    ],
+    ['a name twice', secondRoute('api', '/b'), ':13:13: routes[1].name: "api" is the name of routes[0] too'],
+    ['a path twice', secondRoute('b', '/api'), ':13:22: routes[1].path: "/api" is the path of routes[0] too'],
+    [
+      'a path twice, but for capitals',
+      secondRoute('b', '/API'),
+      ':13:22: routes[1].path: "/API" is the path of routes[0] too, but for capitals',
+    ],
+    [
+      'a protocol',
+      edited(['    audience: https://api.example\n', '    protocol: grpc\n']),
+      ':10:15: routes[0].protocol: "grpc" is not http or mcp',
+    ],
+    [
+      'no audience',
+      edited(['    audience: https://api.example\n', '']),
+      ':8:5: routes[0]: missing key: audience (only mcp has a default: public_url + path)',
+    ],
+    [
+      'an audience that is a number',
+      audience('5'),
+      ':10:15: routes[0].audience: expected an audience or a list of them, found 5',
+    ],
+    ['an empty audience', audience('""'), ':10:15: routes[0].audience: must not be empty'],
+    ['an empty list of audiences', audience('[]'), ':10:15: routes[0].audience: must not be empty'],
+    ['an empty audience in a list', audience('[""]'), ':10:16: routes[0].audience[0]: must not be empty'],
+    ['an audience twice', audience('[a, a]'), ':10:19: routes[0].audience[1]: is listed twice'],
+    [
+      'no server named among two',
+      edited(secondServer),
+      ':9:5: routes[0]: missing key: authorization_servers (several are defined: main, other)',
+    ],
+    [
+      'an unknown server',
+      edited(route('authorization_servers: [mian]')),
+      ':11:29: routes[0].authorization_servers[0]: "mian" is not in authorization_servers; did you mean main?',
+    ],
+    [
+      'a server of Object.prototype',
+      edited(route('authorization_servers: [constructor]')),
+      ':11:29: routes[0].authorization_servers[0]: "constructor" is not in authorization_servers',
+    ],
+    [
+      'a server twice',
+      edited(route('authorization_servers: [main, main]')),
+      ':11:35: routes[0].authorization_servers[1]: is listed twice',
+    ],
+    [
+      'no server defined',
+      edited([base.slice(base.indexOf('authorization'), base.indexOf('routes')), '']),
+      ':3:5: routes[0]: no authorization server is defined; only public: true routes need none',
+    ],
+    [
+      'JWTs without jwt',
+      edited(noJwt, route('tokens: [jwt]')),
+      ':10:14: routes[0].tokens[0]: "jwt" needs jwt in an authorization server that this route trusts',
+    ],
+    [
+      'opaque tokens without introspection',
+      edited(noIntrospection, route('tokens: [jwt, opaque]')),
+      ':10:19: routes[0].tokens[1]: "opaque" needs introspection in an authorization server that this route trusts',
+    ],
+    ['other tokens', edited(route('tokens: [saml]')), ':11:14: routes[0].tokens[0]: "saml" is not jwt or opaque'],
+    [
+      'a policy that is not there',
+      edited(route('policy: nope')),
+      ':11:13: routes[0].policy: policies/nope.yaml does not exist',
+    ],
+    [
+      'a policy elsewhere',
+      edited(route('policy: ../x')),
+      ':11:13: routes[0].policy: "../x" is not a name of letters, digits, dots, dashes and underscores',
+    ],
+    [
+      'a method',
+      edited(route('methods: [get]')),
+      ':11:15: routes[0].methods[0]: "get" is not an HTTP method in upper case; write "GET"',
+    ],
+    ['CONNECT', edited(route('methods: [CONNECT]')), ':11:15: routes[0].methods[0]: "CONNECT" is never let through'],
+    ['a method twice', edited(route('methods: [GET, POST, GET]')), ':11:26: routes[0].methods[2]: is listed twice'],
+    ['an upgrade', edited(route('upgrade: h2c')), ':11:14: routes[0].upgrade: "h2c" is not websocket'],
+    [
+      'an upgrade of mcp',
+      edited(route('protocol: mcp\n    upgrade: websocket')),
+      ':12:14: routes[0].upgrade: an mcp route is never upgraded: nobody could read what is called',
+    ],
+    [
+      'public, perhaps',
+      edited(route('public: yes')),
+      ':11:13: routes[0].public: expected true or false, found a string',
+    ],
+    [
+      'rate, not built',
+      edited(route('rate: {}')),
+      ':11:5: routes[0].rate: unknown key; accepted: name, path, protocol, resource, authorization_servers, audience, tokens, policy, methods, public, upgrade, upstream',
+    ],
+    [
+      'a resource',
+      edited(route('resource: { name: "", documentation: x }')),
+      ':11:23: routes[0].resource.name: must not be empty',
+      ':11:42: routes[0].resource.documentation: "x" is not an http(s) URL',
+    ],
+  ])('%s', async (_title, yaml, ...lines) => {
+    expect(await refused(yaml)).toEqual(lines);
+  });
+});
+
+describe('public routes', () => {
+  test.each<Row>([
+    [
+      'with what would look like protection',
+      edited(
+        route('public: true\n    policy: x\n    tokens: [jwt]\n    authorization_servers: [main]\n    resource: {}'),
+        upstream('identity: { x-auth-subject: sub }\n      token: forward'),
+      ),
+      ':10:5: routes[0].audience: cannot be combined with public: true',
+      ':12:5: routes[0].policy: cannot be combined with public: true',
+      ':13:5: routes[0].tokens: cannot be combined with public: true',
+      ':14:5: routes[0].authorization_servers: cannot be combined with public: true',
+      ':15:5: routes[0].resource: cannot be combined with public: true',
+      ':18:7: routes[0].upstream.identity: cannot be combined with public: true',
+      ':19:14: routes[0].upstream.token: "forward" cannot be combined with public: true',
+    ],
+    [
+      'with mcp',
+      edited(['    audience: https://api.example', '    public: true\n    protocol: mcp']),
+      ':11:15: routes[0].protocol: mcp cannot be combined with public: true: there is nothing to authorize',
+    ],
+  ])('%s', async (_title, yaml, ...lines) => {
+    expect(await refused(yaml)).toEqual(lines);
+  });
+});
+
+describe('paths', () => {
+  test.each<Row>([
+    ['relative', path('api'), ':9:11: routes[0].path: "api" does not start with /; write "/api"'],
+    ['a trailing slash', path('/a/'), ':9:11: routes[0].path: "/a/" ends in a slash; write "/a"'],
+    ['an empty segment', path('/a//b'), ':9:11: routes[0].path: "/a//b" has an empty segment'],
+    ['only slashes', path('//'), ':9:11: routes[0].path: "//" ends in a slash; write "/"'],
+    ['a dot', path('/a/./b'), ':9:11: routes[0].path: "/a/./b" has a dot segment'],
+    ['dots', path('/a/..'), ':9:11: routes[0].path: "/a/.." has a dot segment'],
+    ['an escape', path('/a%2fb'), `:9:11: routes[0].path: "/a%2fb" ${ambiguous} "%"`],
+    ['a parameter', path('/a;v=1'), `:9:11: routes[0].path: "/a;v=1" ${ambiguous} ";"`],
+    ['a backslash', path('/a\\b'), `:9:11: routes[0].path: "/a\\\\b" ${ambiguous} "\\\\"`],
+    ['a query', path('/a?b'), `:9:11: routes[0].path: "/a?…" ${ambiguous} "?"`],
+    ['a fragment', path('/a#b'), `:9:11: routes[0].path: "/a#b" ${ambiguous} "#"`],
+    ['a letter that needs an escape', path('/ä'), `:9:11: routes[0].path: "/ä" ${ambiguous} "ä"`],
+    [
+      'a wildcard',
+      path('/a/*'),
+      ':9:11: routes[0].path: "/a/*" has a wildcard: a path matches whole segments, and all under them',
+    ],
+    [
+      'the metadata',
+      path('/.well-known/oauth-protected-resource'),
+      ':9:11: routes[0].path: "/.well-known/oauth-protected-resource" is answered by the gateway itself',
+    ],
+  ])('%s', async (_title, yaml, ...lines) => {
+    expect(await refused(yaml)).toEqual(lines);
+  });
+});

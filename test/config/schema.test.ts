@@ -1,0 +1,102 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import * as fc from 'fast-check';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import schema from '../../schema/gateway.schema.json' with { type: 'json' };
+import { pathText } from '../../src/config/problems.ts';
+import { base, refusals } from './folder.ts';
+import { at, everyKey, places, replaced } from './every-key.ts';
+
+/** As an editor would: the committed file and the unresolved text. */
+const editorAccepts = new Ajv2020({ strictTypes: false }).compile(schema);
+
+/** Every schema in the schema. */
+function* subschemas(value: unknown, path = ''): Generator<[path: string, schema: Readonly<Record<string, unknown>>]> {
+  if (typeof value !== 'object' || value === null) return;
+  if ('type' in value || 'properties' in value) yield [path, value];
+  for (const [key, inner] of Object.entries(value)) yield* subschemas(inner, `${path}/${key}`);
+}
+
+describe('the committed schema', () => {
+  test('leaves no mapping open', () => {
+    const open = [...subschemas(schema)].filter(
+      ([path, { type, additionalProperties }]) =>
+        type === 'object' && !path.endsWith('/properties') && additionalProperties === undefined,
+    );
+    expect(open.map(([path]) => path)).toEqual([]);
+  });
+
+  test('describes every key, for who hovers over it', () => {
+    const silent: string[] = [];
+    for (const [path, { properties }] of subschemas(schema)) {
+      if (typeof properties !== 'object' || properties === null || 'type' in properties) continue;
+      for (const [key, property] of Object.entries(properties as Record<string, Record<string, string>>)) {
+        const referred = schema.$defs[property['$ref']?.replace('#/$defs/', '') as keyof typeof schema.$defs] as
+          | object
+          | undefined;
+        if (property['description'] === undefined && !(referred !== undefined && 'description' in referred))
+          silent.push(`${path}/${key}`);
+      }
+    }
+    expect(silent).toEqual([]);
+  });
+
+  test('accepts our own gateway.yaml with its placeholders', () => {
+    expect(editorAccepts(parse(readFileSync('gateway.yaml', 'utf8')))).toBe(true);
+  });
+});
+
+describe('schema and loader agree', () => {
+  test('on a configuration that has every key', async () => {
+    expect(editorAccepts(everyKey)).toBe(true);
+    expect(await refusals({ yaml: stringify(everyKey), env: { SECRET: 'x' } })).toEqual([]);
+  });
+
+  const everyPlace = places(everyKey).map((path) => [pathText(path), path] as const);
+  // A number, a mapping and a list of lists are nowhere expected; nor is nothing.
+  const wrong = [5, { no: 1 }, [[]], null];
+
+  test.each(everyPlace)('that %s is not of any type', async (_title, path) => {
+    const documents = wrong.map((value) => replaced(everyKey, path, value));
+    expect(documents.filter((document) => editorAccepts(document))).toEqual([]);
+    for (const document of documents) expect(await refusals({ yaml: stringify(document) })).not.toEqual([]);
+  });
+
+  test.each(everyPlace.filter(([, path]) => typeof path.at(-1) === 'string'))(
+    'that %s has a neighbour too many',
+    async (_title, path) => {
+      const document = replaced(everyKey, [...path.slice(0, -1), 'no such key'], 'x');
+      expect(editorAccepts(document)).toBe(false);
+      expect(await refusals({ yaml: stringify(document) })).not.toEqual([]);
+    },
+  );
+
+  test.each(everyPlace.filter(([, path]) => typeof at(everyKey, path) === 'string'))(
+    'that a placeholder may stand for %s',
+    (_title, path) => {
+      const placeholders = ['${env:X}', '${file:/run/secrets/x}', '${env:X:-y z}', 'a${env:X}b${env:Y}'];
+      const documents = placeholders.map((placeholder) => replaced(everyKey, path, placeholder));
+      expect(documents.filter((document) => !editorAccepts(document))).toEqual([]);
+    },
+  );
+
+  test('on whatever else is in a place: what the loader accepts, the schema accepts', async () => {
+    const words =
+      'mcp http none forward main off 0s 1h 1KiB / /x http://x https://x/y jwt 127.0.0.1:1 RS256 GET ${env:SECRET}';
+    const value = fc.oneof(
+      fc.constantFrom('', 'a b', true, false, [], {}, ...words.split(' ')),
+      fc.jsonValue({ maxDepth: 1 }),
+    );
+    const property = fc.asyncProperty(fc.constantFrom(...places(everyKey)), value, async (path, value) => {
+      const document = replaced(everyKey, path, value);
+      const lines = await refusals({ yaml: stringify(document), env: { SECRET: 'http' } });
+      return lines.length > 0 || editorAccepts(document);
+    });
+    expect((await fc.check(property, { numRuns: 200 })).counterexample).toBeNull();
+  });
+
+  test('on the base of the other tests', () => {
+    expect(editorAccepts(parse(base))).toBe(true);
+  });
+});
