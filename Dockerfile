@@ -1,0 +1,34 @@
+# Two images from one file: the gateway (the default), and the demo's other servers (`--target demo`).
+# Node runs the TypeScript sources as they are; there is no build step.
+
+FROM node:24-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No package of ours needs a script to install; none gets to run one.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24-slim AS demo
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY src ./src
+COPY demo ./demo
+USER node
+# docker-compose.yml says which one.
+CMD ["node", "demo/backend.ts"]
+
+FROM node:24-slim AS gateway
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY package.json ./
+COPY schema ./schema
+COPY src ./src
+USER node
+# Clients; and metrics, health and console, for operators only.
+EXPOSE 8080 9090
+HEALTHCHECK --interval=5s --timeout=3s --start-period=10s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:9090/healthz').then(r=>process.exit(+!r.ok))"]
+# Reads /app/gateway.yaml and /app/policies: mount them there.
+ENTRYPOINT ["node", "src/main.ts"]
+CMD ["serve"]

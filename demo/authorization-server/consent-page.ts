@@ -1,0 +1,56 @@
+import { html, type Markup } from './html.ts';
+import type { Page } from './page.ts';
+import { isHighPrivilege, scopeRules } from './scopes.ts';
+
+/** What a person is asked to allow. */
+export interface ConsentRequest {
+  readonly userName: string;
+  readonly clientName: string;
+  /** Whether the client's settings come from outside: then its name is only what it says of itself. */
+  readonly dynamicClient: boolean;
+  readonly resources: readonly string[];
+  readonly scopes: readonly string[];
+  readonly returnsTo: string;
+  /** How long a token with a high privilege lives, in seconds. */
+  readonly highPrivilegeTtl: number;
+  readonly signOutUrl: string;
+}
+
+/** Asks whether a client may do what it asks for. */
+export function consentPage(request: ConsentRequest): Page {
+  const { clientName, dynamicClient, highPrivilegeTtl, resources, returnsTo, scopes, signOutUrl, userName } = request;
+  const unverified = html`<p class="note">
+    This client comes from outside; nobody has checked that its name is true.
+  </p>`;
+  const shortLived = html` <p class="high">
+    This includes high privileges. They end after ${String(highPrivilegeTtl)} seconds.
+  </p>`;
+  return {
+    title: 'Allow access',
+    returnsTo,
+    body: html` <h1>Allow ${clientName} to act for you?</h1>
+      ${dynamicClient ? unverified : []}
+      <p>It wants to:</p>
+      <ul>
+        ${scopes.map(scopeItem)}
+      </ul>
+      ${isHighPrivilege(scopes) ? shortLived : []}
+      <dl>
+        <dt>At</dt>
+        ${resources.map((resource) => html`<dd><code>${resource}</code></dd>`)}
+        <dt>You return to</dt>
+        <dd><code>${new URL(returnsTo).origin}</code></dd>
+        <dt>You are signed in as</dt>
+        <dd>${userName} (<a href="${signOutUrl}">sign out</a>)</dd>
+      </dl>
+      <form method="post">
+        <button class="primary" name="decision" value="approve">Allow</button>
+        <button name="decision" value="deny">Deny</button>
+      </form>`,
+  };
+}
+
+function scopeItem(name: string): Markup {
+  const badge = isHighPrivilege([name]) ? html` <strong class="high">High privilege</strong>` : [];
+  return html` <li>${scopeRules.get(name)?.description ?? name} (<code>${name}</code>)${badge}</li>`;
+}

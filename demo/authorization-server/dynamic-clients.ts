@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+
+import { errors, type ClientMetadata, type KoaContextWithOIDC } from 'oidc-provider';
+
+import { dynamicClientScope } from './scopes.ts';
+
+/** The authentication context of a user name and a password, the only one there is. */
+export const passwordAcr = 'urn:sallyport:demo:acr:password';
+
+/** Members of a client's registration that neither OAuth nor OpenID Connect defines, in the answer's order. */
+const policyMembers = [
+  'token_endpoint_auth_methods',
+  'access_token_ttl',
+  'require_proof_key',
+  'requires_consent',
+] as const;
+
+/** How oidc-provider is told a policy on registrations. */
+interface ClientPolicy {
+  readonly properties: readonly string[];
+  readonly validator: (
+    ctx: KoaContextWithOIDC | undefined,
+    key: string,
+    value: unknown,
+    metadata: ClientMetadata,
+  ) => void;
+}
+
+/**
+ * The policy that dictates the settings of every client from outside, whether it registered itself (RFC 7591) or is known
+ * by its metadata document. Of what such a client asks only its name and redirect URIs count; everything else is replaced
+ * (RFC 7591 §3.2.1 allows it), so that it cannot configure itself into more than the demo grants:
+ *
+ * - no refresh tokens, PKCE, a person's consent each time;
+ * - a secret of its own, in the body, also for a client that asked to be public. Only a metadata document, which cannot
+ *   hold a secret, makes a public client;
+ * - the whole scope of dynamic clients, not the narrower one it asked for: the official MCP clients register with the scope
+ *   of their first challenge and must be able to step up later. What a token carries is for the person to decide.
+ */
+export function dynamicClientPolicy(accessTokenTtl: number): ClientPolicy {
+  return {
+    properties: policyMembers,
+    validator(ctx, key, _value, metadata) {
+      // oidc-provider calls once for each of the properties.
+      if (key !== policyMembers[0]) return;
+      // No context: a client is read back from storage, or comes from its metadata document.
+      if (ctx?.oidc.route !== 'registration' && !isMetadataDocument(metadata.client_id)) return;
+      requireSafeRedirects(metadata.redirect_uris);
+      const settings = dictatedSettings(metadata, accessTokenTtl);
+      for (const name of Object.keys(metadata)) delete metadata[name];
+      Object.assign(metadata, settings);
+    },
+  };
+}
+
+function dictatedSettings(asked: ClientMetadata, accessTokenTtl: number): ClientMetadata {
+  const credential = isMetadataDocument(asked.client_id)
+    ? { token_endpoint_auth_method: 'none' as const, token_endpoint_auth_methods: ['none'] }
+    : {
+        client_id_issued_at: asked.client_id_issued_at,
+        client_secret: randomBytes(32).toString('base64url'),
+        client_secret_expires_at: 0,
+        token_endpoint_auth_method: 'client_secret_post' as const,
+        token_endpoint_auth_methods: ['client_secret_post'],
+      };
+  return {
+    client_id: asked.client_id,
+    ...credential,
+    ...(asked.client_name !== undefined && { client_name: asked.client_name }),
+    // Native: the loopback port may change with every start of the client, RFC 8252 §7.3.
+    application_type: asked.redirect_uris?.every(isLoopback) ? 'native' : 'web',
+    redirect_uris: asked.redirect_uris,
+    post_logout_redirect_uris: [],
+    grant_types: ['authorization_code'],
+    response_types: ['code'],
+    scope: dynamicClientScope,
+    subject_type: 'public',
+    access_token_ttl: accessTokenTtl,
+    require_proof_key: true,
+    requires_consent: true,
+  };
+}
+
+/** Whether a client's identifier is the URL of its metadata. */
+function isMetadataDocument(clientId: string): boolean {
+  return clientId.startsWith('https://');
+}
+
+// A code must not cross the network in the clear, nor go to whichever app claims a private scheme.
+function requireSafeRedirects(redirectUris: unknown): void {
+  if (!Array.isArray(redirectUris) || redirectUris.every((uri) => isHttps(uri) || isLoopback(uri))) return;
+  throw new errors.InvalidClientMetadata('redirect_uris must be https URLs, or http URLs of a loopback address');
+}
+
+function isHttps(uri: unknown): boolean {
+  return typeof uri === 'string' && URL.parse(uri)?.protocol === 'https:';
+}
+
+function isLoopback(uri: unknown): boolean {
+  const url = typeof uri === 'string' ? URL.parse(uri) : null;
+  return url?.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+}

@@ -1,0 +1,112 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+import { errors, type Interaction, type Provider } from 'oidc-provider';
+
+import type { Accounts } from './accounts.ts';
+import { consentPage } from './consent-page.ts';
+import { passwordAcr } from './dynamic-clients.ts';
+import { loginPage } from './login-page.ts';
+import { sendPage, type Page } from './page.ts';
+import { knownScopes } from './scopes.ts';
+import { errorPage } from './small-pages.ts';
+
+/** Where a person is asked; the interaction's id follows. */
+export const interactionPath = '/interaction/';
+
+const maxFormBytes = 16_384;
+
+/** Shows the login and the consent page, and passes on what the person decides. */
+export type Interactions = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** @param highPrivilegeTtl - in seconds, for the consent page. */
+export function createInteractions(provider: Provider, accounts: Accounts, highPrivilegeTtl: number): Interactions {
+  return async (request, response) => {
+    try {
+      const interaction = await currentInteraction(request, response);
+      if (request.method === 'GET') return sendPage(response, 200, await pageFor(interaction));
+      if (request.method !== 'POST') return void response.writeHead(405, { allow: 'GET, POST' }).end();
+      if (!(Number(request.headers['content-length']) <= maxFormBytes)) return void response.writeHead(413).end();
+      await decide(request, response, interaction, new URLSearchParams(await text(request)));
+    } catch (error) {
+      if (!(error instanceof errors.OIDCProviderError)) throw error;
+      sendPage(response, error.status, errorPage(error.error, error.error_description));
+    }
+  };
+
+  /** The cookie says which one, so that nobody can be sent to answer another person's; the path has to agree. */
+  async function currentInteraction(request: IncomingMessage, response: ServerResponse): Promise<Interaction> {
+    const interaction = await provider.interactionDetails(request, response);
+    if (request.url !== `${interactionPath}${interaction.uid}`) throw new errors.SessionNotFound('not this one');
+    return interaction;
+  }
+
+  async function decide(
+    request: IncomingMessage,
+    response: ServerResponse,
+    interaction: Interaction,
+    form: URLSearchParams,
+  ): Promise<void> {
+    const step = `${interaction.prompt.name} ${form.get('decision')}`;
+    switch (step) {
+      case 'login sign-in': {
+        const name = form.get('username') ?? '';
+        const account = accounts.authenticate(name, form.get('password') ?? '');
+        if (!account) return sendPage(response, 422, await pageFor(interaction, name));
+        const login = { accountId: account.name, acr: passwordAcr, amr: ['pwd'] };
+        return provider.interactionFinished(request, response, { login });
+      }
+      case 'consent approve':
+        return provider.interactionFinished(request, response, { consent: { grantId: await grant(interaction) } });
+      default:
+        return provider.interactionFinished(request, response, {
+          error: 'access_denied',
+          error_description: 'the person did not allow it',
+        });
+    }
+  }
+
+  async function pageFor(interaction: Interaction, failedName?: string): Promise<Page> {
+    const { params, prompt, session } = interaction;
+    const client = await provider.Client.find(String(params.client_id));
+    const clientName = String(client?.clientName ?? params.client_id);
+    const returnsTo = String(params.redirect_uri);
+    if (prompt.name === 'login') {
+      return loginPage({
+        clientName,
+        returnsTo,
+        accounts: accounts.list,
+        ...(failedName !== undefined && { failedName }),
+      });
+    }
+    return consentPage({
+      clientName,
+      returnsTo,
+      highPrivilegeTtl,
+      userName: session?.accountId ?? '',
+      dynamicClient: client?.requires_consent === true,
+      resources: requestedResources(interaction),
+      scopes: knownScopes(params.scope),
+      signOutUrl: provider.pathFor('end_session'),
+    });
+  }
+
+  /** Writes down what the person allowed, on top of what this client was allowed before in the same session. */
+  async function grant(interaction: Interaction): Promise<string> {
+    const earlier = interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
+    const grant =
+      earlier ??
+      new provider.Grant({
+        accountId: interaction.session?.accountId,
+        clientId: String(interaction.params.client_id),
+      });
+    const scopes = knownScopes(interaction.params.scope);
+    grant.addOIDCScope(scopes);
+    for (const resource of requestedResources(interaction)) grant.addResourceScope(resource, scopes);
+    return grant.save();
+  }
+}
+
+function requestedResources({ params }: Interaction): string[] {
+  return [params.resource ?? []].flat().map(String);
+}

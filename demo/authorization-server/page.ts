@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+
+import { html, type Markup } from './html.ts';
+
+/** A page to be shown to a person. */
+export interface Page {
+  readonly title: string;
+  readonly body: Markup;
+  /** The URL that the page's form may end at, beside our own: where the client waits for the answer. */
+  readonly returnsTo?: string;
+}
+
+const css = `
+:root { color-scheme: light dark; --line: light-dark(#d5d9e0, #3a4150); --dim: light-dark(#5a6372, #a3adbd);
+  --accent: light-dark(#1d4ed8, #93b4ff); --warn: light-dark(#9a3412, #fdba74); }
+* { box-sizing: border-box; }
+body { margin: 0; padding: 4vh 1rem; font: 1rem/1.5 system-ui, sans-serif;
+  background: light-dark(#f3f5f8, #11151c); color: light-dark(#1a202c, #e8ecf3); }
+main { max-width: 34rem; margin: auto; padding: 1.5rem 2rem 2rem; border: 1px solid var(--line); border-radius: .75rem;
+  background: light-dark(#fff, #1a202b); }
+h1 { font-size: 1.4rem; line-height: 1.25; overflow-wrap: anywhere; }
+code { font: .95em ui-monospace, monospace; overflow-wrap: anywhere; }
+a { color: var(--accent); }
+label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
+input { width: 100%; padding: .6rem; font: inherit; color: inherit; background: transparent;
+  border: 1px solid var(--dim); border-radius: .4rem; }
+button { margin: 1.25rem .5rem 0 0; padding: .6rem 1.25rem; font: inherit; font-weight: 600; cursor: pointer;
+  color: var(--accent); background: transparent; border: 1px solid var(--accent); border-radius: .4rem; }
+button.primary { color: light-dark(#fff, #11151c); background: var(--accent); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+table { width: 100%; margin-top: 1.5rem; border-collapse: collapse; font-size: .875rem; }
+caption { padding-bottom: .5rem; text-align: left; color: var(--dim); }
+th, td { padding: .3rem .4rem .3rem 0; text-align: left; border-top: 1px solid var(--line); }
+li { margin: .5rem 0; }
+dt { color: var(--dim); font-size: .875rem; } dd { margin: 0 0 .75rem; }
+.note { color: var(--dim); font-size: .875rem; }
+.error, .high { color: var(--warn); font-weight: 600; }
+`;
+
+// Not in the template: a formatter that indents it there would change what the hash is of.
+const styleElement: Markup = { markup: `<style>${css}</style>` };
+const styleHash = createHash('sha256').update(css).digest('base64');
+
+/** The whole document of a page. */
+export function document({ title, body }: Page): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        ${styleElement}
+      </head>
+      <body>
+        <main>${body}</main>
+      </body>
+    </html> `.markup;
+}
+
+/**
+ * The headers of a page: no script runs on it, nobody frames it, nothing keeps it, and its form goes to us or to the waiting
+ * client. Browsers check `form-action` again at each redirect that answers the form.
+ */
+export function pageHeaders({ returnsTo }: Page): Record<string, string> {
+  const formAction = ["'self'", ...(returnsTo === undefined ? [] : [cspSource(returnsTo)])].join(' ');
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+  };
+}
+
+/** Answers with a page. */
+export function sendPage(response: ServerResponse, status: number, page: Page): void {
+  response.writeHead(status, pageHeaders(page)).end(document(page));
+}
+
+// The grammar of CSP has no IPv6 addresses; for the loopback's one the scheme is as narrow as it gets.
+function cspSource(url: string): string {
+  const { hostname, origin, protocol } = new URL(url);
+  return hostname.startsWith('[') ? protocol : origin;
+}

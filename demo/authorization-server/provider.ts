@@ -1,0 +1,175 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+
+import {
+  errors,
+  Provider,
+  type AccessToken,
+  type Client,
+  type ClientCredentials,
+  type ClientMetadata,
+  type Configuration,
+  type JWK,
+  type RefreshToken,
+} from 'oidc-provider';
+
+import type { Accounts } from './accounts.ts';
+import { consentPolicy } from './consent-policy.ts';
+import { dynamicClientPolicy, passwordAcr } from './dynamic-clients.ts';
+import { interactionPath } from './interactions.ts';
+import { createMemoryAdapter } from './memory-adapter.ts';
+import { addDefaults } from './middleware.ts';
+import { document, pageHeaders, type Page } from './page.ts';
+import { resourceServer, type Resources } from './resources.ts';
+import { isHighPrivilege, scopeRules } from './scopes.ts';
+import { errorPage, signedOutPage, signOutPage } from './small-pages.ts';
+import { createTokenClaims } from './token-claims.ts';
+import { addTokenExchange } from './token-exchange.ts';
+
+/** What one authorization server is made of. Lifetimes are in seconds. */
+export interface ProviderOptions {
+  readonly issuer: string;
+  readonly accounts: Accounts;
+  readonly resources: Resources;
+  /** The clients that are known from the start, and so are trusted. */
+  readonly clients: readonly ClientMetadata[];
+  /** The clients that are resource servers: they may introspect. */
+  readonly resourceServerIds: ReadonlySet<string>;
+  /** URLs of client metadata documents; one that ends in a slash allows everything below it. */
+  readonly clientDocuments: readonly string[];
+  readonly fetchClientDocument?: typeof fetch;
+  readonly accessTokenTtl: number;
+  readonly highPrivilegeTtl: number;
+}
+
+type RevocableToken = AccessToken | ClientCredentials | RefreshToken;
+
+/** The spec's example of a registration endpoint, and its siblings. */
+const routes = {
+  authorization: '/oauth/v2/oauth-authorize',
+  token: '/oauth/v2/oauth-token',
+  registration: '/oauth/v2/oauth-registration',
+  introspection: '/oauth/v2/oauth-introspect',
+  revocation: '/oauth/v2/oauth-revoke',
+  jwks: '/oauth/v2/jwks',
+  end_session: '/oauth/v2/sign-out',
+} as const;
+
+/** oidc-provider, configured as the authorization server that the specification describes. */
+export function createProvider(options: ProviderOptions): Provider {
+  const { accessTokenTtl, fetchClientDocument, highPrivilegeTtl, issuer, resources } = options;
+  const lifetime = (scopes: Iterable<string>): number => (isHighPrivilege(scopes) ? highPrivilegeTtl : accessTokenTtl);
+
+  const provider = new Provider(issuer, {
+    adapter: createMemoryAdapter(),
+    clients: [...options.clients],
+    jwks: { keys: [newSigningKey()] },
+    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    routes,
+    scopes: [...scopeRules.keys()],
+    acrValues: [passwordAcr],
+    responseTypes: ['code'],
+    clientAuthMethods: ['client_secret_post', 'client_secret_basic', ...publicMethod(options)],
+    enabledJWA: { idTokenSigningAlgValues: ['RS256'], introspectionSigningAlgValues: ['RS256'] },
+    // RFC 9700 §2.1.1: PKCE stops injected codes for confidential clients as well.
+    pkce: { required: () => true },
+    clockTolerance: 0,
+    ttl: {
+      AccessToken: (_ctx, token) => lifetime(token.scope?.split(' ') ?? []),
+      AuthorizationCode: 60,
+      Grant: 14 * 86_400,
+      IdToken: 3600,
+      Interaction: 3600,
+      RefreshToken: 86_400,
+      Session: 86_400,
+    },
+    // A high privilege that renews itself would not be short-lived.
+    issueRefreshToken: (_ctx, client, code) =>
+      client.grantTypeAllowed('refresh_token') && !isHighPrivilege(code.scopes),
+    extraClientMetadata: dynamicClientPolicy(accessTokenTtl),
+    extraTokenClaims: createTokenClaims(options.accounts, new Set(options.clients.map((client) => client.client_id))),
+    findAccount: (_ctx, name) => {
+      const account = options.accounts.find(name);
+      return account && { accountId: name, claims: () => ({ ...account.claims, sub: name }) };
+    },
+    interactions: { policy: consentPolicy(), url: (_ctx, interaction) => `${interactionPath}${interaction.uid}` },
+    renderError: (ctx, { error, error_description: description }) => showPage(ctx, errorPage(error, description)),
+    features: features(options),
+    ...(fetchClientDocument && { fetch: fetchClientDocument }),
+  });
+
+  // An https issuer's URLs and cookies need it. `announceIssuer` overwrites the headers, so no client can set them.
+  provider.proxy = true;
+  addDefaults(provider, routes);
+  addTokenExchange(provider, resources, lifetime);
+  // What a bug throws; oidc-provider answers `server_error` and would keep it to itself.
+  provider.on('server_error', (_ctx, error) => console.error(error));
+  return provider;
+}
+
+function features({ clientDocuments, resources, resourceServerIds, ...options }: ProviderOptions) {
+  const trusted = new Set(options.clients.map((client) => client.client_id));
+  return {
+    devInteractions: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    userinfo: { enabled: false },
+    // Open to any client without a credential. Managing a registration afterwards is not part of the specification.
+    registration: { enabled: true, issueRegistrationAccessToken: false },
+    // Advertised only with an allow list: a client that publishes a document would not register itself otherwise.
+    clientIdMetadataDocument: {
+      enabled: clientDocuments.length > 0,
+      ack: 'draft-02',
+      allowFetch: (_ctx, url) =>
+        clientDocuments.some((allowed) => url === allowed || (allowed.endsWith('/') && url.startsWith(allowed))),
+    },
+    introspection: { enabled: true, allowedPolicy: (_ctx, client) => resourceServerIds.has(client.clientId) },
+    // RFC 9701, for a resource server that asks for it by `Accept`.
+    jwtIntrospection: { enabled: true },
+    revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => revoke(client, token) },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: (_ctx, _client, oneOf) => oneOf ?? resources.default.uri,
+      useGrantedResource: () => true,
+      getResourceServerInfo: (_ctx, indicator, client) => {
+        const resource = resources.find(indicator);
+        if (!resource) throw new errors.InvalidTarget();
+        // JWTs are not issued to external agents, and their tokens are for MCP servers only: they could be read.
+        if (resource.kind === 'api' && !trusted.has(client.clientId))
+          throw new errors.InvalidTarget('not for this client');
+        return resourceServer(resource);
+      },
+    },
+    rpInitiatedLogout: {
+      enabled: true,
+      logoutSource: (ctx, form) => showPage(ctx, signOutPage(form)),
+      postLogoutSuccessSource: (ctx) => showPage(ctx, signedOutPage),
+    },
+  } satisfies Configuration['features'];
+}
+
+/**
+ * A client revokes what is its own. oidc-provider would end every token of the person's grant with it; RFC 7009 §2.1 lets
+ * the refresh token outlive its access token, and so does a person who stepped up expect of the first token.
+ */
+async function revoke(client: Client, token: RevocableToken): Promise<boolean> {
+  if (token.clientId !== client.clientId) return false;
+  if (token.kind !== 'AccessToken') return true;
+  await token.destroy();
+  return false;
+}
+
+/** A client known by its metadata document cannot have a secret; nobody else is public. */
+function publicMethod({ clientDocuments }: ProviderOptions): 'none'[] {
+  return clientDocuments.length > 0 ? ['none'] : [];
+}
+
+function newSigningKey(): JWK {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const kid = randomBytes(8).toString('hex');
+  return { ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid };
+}
+
+function showPage(ctx: { set(headers: Record<string, string>): void; body: unknown }, page: Page): void {
+  ctx.set(pageHeaders(page));
+  ctx.body = document(page);
+}

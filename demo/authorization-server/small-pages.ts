@@ -1,0 +1,31 @@
+import { html } from './html.ts';
+import type { Page } from './page.ts';
+
+/** Says in a person's browser what went wrong. */
+export function errorPage(error: string, description = ''): Page {
+  return {
+    title: 'Something went wrong',
+    body: html`<h1>Something went wrong</h1>
+      <p role="alert">${description}</p>
+      <p class="note"><code>${error}</code></p>`,
+  };
+}
+
+/** Asks before signing out. `form` is oidc-provider's own hidden form, HTML already, which the buttons submit. */
+export function signOutPage(form: string): Page {
+  return {
+    title: 'Sign out',
+    body: html` <h1>Do you want to sign out?</h1>
+      <p>Clients that you allowed to act for you lose their access, too.</p>
+      ${{ markup: form }}
+      <button class="primary" form="op.logoutForm" name="logout" value="yes">Sign out</button>
+      <button form="op.logoutForm">Stay signed in</button>`,
+  };
+}
+
+/** Confirms the end of a session. */
+export const signedOutPage: Page = {
+  title: 'Signed out',
+  body: html`<h1>You are signed out</h1>
+    <p>You can close this page.</p>`,
+};

@@ -1,0 +1,120 @@
+/**
+ * A person at a browser, for the walk and the tests: keeps cookies, follows redirects, reads the authorization server's real
+ * pages and fills in their forms.
+ *
+ * @module
+ */
+import { createCookieJar } from './cookie-jar.ts';
+
+/** A browser with its cookies. One that is used again is still signed in. */
+export interface Browser {
+  /** The titles of the pages that were shown, in their order. */
+  readonly pages: readonly string[];
+  /** Follows redirects until a page or `stopAt`, the URL of a client that waits for its answer. */
+  open(url: URL, stopAt: URL, form?: URLSearchParams): Promise<URL | ShownPage>;
+}
+
+/** A page that waits for a decision. */
+interface ShownPage {
+  readonly url: URL;
+  readonly title: string;
+  readonly html: string;
+}
+
+/** What a person wants to do. */
+export interface SignIn {
+  /** Where the client sends the person. */
+  readonly authorizationUrl: URL | string;
+  /** The name of an account. */
+  readonly user: string;
+  /** Default: the one that the page shows. */
+  readonly password?: string;
+  /** The answer to the consent page; default true. */
+  readonly approve?: boolean;
+  /** Default: a new one, without a session. */
+  readonly browser?: Browser;
+}
+
+/** Enough for every flow; a flow that never ends is a bug. */
+const maxSteps = 8;
+
+/** Opens a new browser. */
+export function createBrowser(): Browser {
+  const jar = createCookieJar();
+  const pages: string[] = [];
+  return {
+    pages,
+    async open(start, stopAt, form) {
+      let url = start;
+      let body = form;
+      for (let step = 0; step < maxSteps; step += 1) {
+        if (sameEndpoint(url, stopAt)) return url;
+        const response = await fetch(url, {
+          redirect: 'manual',
+          headers: { accept: 'text/html', cookie: jar.header(url) },
+          ...(body && { method: 'POST', body }),
+        });
+        jar.store(url, response.headers.getSetCookie());
+        const html = await response.text();
+        const location = response.headers.get('location');
+        if (location === null) return shown({ url, html, title: textOf('title', html) });
+        url = new URL(location, url);
+        body = undefined;
+      }
+      throw new Error(`too many redirects, the last to ${url.href}`);
+    },
+  };
+
+  function shown(page: ShownPage): ShownPage {
+    pages.push(page.title);
+    return page;
+  }
+}
+
+/**
+ * Signs in where the page asks for it, answers the consent page, and returns the URL that the client's own page would be
+ * opened with: `code`, `state` and `iss`, or `error`.
+ *
+ * @throws what the page says, when it is neither of the two.
+ */
+export async function signIn({
+  authorizationUrl,
+  approve = true,
+  browser = createBrowser(),
+  ...person
+}: SignIn): Promise<URL> {
+  const start = new URL(authorizationUrl);
+  const stopAt = new URL(start.searchParams.get('redirect_uri') ?? 'about:blank');
+  let at = await browser.open(start, stopAt);
+  for (let step = 0; step < maxSteps; step += 1) {
+    if (at instanceof URL) return at;
+    at = await browser.open(at.url, stopAt, filledIn(at, person, approve));
+  }
+  throw new Error('the pages ask without end');
+}
+
+function filledIn({ html, url }: ShownPage, { user, password }: Pick<SignIn, 'password' | 'user'>, approve: boolean) {
+  // A page with an error may still have its form; a person would read the error first.
+  const alert = textOf('p[^>]*role="alert"', html);
+  if (alert !== '') throw new Error(`${url.pathname}: ${alert}`);
+  if (html.includes('name="password"')) {
+    const shownPassword = textOf(`code data-password-of="${user}"`, html);
+    return new URLSearchParams({ username: user, password: password ?? shownPassword, decision: 'sign-in' });
+  }
+  if (html.includes('value="approve"')) return new URLSearchParams({ decision: approve ? 'approve' : 'deny' });
+  throw new Error(`${url.href}: neither a login nor a consent page: ${html.slice(0, 200)}`);
+}
+
+function textOf(openingTag: string, html: string): string {
+  const text = new RegExp(`<${openingTag}>([^<]*)<`).exec(html)?.[1] ?? '';
+  return text
+    .replaceAll('&#39;', "'")
+    .replaceAll('&quot;', '"')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}
+
+function sameEndpoint(url: URL, other: URL): boolean {
+  return url.origin === other.origin && url.pathname === other.pathname;
+}

@@ -1,0 +1,33 @@
+/** The cookies of one browser. */
+export interface CookieJar {
+  /** The `Cookie` header of a request. */
+  header(url: URL): string;
+  /** Keeps, or forgets, what a response's `Set-Cookie` headers say. */
+  store(url: URL, setCookies: readonly string[]): void;
+}
+
+/** As much of RFC 6265 as one server needs: names, hosts, paths, and expiry as deletion. */
+export function createCookieJar(): CookieJar {
+  const cookies = new Map<string, { readonly host: string; readonly path: string; readonly pair: string }>();
+  return {
+    header: ({ host, pathname }) =>
+      [...cookies.values()]
+        .filter((cookie) => cookie.host === host && pathname.startsWith(cookie.path))
+        .map(({ pair }) => pair)
+        .join('; '),
+    store({ host }, setCookies) {
+      for (const setCookie of setCookies) {
+        const [pair = '', ...attributes] = setCookie.split(';').map((part) => part.trim());
+        const path = valueOf('path', attributes) ?? '/';
+        const expires = valueOf('expires', attributes);
+        const key = `${host} ${path} ${pair.split('=', 1)[0]}`;
+        if (expires !== undefined && Date.parse(expires) <= Date.now()) cookies.delete(key);
+        else cookies.set(key, { host, path, pair });
+      }
+    },
+  };
+}
+
+function valueOf(name: string, attributes: readonly string[]): string | undefined {
+  return attributes.find((attribute) => attribute.toLowerCase().startsWith(`${name}=`))?.slice(name.length + 1);
+}

@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+
+/** A server of the demo that is up. */
+export interface Running {
+  /** Its origin, with the port that it really has, without a trailing slash. */
+  readonly url: string;
+  /** Ends it and every connection to it. */
+  close(): Promise<void>;
+}
+
+/**
+ * Binds a server and hands back how to reach and to end it. Port 0 lets the system choose.
+ *
+ * @throws the system's error, `EADDRINUSE` for a busy port.
+ */
+export async function listen(server: Server, port: number, host = '127.0.0.1'): Promise<Running> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  const address = server.address();
+  const boundPort = typeof address === 'object' && address ? address.port : port;
+  return {
+    url: `http://${host}:${boundPort}`,
+    async close() {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      // An open event stream would keep the process alive for ever.
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/**
+ * Runs a server of the demo as a process of its own, by the environment's `PORT` and `HOST`, until it is told to stop.
+ * This is how Docker Compose starts each of them.
+ */
+export async function serveAlone(name: string, defaultPort: number, start: Start): Promise<void> {
+  const running = await start(Number(process.env.PORT ?? defaultPort), process.env.HOST ?? '127.0.0.1');
+  console.log(`${name} listens at ${running.url}`);
+  const stop = (): void => void running.close();
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+}
+
+type Start = (port: number, host: string) => Promise<Running>;

@@ -1,0 +1,102 @@
+/**
+ * `npm run demo`: starts everything on loopback, walks the authorization life cycle, and stays up for you to try.
+ *
+ * @module
+ */
+import { parseArgs, styleText } from 'node:util';
+
+import { PlainError } from './plain-error.ts';
+import { startStack, urls, type Stack } from './stack.ts';
+import { runWalk } from './walk.ts';
+
+const usage = `npm run demo -- [--once] [--against URL]
+
+  Starts the demo's authorization server, MCP server, backend and the gateway on
+  loopback, walks the authorization life cycle against them, and stays up.
+
+  --once          end after the walk: exit 0 if every step held, else 1
+  --against URL   start nothing; walk the deployment whose gateway has this URL
+  --help          show this`;
+
+/** Of a token that may move money, in seconds: short, so that the walk need not wait for a minute to see it expire. */
+const highPrivilegeTtl = { once: 5, staying: 15 };
+
+async function main(): Promise<number> {
+  const options = readOptions();
+  if (typeof options === 'number') return options;
+  if (options.against !== undefined) return (await runWalk({ gatewayUrl: options.against.replace(/\/$/, '') })) ? 0 : 1;
+
+  const stop = whenStopped();
+  const stack = await startStack(options.once ? highPrivilegeTtl.once : highPrivilegeTtl.staying);
+  const ended = Promise.race([stop, stack.gateway.ended.then(() => 'gateway ended' as const)]);
+  try {
+    printUrls(stack);
+    let over = false;
+    const walk = runWalk({ gatewayUrl: urls.gateway, print: (line) => void (over || console.log(line)) });
+    const outcome = await Promise.race([walk, ended]);
+    over = true;
+    if (typeof outcome === 'boolean' && options.once) return outcome ? 0 : 1;
+    if (typeof outcome === 'boolean') showDecisions(stack);
+    if ((await ended) === 'stopped') return options.once ? 1 : 0;
+    console.error(`The gateway ended by itself; its log is ${stack.gateway.logFile}`);
+    return 1;
+  } finally {
+    await stack.close();
+  }
+}
+
+function readOptions(): number | { readonly once: boolean; readonly against: string | undefined } {
+  try {
+    const { values } = parseArgs({
+      options: { once: { type: 'boolean', default: false }, against: { type: 'string' }, help: { type: 'boolean' } },
+    });
+    if (values.help) {
+      console.log(usage);
+      return 0;
+    }
+    return { once: values.once, against: values.against };
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    return 2;
+  }
+}
+
+function printUrls({ gateway }: Stack): void {
+  const lines = [
+    ['gateway', urls.gateway],
+    ['  MCP server behind it', `${urls.gateway}/mcp`],
+    ['  demo API behind it', `${urls.gateway}/demo/data, ${urls.gateway}/demo/highworthdata`],
+    ['  metrics, health', `${urls.admin}/metrics, ${urls.admin}/readyz`],
+    ['  decision log', gateway.logFile],
+    ['authorization server', urls.authorizationServer],
+    ['MCP server, unprotected', `${urls.mcpServer}/mcp`],
+    ['demo API, unprotected', urls.backend],
+  ];
+  for (const [name = '', where = ''] of lines) console.log(`${name.padEnd(24)} ${where}`);
+}
+
+function showDecisions({ gateway }: Stack): void {
+  console.log('\nUp until Ctrl-C. Point an MCP client at the gateway; its decisions are shown here:\n');
+  gateway.follow((line) => console.log(styleText('dim', line)));
+}
+
+/** Resolves when somebody stops the demo. */
+function whenStopped(): Promise<'stopped'> {
+  const { promise, resolve } = Promise.withResolvers<'stopped'>();
+  process.once('SIGINT', () => resolve('stopped'));
+  process.once('SIGTERM', () => resolve('stopped'));
+  // A signal to npm ends npm and its shell and never gets here; nobody could stop us any more.
+  const parent = process.ppid;
+  const whenOrphaned = (): void => void (process.ppid !== parent && resolve('stopped'));
+  if (process.env.npm_lifecycle_event !== undefined) setInterval(whenOrphaned, 500).unref();
+  return promise;
+}
+
+try {
+  // A walk that was stopped in its middle would hold the process open.
+  process.exit(await main());
+} catch (error) {
+  if (!(error instanceof PlainError)) throw error;
+  console.error(error.message);
+  process.exit(1);
+}

@@ -1,0 +1,45 @@
+/**
+ * Walks the whole authorization life cycle of the specification against a running gateway, as its clients and their users
+ * would: with the official MCP client and a browser that reads the real pages.
+ *
+ * @module
+ */
+import { walkApi } from './walk/api.ts';
+import { findDeployment } from './walk/deployment.ts';
+import { walkExpiry } from './walk/expiry.ts';
+import { walkLifecycle } from './walk/lifecycle.ts';
+import { createReport, StepFailed } from './walk/report.ts';
+
+/** What to walk, and where to print. */
+export interface WalkOptions {
+  /** The gateway's public URL, without a trailing slash. */
+  readonly gatewayUrl: string;
+  /** Gets one line at a time. Default: stdout. */
+  readonly print?: (line: string) => void;
+}
+
+/** Walks, prints one line a step, and says whether every step held. */
+export async function runWalk({ gatewayUrl, print = console.log }: WalkOptions): Promise<boolean> {
+  const deployment = await findDeployment(gatewayUrl);
+  const report = createReport(print);
+
+  const stage = async (title: string, walk: () => Promise<void>): Promise<void> => {
+    report.stage(title);
+    try {
+      await walk();
+    } catch (error) {
+      if (!(error instanceof StepFailed)) throw error;
+    }
+  };
+
+  await stage('The life of an MCP client: authorization, step-up, expiry, renewal', async () => {
+    const session = await walkLifecycle(report, deployment);
+    await walkExpiry(report, deployment, session);
+    await session.agent.close();
+  });
+  await stage('The demo API: validation, scope, claims', () => walkApi(report, deployment));
+
+  print('');
+  print(report.failed === 0 ? `All ${report.passed} steps held.` : `${report.failed} failed, ${report.passed} held.`);
+  return report.failed === 0;
+}

@@ -1,0 +1,75 @@
+import type {
+  OAuthClientMetadata,
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
+
+/** Where the robot browser ends up; nothing listens there. */
+export const redirectUrl = 'http://127.0.0.1:8976/callback';
+
+/**
+ * What an MCP client keeps about itself and its user, in memory. The SDK asks it, and tells it when a person's browser is
+ * needed; then the walk drives the browser and gives the SDK the callback.
+ */
+export class WalkingClient implements OAuthClientProvider {
+  readonly redirectUrl = redirectUrl;
+  /** As in §2.3 of the specification. */
+  readonly clientMetadata: OAuthClientMetadata = {
+    client_name: 'Demo walk',
+    redirect_uris: [redirectUrl],
+    grant_types: ['authorization_code'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'client_secret_post',
+  };
+  #information: StoredOAuthClientInformation | undefined;
+  #tokens: StoredOAuthTokens | undefined;
+  #verifier = '';
+  #discovery: OAuthDiscoveryState | undefined;
+  #authorizationUrl: URL | undefined;
+
+  /** @param information of a client that is registered already; without it, the SDK registers a new one. */
+  constructor(information?: StoredOAuthClientInformation) {
+    this.#information = information;
+  }
+
+  /** Where the SDK wants its user to go now; asked once. */
+  takeAuthorizationUrl(): URL {
+    const url = this.#authorizationUrl;
+    if (!url) throw new Error('The client did not send its user to the authorization server');
+    this.#authorizationUrl = undefined;
+    return url;
+  }
+
+  redirectToAuthorization(url: URL): void {
+    this.#authorizationUrl = url;
+  }
+  state(): string {
+    return crypto.randomUUID();
+  }
+  clientInformation(): StoredOAuthClientInformation | undefined {
+    return this.#information;
+  }
+  saveClientInformation(information: StoredOAuthClientInformation): void {
+    this.#information = information;
+  }
+  tokens(): StoredOAuthTokens | undefined {
+    return this.#tokens;
+  }
+  saveTokens(tokens: StoredOAuthTokens): void {
+    this.#tokens = tokens;
+  }
+  codeVerifier(): string {
+    return this.#verifier;
+  }
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier;
+  }
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.#discovery;
+  }
+  saveDiscoveryState(state: OAuthDiscoveryState): void {
+    this.#discovery = state;
+  }
+}

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { startBackend } from '../../demo/backend.ts';
+import type { Running } from '../../demo/listen.ts';
+
+let backend: Running;
+
+beforeAll(async () => {
+  backend = await startBackend({ port: 0 });
+});
+
+afterAll(() => backend.close());
+
+async function get(path: string, headers: Record<string, string> = {}): Promise<unknown> {
+  const response = await fetch(backend.url + path, { headers });
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+describe('the demo API', () => {
+  it('says who asked, as the gateway told it', async () => {
+    expect(await get('/demo/data', { 'x-auth-subject': 'alice' })).toEqual({ data: expect.any(String), user: 'alice' });
+  });
+
+  it('gives the risk as a number', async () => {
+    const headers = { 'x-auth-subject': 'alice', 'x-auth-risk': '12' };
+    expect(await get('/demo/highworthdata', headers)).toEqual({ data: expect.any(String), user: 'alice', risk: 12 });
+  });
+
+  it('knows nobody by itself', async () => {
+    const answer = { data: expect.any(String), user: null, risk: null };
+    expect(await get('/demo/highworthdata', { authorization: 'Bearer x' })).toEqual(answer);
+  });
+
+  it('shows what reached it on any other path, a credential only by its presence', async () => {
+    const echo = await get('/any/path?q=1', { authorization: 'Bearer secret-token', 'x-auth-subject': 'alice' });
+    expect(echo).toMatchObject({ method: 'GET', path: '/any/path?q=1', user: 'alice', credential: true });
+    expect(JSON.stringify(echo)).not.toContain('secret-token');
+  });
+
+  it('answers a request with a body and the next one on the same connection', async () => {
+    const response = await fetch(`${backend.url}/anything`, { method: 'POST', body: 'x'.repeat(100_000) });
+    expect(await response.json()).toMatchObject({ method: 'POST' });
+    expect(await get('/public/status')).toEqual({ status: 'open to everybody' });
+  });
+
+  it('streams events as they happen', async () => {
+    const response = await fetch(`${backend.url}/events?count=2`);
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    const events = (await response.text()).trim().split('\n\n');
+    expect(events).toHaveLength(2);
+    expect(events[0]).toMatch(/^event: message\ndata: \{"tick":1,/);
+  });
+
+  it('ends although a stream is open', async () => {
+    const other = await startBackend({ port: 0 });
+    const response = await fetch(`${other.url}/events`);
+    await other.close();
+    await expect(response.text()).rejects.toThrow('terminated');
+  });
+});

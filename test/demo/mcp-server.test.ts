@@ -1,0 +1,113 @@
+import { createServer } from 'node:http';
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { listen, type Running } from '../../demo/listen.ts';
+import { startMcpServer } from '../../demo/mcp-server.ts';
+
+/** Stands for the demo API: answers with what it was shown. */
+let api: Running;
+let server: Running;
+let url: URL;
+
+beforeAll(async () => {
+  const echo = createServer(({ url, headers: { authorization } }, response) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ url, authorization }));
+  });
+  api = await listen(echo, 0);
+  server = await startMcpServer({ port: 0, apiUrl: api.url });
+  url = new URL(`${server.url}/mcp`);
+});
+
+afterAll(async () => {
+  await server.close();
+  await api.close();
+});
+
+const toolNames = [
+  'list_accounts',
+  'get_balance',
+  'get_prices',
+  'transfer_funds',
+  'close_account',
+  'get_demo_data',
+  'get_high_worth_data',
+];
+const balance = { name: 'get_balance', arguments: { account: 'savings' } };
+const balanceAnswer = [{ type: 'text', text: '{"id":"savings","currency":"SEK","balance":12500}' }];
+
+async function connect(mode: 'legacy' | { pin: string }, headers: Record<string, string> = {}): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+  return client;
+}
+
+describe.each([
+  { revision: '2026-07-28', mode: { pin: '2026-07-28' } },
+  { revision: '2025-11-25', mode: 'legacy' as const },
+])('the official client v2 in revision $revision', ({ revision, mode }) => {
+  it('lists and calls the tools', async () => {
+    const client = await connect(mode);
+    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(toolNames);
+    expect(tools.every(({ inputSchema }) => inputSchema.type === 'object')).toBe(true);
+    expect((await client.callTool(balance)).content).toEqual(balanceAnswer);
+    await client.close();
+  });
+
+  it('gets the progress before the result', async () => {
+    const client = await connect(mode);
+    const progress: number[] = [];
+    const prices = { name: 'get_prices', arguments: { updates: 2 } };
+    const result = await client.callTool(prices, { onprogress: (update) => progress.push(update.progress) });
+    expect(progress).toEqual([1, 2]);
+    expect(result.isError).not.toBe(true);
+    await client.close();
+  });
+
+  it('calls the API with the credential of its own request', async () => {
+    const client = await connect(mode, { authorization: 'Bearer exchanged' });
+    const result = await client.callTool({ name: 'get_demo_data', arguments: {} });
+    expect(result.content).toEqual([{ type: 'text', text: '{"url":"/demo/data","authorization":"Bearer exchanged"}' }]);
+    await client.close();
+  });
+
+  it('does not call the API without a credential', async () => {
+    const client = await connect(mode);
+    const result = await client.callTool({ name: 'get_high_worth_data', arguments: {} });
+    expect(result.isError).toBe(true);
+    await client.close();
+  });
+});
+
+it('serves the official client v1', async () => {
+  const client = new ClientV1({ name: 'test', version: '1.0.0' });
+  await client.connect(new TransportV1(url));
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(toolNames);
+  expect((await client.callTool(balance)).content).toEqual(balanceAnswer);
+  await client.close();
+});
+
+it('answers a listing with one event named message on a chunked stream, specification §4.5', async () => {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' }),
+  });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  expect(response.headers.get('transfer-encoding')).toBe('chunked');
+  expect(response.headers.get('connection')).toBe('keep-alive');
+  const frame = await response.text();
+  const [, payload] = /^event: message\ndata: (.*)\n\n$/.exec(frame) ?? [];
+  expect(JSON.parse(payload ?? frame)).toMatchObject({ jsonrpc: '2.0', id: 7, result: { tools: expect.any(Array) } });
+});
+
+it('says that it lives, and serves nothing else', async () => {
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  expect((await fetch(`${server.url}/other`)).status).toBe(404);
+});

@@ -1,0 +1,114 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { startAuthorizationServer } from '../../demo/authorization-server.ts';
+import { startBackend } from '../../demo/backend.ts';
+import { listen, type Running } from '../../demo/listen.ts';
+import { startMcpServer } from '../../demo/mcp-server.ts';
+import { busyPorts } from '../../demo/ports.ts';
+import { runWalk } from '../../demo/walk.ts';
+import { start } from '../../src/cli/start.ts';
+import { loadConfig } from '../../src/config/load.ts';
+
+const open: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each.close()));
+});
+
+/** The demo as `gateway.yaml` describes it, on ports of its own; returns the gateway's URL. */
+async function startDemo(highPrivilegeTtl: number, configFile = 'gateway.yaml'): Promise<string> {
+  const reserved = await listen(createServer(), 0);
+  await reserved.close();
+  const gatewayUrl = reserved.url;
+  const authorizationServer = await startAuthorizationServer({
+    port: 0,
+    mcpResource: `${gatewayUrl}/mcp`,
+    apiAudience: 'https://api.demo.example',
+    highPrivilegeTtl,
+  });
+  const mcpServer = await startMcpServer({ port: 0, apiUrl: gatewayUrl });
+  const backend = await startBackend({ port: 0 });
+  const config = await loadConfig(configFile, {
+    PUBLIC_URL: gatewayUrl,
+    GATEWAY_LISTEN: new URL(gatewayUrl).host,
+    GATEWAY_ADMIN: 'off',
+    ISSUER: authorizationServer.issuer,
+    ISSUER_BACKCHANNEL: authorizationServer.issuer,
+    MCP_SERVER_URL: mcpServer.url,
+    BACKEND_URL: backend.url,
+  });
+  const gateway = await start(config, { output: new PassThrough().resume() });
+  open.push(authorizationServer, mcpServer, backend, { close: () => gateway.close(0) });
+  return gatewayUrl;
+}
+
+describe('the walk', () => {
+  it('holds in every step against the committed configuration', async () => {
+    const lines: string[] = [];
+    const gatewayUrl = await startDemo(3);
+    expect(await runWalk({ gatewayUrl, print: (line) => lines.push(line) })).toBe(true);
+    expect(lines.filter((line) => line.includes('FAIL'))).toEqual([]);
+    expect(lines.at(-1)).toBe('All 35 steps held.');
+  });
+
+  it('fails where a policy is weaker than the specification', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sallyport-walk-'));
+    await cp('gateway.yaml', join(folder, 'gateway.yaml'));
+    await cp('policies', join(folder, 'policies'), { recursive: true });
+    await writeFile(join(folder, 'policies/demo-high-worth.yaml'), 'scope: read\nclaims: { risk: { below: 100 } }\n');
+    const lines: string[] = [];
+    const gatewayUrl = await startDemo(1, join(folder, 'gateway.yaml'));
+    expect(await runWalk({ gatewayUrl, print: (line) => lines.push(line) })).toBe(false);
+    const text = stripVTControlCharacters(lines.join('\n'));
+    expect(text).toMatch(/FAIL +API tokens +bob lets an AI agent use the MCP server/);
+    await rm(folder, { recursive: true });
+  });
+
+  it('says what it expected and what it found, and walks on with the next stage', async () => {
+    const stranger = await standIn({ status: 403 });
+    const lines: string[] = [];
+    expect(await runWalk({ gatewayUrl: stranger.url, print: (line) => lines.push(line) })).toBe(false);
+    const text = stripVTControlCharacters(lines.join('\n'));
+    expect(text).toMatch(/FAIL.* +No token/);
+    expect(text).toMatch(/FAIL.* +API tokens/);
+    expect(lines.at(-1)).toBe('2 failed, 0 held.');
+  });
+
+  it('needs a gateway', async () => {
+    await expect(runWalk({ gatewayUrl: 'http://127.0.0.1:1' })).rejects.toThrow(
+      'Nothing answers at http://127.0.0.1:1',
+    );
+  });
+});
+
+/** Serves the demo's metadata and refuses everything else with one status. */
+async function standIn({ status }: { status: number }): Promise<Running> {
+  const server = createServer((request, response) => {
+    const known = request.url === '/.well-known/oauth-protected-resource/mcp';
+    response.writeHead(known ? 200 : status).end('{"authorization_servers":["http://127.0.0.1:1"]}');
+  });
+  const running = await listen(server, 0);
+  open.push(running);
+  return running;
+}
+
+describe('busyPorts', () => {
+  it('says which port is held, what needs it and what to do', async () => {
+    const holder = await standIn({ status: 404 });
+    const port = Number(new URL(holder.url).port);
+    const [line, ...more] = await busyPorts([
+      { port, owner: 'gateway' },
+      { port: 0, owner: 'nobody' },
+    ]);
+    expect(line).toContain(`Port ${port} is busy, and the demo's gateway needs it`);
+    expect(line).toContain(`lsof -i tcp:${port}`);
+    expect(more).toEqual([]);
+  });
+});
