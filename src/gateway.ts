@@ -4,17 +4,22 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createAuthenticators } from './authenticate/authenticator.ts';
 import { presentedToken } from './authenticate/credentials.ts';
 import { createServerClient } from './authenticate/server-client.ts';
 import { createActionReader } from './authorize/action.ts';
+import { createSessionId } from './authorize/owner.ts';
 import { createAuthorize } from './authorize/authorize.ts';
 import { createExchange } from './exchange/exchange.ts';
+import type { OwnHeaders } from './forward/response-headers.ts';
 import { createForward } from './forward/forward.ts';
 import { createPools } from './forward/pools.ts';
 import { createForwardUpgrade } from './forward/upgrade.ts';
 import type { Clock } from './lib/clock.ts';
+import { createOwnerBound } from './mcp/owner-bound.ts';
+import type { Call } from './model/call.ts';
+import { createAllowed } from './listen/allow.ts';
 import { readBody } from './listen/body.ts';
 import { arrive, canonicalCall } from './listen/call.ts';
 import { listen, type Listener, type OnMalformed } from './listen/server.ts';
@@ -23,6 +28,7 @@ import type { Config } from './model/config.ts';
 import { Denial, refusals } from './model/denial.ts';
 import type { Route } from './model/route.ts';
 import { serve, type Gateway, type Stages } from './pipeline.ts';
+import { createCrossOrigin } from './respond/cross-origin.ts';
 import { createPublish } from './respond/publish.ts';
 import { createRefuse } from './respond/refuse.ts';
 import { createAdmit, methodsOf } from './route/admit.ts';
@@ -62,22 +68,45 @@ export async function startGateway(config: Config, { log, metrics, clock }: Surr
   );
   const pools = createPools();
   const authenticators = createAuthenticators(clients, config.scopeHierarchy, metrics.tokenCache, clock);
+  const allowed = createAllowed(config);
+  const crossOrigin = createCrossOrigin(allowed.origin);
+  const sessions = createOwnerBound(config.sessionKey ?? randomBytes(32));
+  const actionParts = { readBody: (call: Call) => readBody(call, config.limits.requestBodyBytes), sessions };
+  const forwardParts = { publicUrl: config.publicUrl, pools, observer: metrics, clock };
   const router = createRouter(new Map(config.routes.map((route) => [route.path, stagesOf(route)])));
 
+  function ownHeaders(route: Route): OwnHeaders {
+    return { crossOrigin: crossOrigin.headers, sessionId: createSessionId(route, sessions) };
+  }
+
   function stagesOf(route: Route): Stages {
-    const authenticate = route.public ? undefined : authenticators(route);
+    const authentication = route.public ? undefined : authenticators(route);
     return {
       route,
+      allow: allowed.require,
+      preflight: (call) => crossOrigin.preflight(call, methodsOf(route)),
       admit: createAdmit(route),
       token: (call) => (route.public ? undefined : presentedToken(call.fields, call.query)),
-      authenticate: (token) => (token === undefined ? undefined : authenticate?.(token)),
-      readAction: createActionReader(route, (call) => readBody(call, config.limits.requestBodyBytes)),
+      authenticate: (token) => (token === undefined ? undefined : authentication?.authenticate(token)),
+      readAction: createActionReader(route, actionParts),
       authorize: createAuthorize(route),
       exchange: createExchange(route.upstream, clients, clock),
-      forward: createForward(route, config.publicUrl, pools, metrics, clock),
+      revalidation: (token) => (token === undefined ? undefined : () => authentication?.revalidate(token)),
+      forward: createForward(route, { ...forwardParts, own: ownHeaders(route) }),
       forwardUpgrade: createForwardUpgrade(route, config.publicUrl, metrics, clock),
-      refuse: createRefuse(route, methodsOf(route), config.publicUrl),
+      refuse: createRefuse(route, methodsOf(route), config.publicUrl, crossOrigin),
     };
+  }
+
+  const refuse = createRefuse(undefined, undefined, config.publicUrl, crossOrigin);
+
+  /** The route that a refused call would have met: its clients understand its answers. Decides nothing. */
+  function addressed(call: Call): Stages | undefined {
+    try {
+      return router(canonicalTarget(call.request.url ?? '').path);
+    } catch {
+      return undefined;
+    }
   }
 
   const gateway: Gateway = {
@@ -85,7 +114,8 @@ export async function startGateway(config: Config, { log, metrics, clock }: Surr
     canonical: (arrived) => canonicalCall(arrived, canonicalTarget),
     publish: createPublish(config),
     route: (call) => router(call.path),
-    refuse: createRefuse(undefined, undefined, config.publicUrl),
+    refuse: (call, denial, decision, messageId) =>
+      (addressed(call)?.refuse ?? refuse)(call, denial, decision, messageId),
     record(outcome) {
       metrics.decision(outcome);
       log.decision(outcome);

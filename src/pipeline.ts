@@ -18,9 +18,16 @@ import type { Route } from './model/route.ts';
 /** A step's result, at once where nobody has to be asked. */
 type Soon<Value> = Value | Promise<Value>;
 
+/** Rejects when a token holds no longer. */
+type Revalidate = (() => Promise<void> | undefined) | undefined;
+
 /** What the gateway does on one route, wired in `gateway.ts`. Every one of them refuses by throwing a {Denial}. */
 export interface Stages {
   readonly route: Route;
+  /** By which host name, and for the page of which origin. */
+  allow(call: Call): void;
+  /** Answers a browser's question whether a page may call, which comes without a token. */
+  preflight(call: Call): boolean;
   /** The method, and whether an upgrade is served here. */
   admit(call: Call, isUpgrade: boolean): void;
   /** Undefined only on a public route. */
@@ -29,11 +36,14 @@ export interface Stages {
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
   authorize(principal: Principal | undefined, action: Action): Grant;
   exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
-  forward(call: Call, grant: Grant, credential: UpstreamCredential): Promise<void>;
+  /** Asks again whether the token holds, past every cache; undefined on a public route. */
+  revalidation(token: PresentedToken | undefined): Revalidate;
+  forward(call: Call, grant: Grant, credential: UpstreamCredential, revalidate: Revalidate): Promise<void>;
   forwardUpgrade(
     call: Call,
     grant: Grant,
     credential: UpstreamCredential,
+    revalidate: Revalidate,
     head: Buffer,
     refuse: (denial: Denial) => void,
   ): void;
@@ -74,6 +84,8 @@ export async function serve(
     call = gateway.canonical(call);
     if (gateway.publish(call)) return;
     stages = gateway.route(call);
+    stages.allow(call);
+    if (stages.preflight(call)) return;
     stages.admit(call, head !== undefined);
     const token = stages.token(call);
     principal = await stages.authenticate(token);
@@ -81,8 +93,9 @@ export async function serve(
     grant = stages.authorize(principal, action);
     const credential = await stages.exchange(grant, token);
     record(undefined);
-    if (head === undefined) await stages.forward(call, grant, credential);
-    else stages.forwardUpgrade(call, grant, credential, head, refuse);
+    const revalidate = stages.revalidation(token);
+    if (head === undefined) await stages.forward(call, grant, credential, revalidate);
+    else stages.forwardUpgrade(call, grant, credential, revalidate, head, refuse);
   } catch (error) {
     refuse(error instanceof Denial ? error : new Denial('gateway.error', 'an error of our own', { cause: error }));
   }
@@ -91,7 +104,7 @@ export async function serve(
     const isDecision = denial.reason !== 'gateway.error' && !denial.reason.startsWith('upstream.');
     if (isDecision) record(denial);
     else gateway.failed(call, stages?.route, denial);
-    (stages ?? gateway).refuse(call, denial, decision, action?.messageId ?? null);
+    (stages ?? gateway).refuse(call, denial, decision, action?.messageId ?? denial.messageId ?? null);
   }
 
   function record(denial: Denial | undefined): void {

@@ -15,8 +15,13 @@ import { createKeySource } from './keys.ts';
 /** Bounds memory whatever callers present; a full cache forgets the least recently used. */
 const MAX_TOKENS = 20_000;
 
-/** Validates a token for one route. Synchronous when the token is known already. */
-export type Authenticate = (token: PresentedToken) => Principal | Promise<Principal>;
+/** Validates tokens for one route. */
+export interface Authentication {
+  /** Synchronous when the token is known already. */
+  authenticate(token: PresentedToken): Principal | Promise<Principal>;
+  /** Validates a token that is in use once more, past the cache; what it says holds for everybody. */
+  revalidate(token: PresentedToken): Promise<void>;
+}
 
 /** Counts a look-up of the verified-token cache. */
 export type CountCacheLookup = (kind: 'token', result: 'hit' | 'miss') => void;
@@ -39,9 +44,9 @@ export function createAuthenticators(
   scopeHierarchy: Config['scopeHierarchy'],
   count: CountCacheLookup,
   clock: Clock,
-): (route: Route) => Authenticate {
+): (route: Route) => Authentication {
   const authorities = new Map([...clients].map(([name, client]) => [name, authorityOf(client)]));
-  const verifiers = new Map<string, Authenticate>();
+  const verifiers = new Map<string, Authentication>();
 
   return (route) => {
     const names = route.authorizationServers.map(({ name }) => name);
@@ -49,11 +54,14 @@ export function createAuthenticators(
     const verified = verifiers.get(key) ?? createCachedVerifier(names.map(authority), route.tokens, count, clock);
     verifiers.set(key, verified);
     const audiences = new Set(route.audiences);
-    return (token) => {
-      const principal = verified(token);
-      return principal instanceof Promise
-        ? principal.then((later) => requireAudience(later, audiences))
-        : requireAudience(principal, audiences);
+    return {
+      authenticate(token) {
+        const principal = verified.authenticate(token);
+        return principal instanceof Promise
+          ? principal.then((later) => requireAudience(later, audiences))
+          : requireAudience(principal, audiences);
+      },
+      revalidate: (token) => verified.revalidate(token),
     };
   };
 
@@ -79,15 +87,26 @@ function createCachedVerifier(
   forms: Route['tokens'],
   count: CountCacheLookup,
   clock: Clock,
-): Authenticate {
+): Authentication {
   const known = createExpiringCache<Principal>(MAX_TOKENS, clock);
   const flight = createSingleFlight<Principal>();
 
-  return (token) => {
-    const key = hash('sha256', token, 'base64url');
-    const principal = known.get(key);
-    count('token', principal === undefined ? 'miss' : 'hit');
-    return principal ?? flight(key, () => verify(token, key));
+  return {
+    authenticate(token) {
+      const key = hash('sha256', token, 'base64url');
+      const principal = known.get(key);
+      count('token', principal === undefined ? 'miss' : 'hit');
+      return principal ?? flight(key, () => verify(token, key));
+    },
+    async revalidate(token) {
+      const key = hash('sha256', token, 'base64url');
+      try {
+        await flight(key, () => verify(token, key));
+      } catch (error) {
+        if (!(error instanceof Denial && error.reason === 'authorization_server.unavailable')) known.delete(key);
+        throw error;
+      }
+    },
   };
 
   async function verify(token: PresentedToken, key: string): Promise<Principal> {
@@ -135,7 +154,7 @@ function expiryOf(principal: Principal): number {
 /** RFC 9068 §4 and RFC 8707 §2: `aud` contains this resource exactly. */
 function requireAudience(principal: Principal, audiences: ReadonlySet<string>): Principal {
   // Only an introspection answer that may lack `aud` comes here without one.
-  if (principal.audience.length === 0 && principal.form === 'opaque') return principal;
+  if (principal.form === 'opaque' && principal.claims['aud'] === undefined) return principal;
   if (principal.audience.some((audience) => audiences.has(audience))) return principal;
   throw new Denial('token.audience', `aud names none of ${[...audiences].join(', ')}`);
 }

@@ -1,6 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import type { ServerAnswer, ServerMetadata, ServerState } from '../model/authorization-server.ts';
-import type { AuthorizationServer } from '../model/config.ts';
+import type { AuthorizationServer, ServerAnswer, ServerMetadata, ServerState } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 
 /** The metadata of one authorization server: fetched at start, kept, renewed, and asked for again while it is away. */

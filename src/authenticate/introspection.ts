@@ -34,7 +34,7 @@ export function createIntrospector(
     // RFC 7662 §2.3: a 401 is about our credentials, never about the token.
     if (status !== 200)
       throw unavailable(`${endpoint} answered ${status}; check introspection.client_id and client_secret`);
-    if (typeof body !== 'object' || body === null) throw unavailable(`${endpoint} did not answer with a JSON object`);
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) throw unavailable(`${endpoint} did not answer with a JSON object`);
 
     const claims = body as Claims;
     // RFC 7662 §2.2: a boolean. The string "true" is somebody's mistake, and nobody's permission.
@@ -43,7 +43,7 @@ export function createIntrospector(
     requireAccessToken(claims);
     const principal = principalOf(claims, 'opaque', true, server, hierarchy);
     requireInTime(principal, claims['nbf']);
-    if (principal.audience.length === 0 && introspection.audience === 'required') {
+    if (claims['aud'] === undefined && introspection.audience === 'required') {
       throw new Denial('token.audience', 'the introspection answer has no aud (see introspection.audience)');
     }
     return principal;

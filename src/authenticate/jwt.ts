@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose';
 import type { Clock } from '../lib/clock.ts';
-import type { AuthorizationServer } from '../model/config.ts';
+import type { AuthorizationServer } from '../model/authorization-server.ts';
 import { Denial, type Reason } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import { principalOf } from './principal.ts';

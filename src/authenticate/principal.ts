@@ -1,5 +1,5 @@
 import { Denial } from '../model/denial.ts';
-import type { AuthorizationServer } from '../model/config.ts';
+import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Claims, NumericDate, Principal, TokenForm } from '../model/principal.ts';
 import { expandScopes } from '../policy/hierarchy.ts';
 

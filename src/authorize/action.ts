@@ -1,42 +1,54 @@
-import { readMessage } from '../mcp/message.ts';
+import { readMessage, type Message } from '../mcp/message.ts';
+import type { OwnerBound } from '../mcp/owner-bound.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Action } from '../model/grant.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
+import { ownerOf } from './owner.ts';
 
 /** Finds out what a call attempts. The caller comes first: nobody's body is read before it is known whose it is. */
 export type ReadAction = (call: Call, principal: Principal | undefined) => Action | Promise<Action>;
 
-/** Reads a whole body within the configured limit. */
-export type ReadBody = (call: Call) => Promise<Buffer>;
+/** What reading an MCP message needs. */
+export interface ActionParts {
+  /** Reads a whole body within the configured limit. */
+  readonly readBody: (call: Call) => Promise<Buffer>;
+  readonly sessions: OwnerBound;
+}
 
-const httpAction: Action = { attempt: { kind: 'http' }, messageId: null, body: undefined };
+const httpAction: Action = { attempt: { kind: 'http' }, messageId: null, era: undefined, sessionId: undefined, body: undefined };
 
 /** Creates the reader for a route: an HTTP route is decided on by its head alone, an MCP route by each message. */
-export function createActionReader(route: Route, readBody: ReadBody): ReadAction {
-  return route.protocol === 'http' ? () => httpAction : (call) => mcpAction(call, readBody);
+export function createActionReader(route: Route, parts: ActionParts): ReadAction {
+  if (route.protocol === 'http') return () => httpAction;
+  return (call, principal) =>
+    call.method === 'POST' ? messageAction(call, principal, route, parts) : sessionAction(call, principal, route, parts);
 }
 
 /** A GET opens the server's stream and a DELETE ends a session (Streamable HTTP, legacy revisions): no message. */
-const withoutMessage: Action = {
-  attempt: { kind: 'mcp', method: undefined, tool: undefined },
-  messageId: null,
-  body: undefined,
-};
-
-function mcpAction(call: Call, readBody: ReadBody): Action | Promise<Action> {
-  if (call.method === 'POST') return messageAction(call, readBody);
+function sessionAction(call: Call, principal: Principal | undefined, route: Route, { sessions }: ActionParts): Action {
   if (call.fields.transferEncoding !== undefined || Number(call.fields.contentLength ?? 0) > 0) {
     throw new Denial('request.framing', `a ${call.method} with a body, which would pass without being read`);
   }
-  return withoutMessage;
+  return {
+    attempt: { kind: 'mcp', method: undefined, targets: [], arguments: undefined },
+    messageId: null,
+    era: 'legacy',
+    sessionId: ownSession(call, principal, route, sessions, null),
+    body: undefined,
+  };
 }
 
 /** RFC 8259 §8.1: JSON is UTF-8; a charset that says so changes nothing. */
 const jsonType = /^application\/json *(?:; *charset="?utf-8"?)? *$/i;
 
-async function messageAction(call: Call, readBody: ReadBody): Promise<Action> {
+async function messageAction(
+  call: Call,
+  principal: Principal | undefined,
+  route: Route,
+  { readBody, sessions }: ActionParts,
+): Promise<Action> {
   const { contentType, contentEncoding } = call.fields;
   if (contentType === undefined || !jsonType.test(contentType)) {
     throw new Denial('body.type', 'content-type is not application/json');
@@ -45,6 +57,38 @@ async function messageAction(call: Call, readBody: ReadBody): Promise<Action> {
     throw new Denial('body.encoding', 'a content-encoding, which would hide the message');
   }
   const body = await readBody(call);
-  const { method, id, tool } = readMessage(body);
-  return { attempt: { kind: 'mcp', method, tool }, messageId: id, body };
+  const message = readMessage(body, call.fields);
+  return {
+    attempt: { kind: 'mcp', method: message.method, targets: message.targets, arguments: message.arguments },
+    messageId: message.id,
+    era: message.era,
+    sessionId: sessionOf(message, call, principal, route, sessions),
+    body,
+  };
+}
+
+/** MCP 2026-07-28 has no sessions: the header is ignored, and goes nowhere. */
+function sessionOf(
+  message: Message,
+  call: Call,
+  principal: Principal | undefined,
+  route: Route,
+  sessions: OwnerBound,
+): string | undefined {
+  return message.era === 'modern' ? undefined : ownSession(call, principal, route, sessions, message.id);
+}
+
+/** @throws {Denial} `session.unknown` for a session that was given to somebody else, or to nobody. */
+function ownSession(
+  call: Call,
+  principal: Principal | undefined,
+  route: Route,
+  sessions: OwnerBound,
+  messageId: Message['id'],
+): string | undefined {
+  const { mcpSessionId } = call.fields;
+  if (mcpSessionId === undefined) return undefined;
+  const session = sessions.unbind(mcpSessionId, ownerOf(route, principal));
+  if (session !== undefined) return session;
+  throw new Denial('session.unknown', 'not a session of this person on this route', { messageId });
 }

@@ -4,6 +4,7 @@ import { check } from './check.ts';
 import type { ExitCode } from './exit-code.ts';
 import { printSchema } from './print-schema.ts';
 import { serve } from './serve.ts';
+import { testPolicies } from './test-policies.ts';
 
 interface Command {
   /** One line for the list of commands. */
@@ -38,6 +39,14 @@ const commands: Readonly<Record<string, Command>> = {
     words: [],
     options: config,
     run: (_word, options) => check(fileOf(options)),
+  },
+  test: {
+    does: 'run the tests of the policies',
+    usage: 'sallyport test [--config FILE]',
+    help: `Decides what each NAME.test.yaml beside a policy describes, by the code that serves, and says what differs.\n\n${configHelp}`,
+    words: [],
+    options: config,
+    run: (_word, options) => testPolicies(fileOf(options)),
   },
   schema: {
     does: 'print a JSON Schema, for editors',

@@ -12,7 +12,7 @@ import { readText } from './read-text.ts';
 import { readRoutes } from './routes.ts';
 import { violations } from './schema.ts';
 import { origin } from './urls.ts';
-import { address, addressOrOff, oneOf, scopeToken, size } from './values.ts';
+import { address, addressOrOff, hostName, longSecret, oneOf, scopeToken, size } from './values.ts';
 import { parseYaml } from './yaml-file.ts';
 
 /** A configuration and what it was made from. */
@@ -20,6 +20,8 @@ export interface Loaded {
   readonly config: Config;
   /** Everything that was looked at, the folder of policies included: what to watch for changes. */
   readonly files: readonly string[];
+  /** The folder of policies: where it is, and as messages call it. */
+  readonly policyFolder: { readonly path: string; readonly shownAs: string };
 }
 
 /**
@@ -53,7 +55,7 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env): 
   const files = [file, path, ...[...folder.texts.keys()].map((name) => join(path, name)), ...expanded.files];
   const problems = [...report.problems(), ...folder.problems];
   if (problems.length > 0) throw new ConfigError(problems, files);
-  return { config, files };
+  return { config, files, policyFolder: { path, shownAs: shownFolder } };
 }
 
 async function readPolicyFolder(
@@ -81,6 +83,9 @@ function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<
     ...readAddresses(root),
     authorizationServers: servers,
     scopeHierarchy: readScopes(root.get('scopes')),
+    sessionKey: root.get('session_key').read(longSecret),
+    allowedHosts: new Set([...loopbackHosts, hostOf(publicUrl), ...root.get('allowed_hosts').list(hostName)]),
+    allowedOrigins: new Set([publicUrl, ...root.get('allowed_origins').list(origin)]),
     limits: {
       requestBodyBytes: limits.get('request_body').read(size('1024MiB')) ?? 1024 * 1024,
       requestHeadersBytes: limits.get('request_headers').read(size('1MiB')) ?? 16 * 1024,
@@ -92,6 +97,13 @@ function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<
     routes: readRoutes(root.get('routes'), { publicUrl, servers, folder, shownFolder }),
     policies: new Map([...folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined)),
   };
+}
+
+/** The names of this machine, which no page of the web can have: RFC 6761 §6.3. */
+const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
+
+function hostOf(publicUrl: string): string {
+  return URL.canParse(publicUrl) ? new URL(publicUrl).hostname : '';
 }
 
 function readAddresses(root: Field): { listen: Address; admin: Address | undefined } {

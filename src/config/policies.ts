@@ -16,8 +16,8 @@ export interface PolicyFolder {
   readonly exists: boolean;
   /** By name; undefined where the file is there, but wrong. */
   readonly policies: ReadonlyMap<string, Policy | undefined>;
-  /** The policies that say what may be called, which a plain HTTP request does not tell. */
-  readonly forMcp: ReadonlySet<string>;
+  /** The policies that say what may be called, which a plain HTTP request does not tell, with the first key that does. */
+  readonly forMcp: ReadonlyMap<string, string>;
   readonly problems: readonly Problem[];
   /** The text of each file, by its name within the folder, sorted. */
   readonly texts: ReadonlyMap<string, string>;
@@ -30,7 +30,7 @@ export interface PolicyFolder {
  */
 export async function readPolicies(folder: string, shownAs: string): Promise<PolicyFolder> {
   const policies = new Map<string, Policy | undefined>();
-  const forMcp = new Set<string>();
+  const forMcp = new Map<string, string>();
   const problems: Problem[] = [];
   const texts = new Map<string, string>();
   const names = await policyNames(folder);
@@ -46,7 +46,10 @@ export async function readPolicies(folder: string, shownAs: string): Promise<Pol
     const document = parseYaml(join(shownAs, file), text);
     const policy = compile(name, document, problems);
     policies.set(name, policy);
-    if (member(document.value, 'tools') !== undefined) forMcp.add(name);
+    const listing = ['tools', 'resources', 'prompts', 'methods'].find(
+      (key) => member(document.value, key) !== undefined,
+    );
+    if (listing !== undefined) forMcp.set(name, listing);
   }
   return { exists: names !== undefined, policies, forMcp, problems, texts };
 }

@@ -31,9 +31,13 @@ export class Problem {
   toString(): string {
     const place = this.line === undefined ? this.file : `${this.file}:${this.line}:${this.column}`;
     const text = this.path === '' ? `${place}: ${this.message}` : `${place}: ${this.path}: ${this.message}`;
-    // A name from the file or the command line could bring a line break, or a code that the terminal obeys.
-    return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{FFFD}');
+    return printable(text);
   }
+}
+
+/** One line: a name from a file or the command line could bring a line break, or a code that the terminal obeys. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{FFFD}');
 }
 
 /** A configuration that cannot be used, with everything that is wrong with it. */

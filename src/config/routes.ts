@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { AuthorizationServer } from '../model/config.ts';
+import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Policy } from '../model/policy.ts';
 import type { TokenForm } from '../model/principal.ts';
 import type { ResourceMetadata, Route } from '../model/route.ts';
@@ -8,7 +8,7 @@ import type { Field } from './field.ts';
 import type { PolicyFolder } from './policies.ts';
 import { readUpstream } from './upstream.ts';
 import { pageUrl } from './urls.ts';
-import { anyText, method, name, oneOf, refuse, routePath, scopeToken } from './values.ts';
+import { anyText, duration, method, name, oneOf, refuse, routePath, scopeToken } from './values.ts';
 
 /** What routes refer to. */
 export interface Referents {
@@ -63,6 +63,8 @@ function readRoute(field: Field, referents: Referents): Route {
     tokens: open ? new Set() : readTokens(field.get('tokens'), servers),
     policy: open ? undefined : readPolicy(field.get('policy'), protocol, referents),
     upstream: readUpstream(field.get('upstream'), protocol, referents.servers),
+    keepaliveMs: field.get('keepalive').read(duration('1ms')),
+    revalidateMs: field.get('revalidate').read(duration('1ms')),
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
 }
@@ -70,7 +72,7 @@ function readRoute(field: Field, referents: Referents): Route {
 /** On an open route a policy and its like would look like protection, and be none. */
 function refuseClosedKeys(field: Field, protocol: 'http' | 'mcp' | undefined): void {
   const refusal = 'cannot be combined with public: true';
-  for (const key of ['policy', 'audience', 'tokens', 'authorization_servers', 'resource']) {
+  for (const key of ['policy', 'audience', 'tokens', 'authorization_servers', 'resource', 'revalidate']) {
     if (field.get(key).present) field.get(key).refuse(refusal, 'key');
   }
   if (protocol === 'mcp') field.get('protocol').refuse(`mcp ${refusal}: there is nothing to authorize`);
@@ -124,8 +126,10 @@ function readPolicy(
   const file = join(shownFolder, `${field.source()}.yaml`);
   if (!folder.policies.has(policy)) field.refuse(`${file} does not exist`);
   // As http nobody reads what is called, so that `tools` would allow everything.
-  if (protocol === 'http' && folder.forMcp.has(policy))
-    field.refuse(`${file} has tools, which only protocol: mcp can tell apart`);
+  const listing = folder.forMcp.get(policy);
+  if (protocol === 'http' && listing !== undefined) {
+    field.refuse(`${file} has ${listing}, which only protocol: mcp can tell apart`);
+  }
   return folder.policies.get(policy);
 }
 

@@ -1,6 +1,7 @@
 import { type ErrorObject, Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json' };
 import policySchema from '../../schema/policy.schema.json' with { type: 'json' };
+import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
 import { didYouMean } from './did-you-mean.ts';
 import { either } from './either.ts';
 import { member } from './member.ts';
@@ -15,7 +16,7 @@ export interface Violation {
 }
 
 /** The committed JSON Schemas, by the language that they describe. */
-export const schemas = { gateway: gatewaySchema, policy: policySchema } as const;
+export const schemas = { gateway: gatewaySchema, policy: policySchema, 'policy-test': policyTestSchema } as const;
 
 const compiled = new Map<keyof typeof schemas, ValidateFunction>();
 
@@ -70,7 +71,7 @@ function withoutNoise(errors: readonly ErrorObject[]): ErrorObject[] {
 function inWords(error: ErrorObject, path: Path): Violation {
   const { keyword, params, data, parentSchema } = error as ErrorObject<string, Record<string, unknown>>;
   // The title of the whole is the language's name.
-  const expected = path.length === 0 ? 'a mapping' : expectation(parentSchema ?? {});
+  const expected = path.length === 0 ? types[String(parentSchema?.['type'])] : expectation(parentSchema ?? {});
   switch (keyword) {
     case 'additionalProperties': {
       const key = String(params['additionalProperty']);
@@ -143,7 +144,7 @@ function quoted(value: string, path: Path): string {
 
 /** Whether a value is never shown, wherever it came from. */
 export function isSecret(path: Path): boolean {
-  return path.includes('client_secret');
+  return path.includes('client_secret') || path.includes('session_key');
 }
 
 /** A JSON Pointer as path: an index where the document has a list. */

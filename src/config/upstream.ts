@@ -1,4 +1,4 @@
-import type { AuthorizationServer } from '../model/config.ts';
+import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { TokenExchange, Upstream, UpstreamToken } from '../model/route.ts';
 import { readCredentials, serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';

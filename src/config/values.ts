@@ -77,6 +77,19 @@ export function anyText(text: string): string {
   return text;
 }
 
+/** A host as it stands in a Host header, without port. */
+export function hostName(text: string): string {
+  const host = text.toLowerCase();
+  if (/^[a-z0-9._-]+$/.test(host)) return host;
+  if (host.startsWith('[') && host.endsWith(']') && isIPv6(host.slice(1, -1))) return host;
+  return refuse('is not a host name without port');
+}
+
+/** A key that nobody guesses. */
+export function longSecret(text: string): string {
+  return text.length >= 32 ? text : refuse('is too short: at least 32 characters');
+}
+
 /** What names a route. */
 export function name(text: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text)) return text;

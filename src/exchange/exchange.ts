@@ -14,6 +14,7 @@ export type Exchange = (
 ) => UpstreamCredential | Promise<UpstreamCredential>;
 
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
+const JWT = 'urn:ietf:params:oauth:token-type:jwt';
 const MAX_CREDENTIALS = 20_000;
 /** A credential that ends while it is on its way is refused upstream; it is renewed this much before its end. */
 const EARLY = 0.1;
@@ -100,12 +101,16 @@ function read({ status, body }: ServerAnswer): Credential {
       throw new Denial('token.inactive', 'the exchange says that the subject token is not valid');
     throw new Denial('exchange.refused', `the exchange was refused with ${status} ${JSON.stringify(error)}`);
   }
-  const { access_token: value, token_type: type, expires_in: seconds } = answer;
+  const { access_token: value, token_type: type, issued_token_type: issued, expires_in: seconds } = answer;
   if (typeof value !== 'string' || !/^[A-Za-z0-9\-._~+/]+=*$/.test(value)) {
     throw new Denial('exchange.invalid', 'the answer has no access_token');
   }
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
     throw new Denial('exchange.invalid', 'the answer is not a token_type Bearer');
+  }
+  // A refresh token is a Bearer to nobody but its own server; who gets it could renew for ever.
+  if (issued !== undefined && issued !== ACCESS_TOKEN && issued !== JWT) {
+    throw new Denial('exchange.invalid', 'issued_token_type is neither an access token nor a JWT');
   }
   if (seconds === undefined) return { value: `Bearer ${value}`, lifetimeMs: undefined };
   if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0) {

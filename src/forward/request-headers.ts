@@ -24,10 +24,17 @@ export const hopByHop: ReadonlySet<string> = new Set([
  */
 const neverFromClients: ReadonlySet<string> = new Set([
   'authorization',
+  'cf-connecting-ip',
+  'client-cert',
+  'client-cert-chain',
+  'client-ip',
   'expect',
   'forwarded',
   'host',
   'http2-settings',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-forwarded',
   'x-http-method',
   'x-http-method-override',
   'x-method-override',
@@ -42,47 +49,63 @@ const prefixesNeverFromClients = ['x-forwarded-', 'x-original-'];
 const MAX_VERDICTS = 1024;
 
 /** The header section for the upstream, as undici takes it: name, value, name, value, … */
-export type BuildRequestHeaders = (call: Call, grant: Grant, credential: UpstreamCredential) => string[];
+export type BuildRequestHeaders = (
+  call: Call,
+  grant: Grant,
+  credential: UpstreamCredential,
+  uncompressed: boolean,
+) => string[];
 
 /**
  * Creates the header section that a route sends upstream: the client's fields without those that are not for the
- * upstream, then ours. A name with `_` for `-` counts as the name: CGI and WSGI make one variable of both.
+ * upstream, then ours. A name with `_` for `-` counts as the name: CGI and WSGI make one variable of both, and
+ * some servers one of whatever is no letter or digit.
  */
 export function createRequestHeaders(route: Route, publicUrl: string): BuildRequestHeaders {
   const identity = [...route.upstream.identity];
-  const identityNames = new Set(identity.map(([name]) => name));
+  const identityNames = new Set(identity.map(([name]) => plainName(name)));
   const { protocol, host } = new URL(publicUrl);
   const constant = ['x-forwarded-proto', protocol.slice(0, -1), 'x-forwarded-host', host];
+  // On an MCP route a session id goes on only as the upstream's own, once it is proved to be this caller's.
+  if (route.protocol === 'mcp') identityNames.add('mcp-session-id');
   const verdicts = new Map<string, boolean>();
 
   function isForUpstream(name: string): boolean {
     const known = verdicts.get(name);
     if (known !== undefined) return known;
-    const plain = name.replaceAll('_', '-');
+    const plain = plainName(name);
     const verdict =
       !hopByHop.has(plain) &&
       !neverFromClients.has(plain) &&
       !identityNames.has(plain) &&
       !prefixesNeverFromClients.some((prefix) => plain.startsWith(prefix)) &&
-      // An underscore spelling of a field that we read ourselves would be a second one to some upstreams.
+      // Another spelling of a field that we read ourselves would be a second one to some upstreams.
       (plain === name || !(plain.startsWith('content-') || plain.startsWith('mcp-')));
     if (verdicts.size < MAX_VERDICTS) verdicts.set(name, verdict);
     return verdict;
   }
 
-  return (call, grant, credential) => {
+  return (call, grant, credential, uncompressed) => {
     const { raw, names, connection } = call.fields;
     const nominated = connection === undefined ? undefined : nominatedBy(connection);
     const headers: string[] = [];
     for (const [i, name] of names.entries()) {
       if (!isForUpstream(name) || nominated?.has(name) === true) continue;
+      if (uncompressed && name === 'accept-encoding') continue;
       headers.push(raw[2 * i] as string, raw[2 * i + 1] as string);
     }
     headers.push('x-forwarded-for', call.peer, ...constant, 'x-request-id', call.id);
+    if (uncompressed) headers.push('accept-encoding', 'identity');
+    if (grant.action.sessionId !== undefined) headers.push('mcp-session-id', grant.action.sessionId);
     if (grant.principal !== undefined) addIdentity(headers, identity, grant.principal);
     if (credential !== undefined) headers.push('authorization', credential);
     return headers;
   };
+}
+
+/** A lower-case name as CGI-like servers read it. */
+function plainName(name: string): string {
+  return name.replaceAll(/[^a-z0-9]/g, '-');
 }
 
 /** The field names of a `Connection` header; undefined for the two values that everybody sends. */

@@ -1,38 +1,77 @@
+import type { Call } from '../model/call.ts';
+import type { Grant } from '../model/grant.ts';
 import { hopByHop, nominatedBy } from './request-headers.ts';
 
-/** What of an upstream's header section goes to the client. */
+/** What of an upstream's header section goes to the client, and what it says of the body. */
 export interface ResponseHeaders {
   /** name, value, name, value, … */
   readonly fields: string[];
   readonly hasDate: boolean;
   /** `text/event-stream`: each event goes on as it comes. */
   readonly isEventStream: boolean;
+  /** `application/json`. */
+  readonly isJson: boolean;
+  /** Other than `identity`. */
+  readonly isEncoded: boolean;
 }
+
+/** What the gateway says in an answer of an upstream. */
+export interface OwnHeaders {
+  /** CORS for the page that called; empty for other callers. What the upstream says of it is dropped then. */
+  readonly crossOrigin: (call: Call) => Readonly<Record<string, string>>;
+  /** The `Mcp-Session-Id` that the client sees for the upstream's; undefined for none. */
+  readonly sessionId: (theirs: string, grant: Grant) => string | undefined;
+}
+
+/** What says something of the bytes of a body, and is wrong once they are changed. */
+const aboutBytes = ['content-length', 'content-md5', 'content-digest', 'repr-digest', 'digest', 'etag', 'accept-ranges'];
 
 /**
  * The header section for the client: without what is about the upstream's connection, and an event stream without a
  * length (some servers send one) and with the word that keeps other proxies from buffering it.
+ *
+ * @param willChange whether the body may be changed on its way.
  */
-export function responseHeaders(raw: readonly (Buffer | string)[]): ResponseHeaders {
+export function responseHeaders(
+  raw: readonly (Buffer | string)[],
+  call: Call,
+  grant: Grant,
+  own: OwnHeaders,
+  willChange: boolean,
+): ResponseHeaders {
   const all: string[] = [];
+  const crossOrigin = Object.entries(own.crossOrigin(call));
   let connection = '';
+  let contentType = '';
+  let contentEncoding = '';
   let hasDate = false;
-  let isEventStream = false;
   for (let i = 0; i < raw.length; i += 2) {
     const name = text(raw[i]);
-    const value = text(raw[i + 1]);
+    let value: string | undefined = text(raw[i + 1]);
     const lower = name.toLowerCase();
     if (lower === 'connection') connection += `,${value}`;
     if (hopByHop.has(lower)) continue;
+    if (crossOrigin.length > 0 && lower.startsWith('access-control-')) continue;
     if (lower === 'date') hasDate = true;
-    if (lower === 'content-type') isEventStream ||= /^text\/event-stream *(?:;|$)/i.test(value);
-    all.push(name, value);
+    else if (lower === 'content-type') contentType = value;
+    else if (lower === 'content-encoding') contentEncoding = value;
+    else if (lower === 'mcp-session-id') value = own.sessionId(value, grant);
+    if (value !== undefined) all.push(name, value);
   }
+  const isEventStream = /^text\/event-stream *(?:;|$)/i.test(contentType);
   const dropped = new Set(connection === '' ? [] : nominatedBy(connection));
   if (isEventStream) dropped.add('content-length').add('x-accel-buffering');
+  if (willChange) for (const name of aboutBytes) dropped.add(name);
   const fields = dropped.size === 0 ? all : without(all, dropped);
   if (isEventStream) fields.push('x-accel-buffering', 'no');
-  return { fields, hasDate, isEventStream };
+  for (const [name, value] of crossOrigin) fields.push(name, value);
+  return {
+    fields,
+    hasDate,
+    isEventStream,
+    isJson: /^application\/json *(?:;|$)/i.test(contentType),
+    isEncoded: contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity',
+  };
 }
 
 function without(fields: readonly string[], names: ReadonlySet<string>): string[] {

@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'http-proxy-3';
 import type { Clock } from '../lib/clock.ts';
-import { atDeadline } from '../lib/deadline.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import { createRequestHeaders } from './request-headers.ts';
+import { guardStream, type Revalidate } from './stream-guards.ts';
 import { createUpstreamPath } from './upstream-path.ts';
 
 /**
@@ -19,6 +19,7 @@ export type ForwardUpgrade = (
   call: Call,
   grant: Grant,
   credential: UpstreamCredential,
+  revalidate: Revalidate | undefined,
   head: Buffer,
   refuse: (denial: Denial) => void,
 ) => void;
@@ -34,21 +35,26 @@ export function createForwardUpgrade(
   const requestHeaders = createRequestHeaders(route, publicUrl);
   const { origin, connectTimeoutMs, responseTimeoutMs } = route.upstream;
 
-  return (call, grant, credential, head, refuse) => {
+  return (call, grant, credential, revalidate, head, refuse) => {
     const socket: Duplex = call.request.socket;
     if (socket.destroyed) return;
     const proxy = createProxyServer({ target: origin, changeOrigin: true, connectTimeout: connectTimeoutMs });
     let state: 'waiting' | 'answered' | 'open' = 'waiting';
 
-    const callOffExpiry = atDeadline((grant.principal?.expiresAt ?? Infinity) * 1000, () => socket.destroy(), clock);
+    const stopGuards = guardStream(route, grant, revalidate, () => socket.destroy(), clock);
     socket.once('close', () => {
-      callOffExpiry();
+      stopGuards();
       if (state === 'open') observer.streamClosed(route);
     });
     proxy.on('proxyReqWs', (outgoing, incoming) => {
       // The library parses and joins the path anew; what was decided on is forwarded byte for byte.
       outgoing.path = incoming.url ?? '/';
-      outgoing.setTimeout(responseTimeoutMs, () => outgoing.destroy(new Error('no answer to the handshake in time')));
+      const late = new Denial('upstream.timeout', 'no answer to the handshake in time');
+      outgoing.setTimeout(responseTimeoutMs, () => outgoing.destroy(late));
+      // The library forgets the client until the upstream has answered.
+      socket.once('close', () => {
+        if (state === 'waiting') outgoing.destroy();
+      });
       // An answer other than 101: the library relays it and closes.
       outgoing.once('response', ({ statusCode }) => {
         state = 'answered';
@@ -64,13 +70,20 @@ export function createForwardUpgrade(
     const onError = (error: Error): void => {
       if (state !== 'waiting' || socket.destroyed) return;
       state = 'answered';
-      refuse(new Denial('upstream.unreachable', error.message, { cause: error }));
+      refuse(unanswered(error));
     };
     proxy.on('error', onError);
 
-    const headers = requestHeaders(call, grant, credential);
+    const headers = requestHeaders(call, grant, credential, false);
     proxy.ws(cleaned(call.request, headers, upstreamPath(call.path, call.query)), socket, head, {}, onError);
   };
+}
+
+function unanswered(error: Error): Denial {
+  if (error instanceof Denial) return error;
+  // How the library says that nobody took the connection in time.
+  const reason = error.message === 'ECONNECT_TIMEOUT' ? 'upstream.timeout' : 'upstream.unreachable';
+  return new Denial(reason, error.message, { cause: error });
 }
 
 /** The request as the library may see it: our header section, our path, and the handshake's own two fields. */

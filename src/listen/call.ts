@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from '../model/call.ts';
-import { readFields } from './fields.ts';
+import { Denial } from '../model/denial.ts';
+import { noFields, readFields } from './fields.ts';
 
 /** The path and query of a request target, in the one spelling that is let through. */
 export type CanonicalTarget = (target: string) => Pick<Call, 'path' | 'query'>;
@@ -15,16 +16,10 @@ export function arrive(request: IncomingMessage, response: ServerResponse): Call
     path: '',
     query: '',
     fields: {
-      raw: [],
-      names: [],
-      authorization: undefined,
-      connection: undefined,
-      contentEncoding: undefined,
+      ...noFields,
       // Enough to refuse with: whether a body is still on its way.
       contentLength: request.headers['content-length'],
-      contentType: undefined,
       transferEncoding: request.headers['transfer-encoding'],
-      upgrade: undefined,
     },
     peer: request.socket.remoteAddress ?? '',
     request,
@@ -35,6 +30,8 @@ export function arrive(request: IncomingMessage, response: ServerResponse): Call
 /** The same call with its header section and target, read once and found canonical. */
 export function canonicalCall(arrived: Call, canonicalTarget: CanonicalTarget): Call {
   const { id, startedAt, method, peer, request, response } = arrived;
+  // Node's parser lets HTTP/0.9 and HTTP/2.0 pass.
+  if (request.httpVersionMajor !== 1) throw new Denial('request.malformed', `HTTP/${request.httpVersion}`);
   const fields = readFields(request.rawHeaders);
   const { path, query } = canonicalTarget(request.url ?? '');
   return { id, startedAt, method, path, query, fields, peer, request, response };

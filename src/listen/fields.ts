@@ -7,6 +7,8 @@ import type { Fields } from '../model/call.ts';
  */
 const singletons = new Set([
   'authorization',
+  'access-control-request-headers',
+  'access-control-request-method',
   'content-encoding',
   'content-length',
   'content-type',
@@ -23,6 +25,26 @@ const singletons = new Set([
   'upgrade',
 ]);
 
+/** A header section in which nothing was found. */
+export const noFields: Fields = {
+  raw: [],
+  names: [],
+  authorization: undefined,
+  connection: undefined,
+  contentEncoding: undefined,
+  contentLength: undefined,
+  contentType: undefined,
+  host: undefined,
+  lastEventId: undefined,
+  mcpMethod: undefined,
+  mcpName: undefined,
+  mcpProtocolVersion: undefined,
+  mcpSessionId: undefined,
+  origin: undefined,
+  transferEncoding: undefined,
+  upgrade: undefined,
+};
+
 /** Bounded, so that callers cannot grow it; names beyond the bound are lower-cased each time. */
 const lowerCased = new Map<string, string>();
 
@@ -38,8 +60,8 @@ function lowerCase(name: string): string {
  * Reads the header section of a request.
  *
  * @throws {Denial} `request.duplicate_header` when a field that decides something stands twice, `request.credentials`
- *   when that is `Authorization`; `request.framing` when `Connection` nominates a field that a decision rests on, which
- *   would then be taken away from the upstream; `request.malformed` without a Host; `request.expectation`.
+ *   when that is `Authorization`; `request.framing` for a transfer coding besides `chunked`, and when `Connection`
+ *   nominates a field that a decision rests on, which would then be taken away from the upstream; `request.malformed` without a Host; `request.expectation`.
  */
 export function readFields(raw: readonly string[]): Fields {
   const names: string[] = [];
@@ -62,6 +84,11 @@ export function readFields(raw: readonly string[]): Fields {
   if (found['expect'] !== undefined && found['expect'].toLowerCase() !== '100-continue') {
     throw new Denial('request.expectation', 'an expectation other than 100-continue');
   }
+  const coding = found['transfer-encoding'];
+  // RFC 9112 §6.1: whatever else was applied to the body would be taken off its label here, and stay on it.
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    throw new Denial('request.framing', 'a transfer coding other than chunked');
+  }
   if (connection !== undefined) requireHarmless(connection);
   return {
     raw,
@@ -71,7 +98,14 @@ export function readFields(raw: readonly string[]): Fields {
     contentEncoding: found['content-encoding'],
     contentLength: found['content-length'],
     contentType: found['content-type'],
-    transferEncoding: found['transfer-encoding'],
+    host: found['host'],
+    lastEventId: found['last-event-id'],
+    mcpMethod: found['mcp-method'],
+    mcpName: found['mcp-name'],
+    mcpProtocolVersion: found['mcp-protocol-version'],
+    mcpSessionId: found['mcp-session-id'],
+    origin: found['origin'],
+    transferEncoding: coding,
     upgrade: found['upgrade'],
   };
 }

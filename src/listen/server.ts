@@ -25,6 +25,7 @@ export interface Listener {
 
 const HEADERS_TIMEOUT_MS = 15_000;
 const IDLE_POLL_MS = 50;
+const LINGER_MS = 1_000;
 
 /**
  * Listens for HTTP/1.1. Node's parser in its strict mode refuses what is not plainly a request: both lengths, bare line
@@ -38,7 +39,7 @@ export async function listen(
   onRequest: OnRequest,
   onMalformed: OnMalformed,
 ): Promise<Listener> {
-  const answering = new WeakMap<Duplex, ServerResponse>();
+  const newest = new WeakMap<Duplex, Exchange>();
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -49,10 +50,21 @@ export async function listen(
     // Any other upgrade (h2c) is served as the plain request that it also is, RFC 9110 §7.8.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
   });
+  // Bounded by their bytes. Node's own bound drops what is beyond it, unseen: a second Authorization, say.
+  server.maxHeadersCount = 0;
   const upgraded = new Set<Duplex>();
   const serve: OnRequest = (request, response, head) => {
-    answering.set(request.socket, response);
+    newest.set(request.socket, { response, queued: isDue(newest.get(request.socket)) });
     onRequest(request, response, head);
+  };
+  const refuse = (socket: Duplex, reason: Reason, detail: string): void => {
+    const { status, requestId } = onMalformed(reason, detail);
+    if (canBeAnswered(newest.get(socket))) {
+      socket.write(
+        `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\nX-Request-Id: ${requestId}\r\n\r\n`,
+      );
+    }
+    endSoon(socket);
   };
   server.on('request', serve);
   server.on('checkExpectation', serve);
@@ -60,17 +72,22 @@ export async function listen(
     upgraded.add(socket);
     socket.once('close', () => upgraded.delete(socket));
     socket.on('error', () => socket.destroy());
-    serve(request, responseOn(request, socket), head);
+    // Node allows one answer at a time on a socket, and throws.
+    if (isDue(newest.get(socket))) refuse(socket, 'request.framing', 'an upgrade behind an unanswered request');
+    else serve(request, responseOn(request, socket), head);
+  });
+  // Without a listener Node hangs up, and nothing would say why.
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => socket.destroy());
+    refuse(socket, 'request.target', 'CONNECT');
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    // Bytes after an answer has begun would be taken for a part of it.
-    const begun = answering.get(socket);
-    if (begun !== undefined && begun.headersSent && !begun.writableFinished) socket.destroy();
-    else refuseMalformed(socket, error, onMalformed);
+    // RFC 9112 §9.6: what comes after `Connection: close` MUST NOT be processed; the answer before it is still due.
+    if (error.code === 'HPE_CLOSED_CONNECTION' && isDue(newest.get(socket))) return;
+    // A client that left in the middle of a request: whoever serves that sees it end.
+    const left = error.code === 'HPE_INVALID_EOF_STATE' && isDue(newest.get(socket));
+    if (left || error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    else refuse(socket, malformedReasons[error.code ?? ''] ?? 'request.malformed', error.code ?? error.message);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(address.port, address.host, () => {
@@ -81,21 +98,40 @@ export async function listen(
   return { url: urlOf(server), close: (graceMs) => close(server, upgraded, graceMs) };
 }
 
+/** The newest request of a connection. `queued`: behind one that was not answered yet (pipelining). */
+interface Exchange {
+  readonly response: ServerResponse;
+  readonly queued: boolean;
+}
+
+/** Answers go out in order, so that with the newest all are out. */
+function isDue(exchange: Exchange | undefined): boolean {
+  return exchange !== undefined && !exchange.response.writableFinished;
+}
+
+/**
+ * Whether an answer to malformed bytes would be taken for what it is. Behind a whole request that waits for its own
+ * answer it would be taken for that one, and after the beginning of an answer for a part of it.
+ */
+function canBeAnswered(exchange: Exchange | undefined): boolean {
+  if (exchange === undefined || !isDue(exchange)) return true;
+  const { response, queued } = exchange;
+  return !queued && !response.headersSent && !response.req.complete;
+}
+
 /** Node gives an upgrade no response; this one answers it like any other request, and ends the socket after. */
 function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket as Socket);
-  response.once('finish', () => socket.end());
+  response.once('finish', () => endSoon(socket));
   return response;
 }
 
-function refuseMalformed(socket: Duplex, error: NodeJS.ErrnoException, onMalformed: OnMalformed): void {
-  const reason = malformedReasons[error.code ?? ''] ?? 'request.malformed';
-  const { status, requestId } = onMalformed(reason, error.code ?? error.message);
-  socket.end(
-    `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\nX-Request-Id: ${requestId}\r\n\r\n`,
-  );
+/** Lets the peer read what was written; one that never hangs up must not keep the socket for ever. */
+function endSoon(socket: Duplex): void {
+  socket.end();
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
 const malformedReasons: Readonly<Record<string, Reason>> = {

@@ -1,6 +1,10 @@
 import { JsonScanError, scanJson } from '../lib/json-scanner.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
+import type { McpTarget } from '../model/policy.ts';
+import { requireAgreement, type Era, type MessageHeaders } from './agreement.ts';
+import { parseToRewrite } from './json-text.ts';
+import { targetsOf } from './targets.ts';
 
 /** What a decision needs of one JSON-RPC message. */
 export interface Message {
@@ -8,43 +12,53 @@ export interface Message {
   readonly method: string | undefined;
   /** `null` for notifications and responses, which get no answer of their own. */
   readonly id: MessageId;
-  /** `params.name` of `tools/call`. */
-  readonly tool: string | undefined;
+  readonly era: Era;
+  /** What the message is about. */
+  readonly targets: readonly McpTarget[];
+  /** `params.arguments`. */
+  readonly arguments: unknown;
 }
 
 const limits = { depth: 128, members: 10_000 };
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads one JSON-RPC 2.0 message of MCP Streamable HTTP: one object, that every parser reads alike.
+ * Reads one JSON-RPC 2.0 message of MCP Streamable HTTP: one object, that every parser reads alike, and that the headers
+ * do not contradict.
  *
  * @throws {Denial} `body.malformed` for what is not UTF-8 JSON; `body.ambiguous` for duplicate or case-variant keys and
- *   for excess; `body.message` for what is no single JSON-RPC message, batches among them.
+ *   for excess; `body.message` for what is no single JSON-RPC message, batches among them; `message.*` for headers that
+ *   say something else.
  */
-export function readMessage(body: Buffer): Message {
-  const message = parse(body);
+export function readMessage(body: Buffer, headers: MessageHeaders): Message {
+  const text = decode(body);
+  const message = parse(text);
   if (Array.isArray(message)) throw new Denial('body.message', 'a batch');
   if (!isObject(message)) throw new Denial('body.message', 'not an object');
   if (message['jsonrpc'] !== '2.0') throw new Denial('body.message', 'jsonrpc is not "2.0"');
-  const id = messageId(message);
-  const method = message['method'];
-  if (method === undefined) {
-    if (!Object.hasOwn(message, 'result') && !Object.hasOwn(message, 'error')) {
-      throw new Denial('body.message', 'neither a request nor a response');
-    }
-    return { method, id: null, tool: undefined };
-  }
-  if (typeof method !== 'string') throw new Denial('body.message', 'method is not a string');
-  return { method, id, tool: method === 'tools/call' ? toolName(message['params']) : undefined };
+  const id = messageId(message, text);
+  const method = methodOf(message, id);
+  const params = paramsOf(message, id);
+  const isRequest = method !== undefined && Object.hasOwn(message, 'id');
+  const era = requireAgreement(headers, { method, id, params, isRequest });
+  return {
+    method,
+    id: method === undefined ? null : id,
+    era,
+    targets: method === undefined ? [] : targetsOf(method, params, id),
+    arguments: Object.hasOwn(params, 'arguments') ? params['arguments'] : undefined,
+  };
 }
 
-function parse(body: Buffer): unknown {
-  let text: string;
+function decode(body: Buffer): string {
   try {
-    text = utf8.decode(body);
+    return utf8.decode(body);
   } catch (cause) {
     throw new Denial('body.malformed', 'not UTF-8', { cause });
   }
+}
+
+function parse(text: string): unknown {
   try {
     scanJson(text, limits);
     return JSON.parse(text);
@@ -55,17 +69,32 @@ function parse(body: Buffer): unknown {
 }
 
 /** MCP, Base Protocol: a request's id MUST be a string or integer and MUST NOT be null. */
-function messageId(message: Record<string, unknown>): MessageId {
-  const id = message['id'];
-  if (id === undefined) return null;
-  if (typeof id === 'string' || typeof id === 'number') return id;
-  throw new Denial('body.message', 'id is neither a string nor a number');
+function messageId(message: Record<string, unknown>, text: string): MessageId {
+  if (!Object.hasOwn(message, 'id')) return null;
+  const { id } = message;
+  if (typeof id === 'string' || Number.isSafeInteger(id)) return id as string | number;
+  if (typeof id !== 'number') throw new Denial('body.message', 'id is neither a string nor a number');
+  return (parseToRewrite(text) as { id: number | object }).id;
 }
 
-function toolName(params: unknown): string {
-  const name = isObject(params) ? params['name'] : undefined;
-  if (typeof name === 'string') return name;
-  throw new Denial('body.message', 'tools/call without params.name');
+function methodOf(message: Record<string, unknown>, messageId: MessageId): string | undefined {
+  if (Object.hasOwn(message, 'method')) {
+    const { method } = message;
+    if (typeof method === 'string') return method;
+    throw new Denial('body.message', 'method is not a string', { messageId });
+  }
+  if (Object.hasOwn(message, 'result') || Object.hasOwn(message, 'error')) return undefined;
+  throw new Denial('body.message', 'neither a request nor a response', { messageId });
+}
+
+const noParams = Object.freeze({});
+
+/** JSON-RPC 2.0 §4.2 knows lists too; MCP has objects only. */
+function paramsOf(message: Record<string, unknown>, messageId: MessageId): Readonly<Record<string, unknown>> {
+  if (!Object.hasOwn(message, 'params')) return noParams;
+  const { params } = message;
+  if (isObject(params)) return params;
+  throw new Denial('body.message', 'params is not an object', { messageId });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -11,6 +11,13 @@ export interface Fields {
   readonly contentEncoding: string | undefined;
   readonly contentLength: string | undefined;
   readonly contentType: string | undefined;
+  readonly host: string | undefined;
+  readonly lastEventId: string | undefined;
+  readonly mcpMethod: string | undefined;
+  readonly mcpName: string | undefined;
+  readonly mcpProtocolVersion: string | undefined;
+  readonly mcpSessionId: string | undefined;
+  readonly origin: string | undefined;
   readonly transferEncoding: string | undefined;
   readonly upgrade: string | undefined;
 }

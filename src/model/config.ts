@@ -1,3 +1,4 @@
+import type { AuthorizationServer } from './authorization-server.ts';
 import type { Policy } from './policy.ts';
 import type { Route } from './route.ts';
 
@@ -5,49 +6,6 @@ import type { Route } from './route.ts';
 export interface Address {
   readonly host: string;
   readonly port: number;
-}
-
-/** How we authenticate at an authorization server's endpoints, RFC 6749 §2.3.1. */
-export interface ClientCredentials {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly clientAuth: 'client_secret_basic' | 'client_secret_post';
-}
-
-/** How JWT access tokens of one authorization server are verified. */
-export interface JwtValidation {
-  /** The only accepted `alg` values: asymmetric ones, never `none`. */
-  readonly algorithms: readonly string[];
-  /** Accepted `typ` values, lower case, without `application/`; undefined: at+jwt, JWT or absent. */
-  readonly types: readonly string[] | undefined;
-  /** JWK Set location; undefined: `jwks_uri` of the discovered metadata. */
-  readonly jwksUri: string | undefined;
-}
-
-/** How opaque tokens of one authorization server are explained, RFC 7662. */
-export interface Introspection extends ClientCredentials {
-  /** Endpoint; undefined: `introspection_endpoint` of the discovered metadata. */
-  readonly endpoint: string | undefined;
-  /** Longest reuse of a positive answer; never past `exp`; 0 asks every time. */
-  readonly cacheMs: number;
-  /** Whether an answer without `aud` is refused. */
-  readonly audience: 'required' | 'optional';
-}
-
-/** An authorization server that routes may trust. */
-export interface AuthorizationServer {
-  /** Its key in `authorization_servers`, the label in metrics. */
-  readonly name: string;
-  /** Compared and advertised byte for byte. */
-  readonly issuer: string;
-  /** The base URL where *we* reach it: `backchannel`, or else the issuer. */
-  readonly backchannel: string;
-  readonly jwt: JwtValidation | undefined;
-  readonly introspection: Introspection | undefined;
-  /** All the leniency there is on `exp`, `nbf` and `iat`. */
-  readonly clockToleranceMs: number;
-  /** Of one call to it. */
-  readonly timeoutMs: number;
 }
 
 /** A configuration as a whole, validated, with every duration in milliseconds and every size in bytes. */
@@ -59,6 +17,12 @@ export interface Config {
   readonly authorizationServers: ReadonlyMap<string, AuthorizationServer>;
   /** Scope → the scopes that it implies, transitively closed, without itself. */
   readonly scopeHierarchy: ReadonlyMap<string, readonly string[]>;
+  /** Binds MCP sessions to who began them; undefined: random at each start. */
+  readonly sessionKey: string | undefined;
+  /** Host names without port, lower case, under which we are called: a page of another name is rebinding DNS. */
+  readonly allowedHosts: ReadonlySet<string>;
+  /** Origins, RFC 6454 §6.2, of pages that may call; loopback origins of any port may besides. */
+  readonly allowedOrigins: ReadonlySet<string>;
   readonly limits: Limits;
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly decisions: 'all' | 'denials' };
   readonly routes: readonly Route[];

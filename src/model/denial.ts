@@ -29,6 +29,8 @@ export const refusals = {
   'request.header_too_large': { status: 431, message: 'Request header fields too large' },
   'request.timeout': { status: 408, message: 'Request timeout' },
   'request.expectation': { status: 417, message: 'Expectation failed' },
+  'request.host': { status: 403, message: 'Host not allowed' },
+  'request.origin': { status: 403, message: 'Origin not allowed' },
   'route.unknown': { status: 404, message: 'Not found' },
   'route.method': { status: 405, message: 'Method not allowed' },
   'route.upgrade': { status: 400, code: -32600, message: 'Upgrade not supported here' },
@@ -48,10 +50,13 @@ export const refusals = {
   'token.sender_constrained': token,
   'scope.insufficient': { status: 403, error: 'insufficient_scope', message: 'Insufficient scope' },
   'claim.denied': forbidden,
+  'argument.denied': forbidden,
   'lifetime.exceeded': forbidden,
   'alternatives.exhausted': forbidden,
   'exclusion.matched': forbidden,
   'tool.unlisted': forbidden,
+  'resource.unlisted': forbidden,
+  'prompt.unlisted': forbidden,
   'method.unlisted': forbidden,
   'policy.error': forbidden,
   'body.too_large': { status: 413, code: -32600, message: 'Request body too large' },
@@ -61,6 +66,10 @@ export const refusals = {
   'body.malformed': { status: 400, code: -32700, message: 'Parse error' },
   'body.ambiguous': { status: 400, code: -32600, message: 'Invalid request' },
   'body.message': { status: 400, code: -32600, message: 'Invalid request' },
+  'message.header_mismatch': { status: 400, code: -32020, message: 'The headers contradict the message' },
+  'message.version': { status: 400, code: -32022, message: 'Unsupported protocol version' },
+  'message.meta': { status: 400, code: -32602, message: 'Invalid params' },
+  'session.unknown': { status: 404, message: 'Session not found' },
   'authorization_server.unavailable': { status: 503, message: 'Temporarily unavailable' },
   'exchange.refused': { status: 502, message: 'Bad gateway' },
   'exchange.invalid': { status: 502, message: 'Bad gateway' },
@@ -79,6 +88,10 @@ export interface DenialExtras {
   readonly scope?: readonly string[];
   /** The rule of the policy that decided, as a path into its file: `tools.transfer_funds.claims.role`. */
   readonly rule?: string;
+  /** The id of the JSON-RPC message that is refused, where it was read already. */
+  readonly messageId?: string | number | object | null;
+  /** Members of the JSON-RPC error's `data` that the protocol asks for. */
+  readonly data?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 
@@ -93,6 +106,8 @@ export class Denial extends Error {
   readonly detail: string;
   readonly scope: readonly string[];
   readonly rule: string | undefined;
+  readonly messageId: DenialExtras['messageId'];
+  readonly data: DenialExtras['data'];
 
   constructor(reason: Reason, detail: string, extras: DenialExtras = {}) {
     super(`${reason}: ${detail}`, extras.cause === undefined ? undefined : { cause: extras.cause });
@@ -100,5 +115,7 @@ export class Denial extends Error {
     this.detail = detail;
     this.scope = extras.scope ?? [];
     this.rule = extras.rule;
+    this.messageId = extras.messageId;
+    this.data = extras.data;
   }
 }

@@ -1,13 +1,20 @@
 import type { Attempt, Decision } from './policy.ts';
 import type { Principal } from './principal.ts';
 
-/** A JSON-RPC request id, or null where the message has none or could not be read. */
-export type MessageId = string | number | null;
+/**
+ * A JSON-RPC request id, or null where the message has none or could not be read. An object is a number that JavaScript
+ * cannot hold; JSON.stringify writes it as it was.
+ */
+export type MessageId = string | number | object | null;
 
 /** What a call attempts, with the body where it had to be read. Exists only once the caller is known. */
 export interface Action {
   readonly attempt: Attempt;
   readonly messageId: MessageId;
+  /** Which MCP revisions the message is of; undefined where no message was read. */
+  readonly era: 'legacy' | 'modern' | undefined;
+  /** The upstream's own `Mcp-Session-Id`, proved to be this caller's. */
+  readonly sessionId: string | undefined;
   /** The bytes that were decided on, to be forwarded as they are; undefined: the body was not read and streams. */
   readonly body: Buffer | undefined;
 }

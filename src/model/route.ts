@@ -1,4 +1,4 @@
-import type { AuthorizationServer, ClientCredentials } from './config.ts';
+import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
 
@@ -65,6 +65,10 @@ export interface Route {
   /** Absent: any valid token for the audience. */
   readonly policy: Policy | undefined;
   readonly upstream: Upstream;
+  /** A comment goes into an event stream that was quiet for this long; undefined: never. */
+  readonly keepaliveMs: number | undefined;
+  /** How often the token of an open stream is asked about again; undefined: it only expires. */
+  readonly revalidateMs: number | undefined;
   /** Whether WebSocket upgrades are let through. */
   readonly upgrade: 'websocket' | undefined;
 }

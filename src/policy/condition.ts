@@ -2,7 +2,7 @@ import type { ConditionDocument } from './document.ts';
 import { type MemberReader, memberReader } from './json-pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
-import { shown } from './shown.ts';
+import { malformedPointer } from './shown.ts';
 
 /** A compiled rule and what it consists of; `rule` is its path in the policy file. */
 export type Condition =
@@ -39,10 +39,7 @@ export function compileCondition(document: ConditionDocument, path: DocumentPath
   for (const [name, value] of Object.entries(document.claims ?? {})) {
     const at = [...path, 'claims', name];
     const read = memberReader(name);
-    if (read === undefined) {
-      const message = `${shown(name)} is not a JSON Pointer (RFC 6901): within a name "~" is written "~0" and "/" is written "~1"`;
-      faults.push({ path: at, message });
-    }
+    if (read === undefined) faults.push({ path: at, message: malformedPointer(name) });
     const predicates = compilePredicates(value, at, faults);
     conditions.push({ kind: 'claim', rule: rulePath(at), name, read: read ?? nothing, predicates });
   }
@@ -57,7 +54,7 @@ export function compileCondition(document: ConditionDocument, path: DocumentPath
     conditions.push({ kind: 'not', rule: rule('not'), condition });
   }
   if (document.max_lifetime !== undefined) {
-    conditions.push({ kind: 'lifetime', rule: rule('max_lifetime'), seconds: seconds(document.max_lifetime) });
+    conditions.push({ kind: 'lifetime', rule: rule('max_lifetime'), seconds: durationSeconds(document.max_lifetime) });
   }
   return { kind: 'all', rule: rulePath(path), conditions };
 }
@@ -70,7 +67,7 @@ export function scopeTokens(scope: string | readonly string[]): readonly string[
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** A duration that the schema's pattern accepted. */
-function seconds(duration: string): number {
+export function durationSeconds(duration: string): number {
   const unit = duration.replace(/^[0-9]+/, '');
   return (Number.parseInt(duration, 10) * (unitMs[unit] ?? Number.NaN)) / 1000;
 }

@@ -1,21 +1,22 @@
 import type { Attempt, Decision, PolicyDenial } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
+import { argumentDenial } from './argument.ts';
+import { askedEntries } from './asked-entries.ts';
 import type { Condition } from './condition.ts';
 import { policyDenial } from './denial.ts';
-import { isHousekeeping } from './housekeeping.ts';
+import type { Listing } from './listing.ts';
 import { shown } from './shown.ts';
-import type { ToolTable } from './tools.ts';
-import { graver, judge } from './verdict.ts';
+import { type Verdict, graver, judge } from './verdict.ts';
 
 /** A policy document, compiled. */
 export interface Rules {
   /** What every request on the route must meet. */
   readonly condition: Condition;
   /** Absent where the policy does not say what may be called: then anything may. */
-  readonly tools: ToolTable | undefined;
+  readonly listing: Listing | undefined;
 }
 
-/** The rule that is told when no entry of `tools` allowed the call, but the policy's own conditions did. */
+/** The rule that is told when no entry allowed the call, but the policy's own conditions did. */
 const ownRule = 'policy';
 
 const allowed: Decision = Object.freeze({ allow: true, rule: ownRule });
@@ -38,26 +39,27 @@ export function inShadow(decision: Decision): Decision {
   return decision.allow ? decision : { allow: true, rule: decision.rule, shadow: decision.denial };
 }
 
-function decideOrThrow({ condition, tools }: Rules, principal: Principal, attempt: Attempt): Decision {
+function decideOrThrow({ condition, listing }: Rules, principal: Principal, attempt: Attempt): Decision {
   const own = judge(condition, principal);
-  // Refused callers learn nothing of which tools are listed.
-  if (own === 'refused' || attempt.kind === 'http' || tools === undefined || isHousekeeping(attempt.method)) {
+  // Refused callers learn nothing of what is listed.
+  if (own === 'refused' || attempt.kind === 'http' || listing === undefined) {
     return own === 'met' ? allowed : denied(policyDenial(condition, own, principal));
   }
-  // What is not listed is denied without a challenge even where a scope is missing too: the new token would not help.
-  if (attempt.method !== 'tools/call') {
-    const detail = `wanted tools/call or protocol housekeeping, found ${shown(attempt.method)}`;
-    return denied({ reason: 'method.unlisted', rule: 'tools', detail, scope: [] });
+  const entries = askedEntries(listing, attempt);
+  if ('reason' in entries) return denied(entries);
+
+  let verdict: Verdict = own;
+  for (const entry of entries) verdict = graver(verdict, judge(entry.condition, principal));
+  // Arguments come after claims and before scopes: a challenge for a call that stays refused would loop.
+  if (verdict !== 'refused' && attempt.method !== 'completion/complete') {
+    for (const entry of entries) {
+      const denial = argumentDenial(entry.arguments, attempt.arguments);
+      if (denial !== undefined) return denied(denial);
+    }
   }
-  const tool = tools(attempt.tool);
-  if (tool === undefined) {
-    const detail = `wanted a tool that is listed, found ${shown(attempt.tool)}`;
-    return denied({ reason: 'tool.unlisted', rule: 'tools', detail, scope: [] });
-  }
-  const verdict = graver(own, judge(tool.condition, principal));
-  if (verdict === 'met') return tool.allowed;
-  const operation: Condition = { kind: 'all', rule: tool.rule, conditions: [condition, tool.condition] };
-  return denied(policyDenial(operation, verdict, principal));
+  if (verdict === 'met') return entries[0]?.allowed ?? allowed;
+  const conditions = [condition, ...entries.map((entry) => entry.condition)];
+  return denied(policyDenial({ kind: 'all', rule: '', conditions }, verdict, principal));
 }
 
 function denied(denial: PolicyDenial): Decision {

@@ -37,9 +37,22 @@ export interface ConditionDocument {
   readonly max_lifetime?: string;
 }
 
-/** A file `policies/NAME.yaml`, contract §3. */
+/** What stands under a tool or a prompt. */
+export interface EntryDocument extends ConditionDocument {
+  /** By JSON Pointer into `params.arguments`. */
+  readonly arguments?: Readonly<Record<string, ValueDocument>>;
+}
+
+/** A file `policies/NAME.yaml`, contract §3. The mere presence of a listing denies whatever no listing lists. */
 export interface PolicyDocument extends ConditionDocument {
   readonly mode?: 'enforce' | 'shadow';
-  /** By tool name or pattern. Its mere presence denies whatever it does not list. */
-  readonly tools?: Readonly<Record<string, ConditionDocument>>;
+  /** By tool name or pattern. */
+  readonly tools?: Readonly<Record<string, EntryDocument>>;
+  /** By URI or pattern. */
+  readonly resources?: Readonly<Record<string, ConditionDocument>>;
+  /** By prompt name or pattern. */
+  readonly prompts?: Readonly<Record<string, EntryDocument>>;
+  /** By JSON-RPC method or pattern. */
+  readonly methods?: Readonly<Record<string, ConditionDocument>>;
+  readonly lists?: 'filter' | 'show';
 }

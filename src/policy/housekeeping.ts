@@ -1,9 +1,11 @@
 /**
  * Requests that only open, keep and describe a connection, in every revision of MCP. They are allowed by a route's own
- * conditions whatever `tools` lists; what lists reveal is narrowed where they are answered, not here.
+ * conditions whatever a policy lists; `methods` may ask more. What lists reveal is narrowed where they are answered, not
+ * here.
  *
- * Not among them: `resources/subscribe` and `completion/complete` (they reveal content), `tasks/*` (they reach the
- * results of other calls).
+ * `subscriptions/listen` is among them because the resources that it names are decided on one by one. So is what is done
+ * with one task: its id is the handle of a call that was allowed, and the gateway binds it to the caller. `tasks/list` is
+ * not: a server behind the gateway knows no users, and would list everybody's.
  */
 const housekeeping: ReadonlySet<string> = new Set([
   'initialize',
@@ -14,6 +16,11 @@ const housekeeping: ReadonlySet<string> = new Set([
   'resources/templates/list',
   'prompts/list',
   'logging/setLevel',
+  'subscriptions/listen',
+  'tasks/get',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
 ]);
 
 /** Whether an MCP message only keeps house; undefined is a GET, a DELETE or the client's own response. */

@@ -1,6 +1,9 @@
 /** Finds a member in the object that JSON.parse gave; `undefined` where there is none. */
 export type MemberReader = (object: Readonly<Record<string, unknown>>) => unknown;
 
+/** Finds a place in any value that JSON.parse gave, or in none; `undefined` where there is none. */
+export type PointerReader = (value: unknown) => unknown;
+
 interface Step {
   readonly key: string;
   /** Whether `key` is an array index in its one canonical form, RFC 6901 §4. */
@@ -15,9 +18,18 @@ interface Step {
  */
 export function memberReader(name: string): MemberReader | undefined {
   if (!name.startsWith('/')) return (object) => (Object.hasOwn(object, name) ? object[name] : undefined);
-  if (/~(?![01])/.test(name)) return undefined;
-  const steps = name.slice(1).split('/').map(step);
-  return (object) => follow(steps, object);
+  return pointerReader(name);
+}
+
+/**
+ * Compiles a JSON Pointer that begins with `/`; the empty one, which is the whole, is never written in a policy.
+ *
+ * @returns undefined for a malformed pointer, as {@link memberReader}.
+ */
+export function pointerReader(pointer: string): PointerReader | undefined {
+  if (/~(?![01])/.test(pointer)) return undefined;
+  const steps = pointer.slice(1).split('/').map(step);
+  return (value) => follow(steps, value);
 }
 
 function step(token: string): Step {
@@ -25,8 +37,8 @@ function step(token: string): Step {
   return { key: token.replaceAll('~1', '/').replaceAll('~0', '~'), index: /^(0|[1-9][0-9]*)$/.test(token) };
 }
 
-function follow(steps: readonly Step[], object: object): unknown {
-  let found: unknown = object;
+function follow(steps: readonly Step[], value: unknown): unknown {
+  let found = value;
   for (const { key, index } of steps) {
     if (typeof found !== 'object' || found === null) return undefined;
     // `length` is an own property of an array, and not one that JSON gave it.

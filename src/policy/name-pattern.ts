@@ -1,17 +1,10 @@
-/** A compiled name with `*` in it. */
-export interface NamePattern {
-  /** With runs of `*` written as one: equal patterns are equal here. */
-  readonly canonical: string;
-  /** Characters that are not `*`, in UTF-16 code units: the more, the more specific. */
-  readonly literals: number;
-  readonly matches: (name: string) => boolean;
-}
+import type { Pattern } from './pattern-table.ts';
 
 /**
  * Compiles a name in which `*` stands for any run of characters, also none. Everything else stands for itself, case and
  * all. Each part is searched once and never again, so that no name that a caller makes up can be slow to match.
  */
-export function namePattern(pattern: string): NamePattern {
+export function namePattern(pattern: string): Pattern {
   const canonical = pattern.replaceAll(/\*+/g, '*');
   const parts = canonical.split('*');
   const prefix = parts[0] ?? '';
@@ -20,6 +13,7 @@ export function namePattern(pattern: string): NamePattern {
   return {
     canonical,
     literals: canonical.length - (parts.length - 1),
+    unbounded: 0,
     matches(name) {
       if (!name.startsWith(prefix) || !name.endsWith(suffix)) return false;
       let from = prefix.length;

@@ -21,3 +21,8 @@ function quoted(text: string): string {
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
 }
+
+/** What is told to an author whose pointer does not parse. */
+export function malformedPointer(pointer: string): string {
+  return `${shown(pointer)} is not a JSON Pointer (RFC 6901): within a name "~" is written "~0" and "/" is written "~1"`;
+}

@@ -1,4 +1,4 @@
-import type { OutgoingHttpHeaders } from 'node:http';
+import { STATUS_CODES, type OutgoingHttpHeaders } from 'node:http';
 import type { Call } from '../model/call.ts';
 
 /** An unread body up to this length is read and forgotten, so that the connection serves on. */
@@ -18,7 +18,8 @@ export function answer(call: Call, status: number, headers: OutgoingHttpHeaders,
   }
   const stillSending =
     !request.complete && (fields.transferEncoding !== undefined || Number(fields.contentLength ?? 0) > FORGOTTEN_BYTES);
-  response.writeHead(status, {
+  // With its phrase: what failed before may have left another one.
+  response.writeHead(status, STATUS_CODES[status], {
     ...headers,
     // RFC 9110 §8.6: MUST NOT with a 204.
     ...(status !== 204 && { 'content-length': Buffer.byteLength(body) }),

@@ -23,8 +23,8 @@ const openToAll = {
 export function createPublish(config: Config): Publish {
   const documents = metadataDocuments(config);
   return (call) => {
-    if (!isMetadataPath(call.path)) return false;
     const document = documents.get(call.path);
+    if (document === undefined && !isMetadataPath(call.path)) return false;
     if (document === undefined) throw new Denial('route.unknown', 'no protected resource with this metadata path');
     if (call.method === 'OPTIONS') answer(call, 204, openToAll);
     else if (call.method === 'GET' || call.method === 'HEAD') {

@@ -5,10 +5,14 @@ import type { MessageId } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { answer } from './answer.ts';
 import { challenge } from './challenge.ts';
+import type { CrossOrigin } from './cross-origin.ts';
 import { metadataUrl } from './resource-metadata.ts';
 
 /** Answers a call that was refused. `decision` is the id under which the log says why. */
 export type Refuse = (call: Call, denial: Denial, decision: string, messageId: MessageId) => void;
+
+/** What a route without `methods` serves; it lets through others that upstreams may know, but never TRACE. */
+const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /** Seconds after which a client may ask again, where only time mends it. */
 const RETRY_AFTER = '5';
@@ -18,16 +22,17 @@ export function createRefuse(
   route: Route | undefined,
   methods: ReadonlySet<string> | undefined,
   publicUrl: string,
+  crossOrigin: CrossOrigin,
 ): Refuse {
   const body = route?.protocol === 'mcp' ? jsonRpcError : problem;
   const challengeOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);
 
   return (call, denial, decision, messageId) => {
     const refusal: Refusal = refusals[denial.reason];
-    const headers: OutgoingHttpHeaders = {};
+    const headers: OutgoingHttpHeaders = { ...crossOrigin.headers(call) };
     const wanted = challengeOf(refusal, denial);
     if (wanted !== undefined) headers['www-authenticate'] = wanted;
-    if (refusal.status === 405) headers['allow'] = [...(methods ?? [])].join(', ');
+    if (refusal.status === 405) headers['allow'] = [...(methods ?? everyMethod)].join(', ');
     if (refusal.status === 503) headers['retry-after'] = RETRY_AFTER;
     // The authorization specification §7: a 401 of an API has an empty body.
     if (refusal.status === 401 && route?.protocol === 'http') {
@@ -62,8 +67,9 @@ interface Body {
 }
 
 /** JSON-RPC 2.0 §5.1. */
-function jsonRpcError(refusal: Refusal, { reason }: Denial, decision: string, id: MessageId): Body {
-  const error = { code: refusal.code ?? refusal.status, message: refusal.message, data: { reason, decision } };
+function jsonRpcError(refusal: Refusal, { reason, data }: Denial, decision: string, id: MessageId): Body {
+  const { code = refusal.status, message } = refusal;
+  const error = { code, message, data: { ...data, reason, decision } };
   return { type: 'application/json', text: JSON.stringify({ jsonrpc: '2.0', id, error }) };
 }
 

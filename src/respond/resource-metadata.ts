@@ -20,6 +20,8 @@ export function metadataDocuments({ routes, publicUrl }: Config): ReadonlyMap<st
     const document = Buffer.from(JSON.stringify(metadata(route, publicUrl)));
     const path = metadataPath(route);
     documents.set(path, document).set(`${path}/`, document);
+    // The authorization specification §4.1: appended to the base URL, for clients that build it so.
+    documents.set((route.path === '/' ? '' : route.path) + WELL_KNOWN, document);
     if (resources.length === 1) documents.set(WELL_KNOWN, document).set(`${WELL_KNOWN}/`, document);
   }
   return documents;

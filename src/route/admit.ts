@@ -17,6 +17,8 @@ export type Admit = (call: Call, isUpgrade: boolean) => void;
 export function createAdmit(route: Route): Admit {
   const methods = methodsOf(route);
   return (call, isUpgrade) => {
+    // RFC 9110 §9.3.8: it is answered with the request itself, and ours tells the upstream what no client may see.
+    if (call.method === 'TRACE') throw new Denial('route.method', 'TRACE');
     if (methods !== undefined && !methods.has(call.method))
       throw new Denial('route.method', `${call.method} is not among ${[...methods].join(', ')}`);
     if (!isUpgrade) return;

@@ -13,11 +13,13 @@ export type Router<Mounted> = (path: string) => Mounted;
  */
 export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Router<Mounted> {
   const folded = new Map([...mounts].map(([path, mounted]) => [foldedPath(path), mounted]));
+  // With `/Admin` mounted, `/admin` is as foreign to it as `/Admin` is to `/admin`, and folds to itself.
+  const allFolded = [...mounts.keys()].every((path) => folded.has(path));
   const depth = Math.max(0, ...[...mounts.keys()].map(segments));
   return (path) => {
     const mounted = longest(mounts, path, depth);
     const fold = foldedPath(path);
-    if (fold !== path && longest(folded, fold, depth) !== mounted) {
+    if ((fold !== path || !allFolded) && longest(folded, fold, depth) !== mounted) {
       throw new Denial('request.path', 'meets another route when case and encoding are ignored');
     }
     if (mounted === undefined) throw new Denial('route.unknown', 'no route for this path');

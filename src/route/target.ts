@@ -11,7 +11,8 @@ export interface Target {
 const pathCharacters = /^\/[A-Za-z0-9\-._~!$&'()*+,=:@/%]*$/;
 /** Printable ASCII without `#`: nobody decides on a query, but a fragment would end it for some. */
 const queryCharacters = /^\?[!"$-~]*$/;
-const dotSegment = /\/\.{1,2}(?:\/|$)/;
+/** A backslash, from its fullwidth form, is a separator to Windows. */
+const dotSegment = /[/\\]\.{1,2}(?:[/\\]|$)/;
 const unreserved = /^[A-Za-z0-9\-._~]$/;
 
 /**
@@ -46,7 +47,7 @@ export function foldedPath(path: string): string {
 
 function requirePlain(path: string): void {
   if (path.includes('//')) throw new Denial('request.path', 'an empty segment');
-  if (path.includes('/.') && dotSegment.test(path)) throw new Denial('request.path', 'a dot segment');
+  if (path.includes('.') && dotSegment.test(path)) throw new Denial('request.path', 'a dot segment');
 }
 
 /** Decodes to judge, never to forward. */

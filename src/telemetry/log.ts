@@ -1,5 +1,5 @@
 import type { Config } from '../model/config.ts';
-import type { Outcome } from '../model/outcome.ts';
+import { toolOf, type Outcome } from '../model/outcome.ts';
 import type { JsonLines } from './json-lines.ts';
 
 const levels = { debug: 10, info: 20, warn: 30, error: 40 } as const;
@@ -49,7 +49,7 @@ function decisionLine(outcome: Outcome): object {
     client_id: principal?.clientId,
     issuer: principal?.issuer,
     method: mcp?.method ?? call.method,
-    tool: mcp?.tool,
+    tool: toolOf(mcp),
     scope: principal?.claims['scope'],
     needed_scope: refused === undefined || refused.scope.length === 0 ? undefined : refused.scope.join(' '),
     policy: route?.policy?.name,

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ServerOperation } from '../model/authorization-server.ts';
-import type { KnownCall, Outcome } from '../model/outcome.ts';
+import { toolOf, type KnownCall, type Outcome } from '../model/outcome.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 
@@ -99,9 +99,8 @@ export function createMetrics(): Metrics {
       const decision = decisionLabel(outcome);
       decisions.inc({ route, decision, reason: (outcome.denial ?? outcome.shadow)?.reason ?? 'none' });
       decisionDuration.observe({ route }, (outcome.decidedAt - outcome.call.startedAt) / 1000);
-      if (outcome.attempt?.kind === 'mcp' && outcome.attempt.tool !== undefined) {
-        toolCalls.inc({ route, tool: toolLabel(outcome.route, outcome.attempt.tool), decision });
-      }
+      const tool = toolOf(outcome.attempt);
+      if (tool !== undefined) toolCalls.inc({ route, tool: toolLabel(outcome.route, tool), decision });
     },
     answered(route, { method }, status) {
       requests.inc({ route: route?.name ?? NO_ROUTE, method: methods.has(method) ? method : 'other', status });

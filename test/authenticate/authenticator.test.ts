@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createAuthenticators, type Authenticate } from '../../src/authenticate/authenticator.ts';
+import { createAuthenticators, type Authentication } from '../../src/authenticate/authenticator.ts';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
-import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
-import type { AuthorizationServer } from '../../src/model/config.ts';
+import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { PresentedToken } from '../../src/model/grant.ts';
 import type { TokenForm } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
@@ -15,7 +14,7 @@ let one: Issuer;
 let two: Issuer;
 let clients: Map<string, AuthorizationServerClient>;
 let lookups: string[];
-let authenticators: (route: Route) => Authenticate;
+let authenticators: (route: Route) => Authentication;
 
 beforeEach(async () => {
   now = Date.now();
@@ -41,8 +40,8 @@ function route(servers: readonly string[], audience: string, tokens: readonly To
 }
 
 const at = (of: Route) => {
-  const authenticate = authenticators(of);
-  return async (token: string) => authenticate(token as PresentedToken);
+  const authentication = authenticators(of);
+  return async (token: string) => authentication.authenticate(token as PresentedToken);
 };
 const active = (otherwise: object = {}): object => ({ active: true, sub: 'alice', aud: 'r', ...otherwise });
 const asked = (issuer: Issuer): number => issuer.requests.filter(({ path }) => path === '/introspect').length;
@@ -111,7 +110,8 @@ describe('the cache', () => {
 
   test('an answer is reused up to `cache`, synchronously', async () => {
     one.introspection.set('t', active());
-    const authenticate = authenticators(route(['one'], 'r'));
+    const authentication = authenticators(route(['one'], 'r'));
+    const authenticate = (token: PresentedToken) => authentication.authenticate(token);
     await authenticate('t' as PresentedToken);
     expect(authenticate('t' as PresentedToken)).toMatchObject({ subject: 'alice' });
     now += 29_999;

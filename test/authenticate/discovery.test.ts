@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
-import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
-import type { AuthorizationServer } from '../../src/model/config.ts';
+import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createIntrospector } from '../../src/authenticate/introspection.ts';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
-import type { Introspection } from '../../src/model/config.ts';
+import type { Introspection } from '../../src/model/authorization-server.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createJwtVerifier, claimedIssuer } from '../../src/authenticate/jwt.ts';
 import { createKeySource } from '../../src/authenticate/keys.ts';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
-import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
-import type { JwtValidation } from '../../src/model/config.ts';
+import type { AuthorizationServerClient, JwtValidation } from '../../src/model/authorization-server.ts';
 import { createKey, startIssuer, type Issuer, type IssuerKey } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
 

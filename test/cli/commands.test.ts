@@ -8,6 +8,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
 
   serve   run the gateway
   check   check the configuration and its policies
+  test    run the tests of the policies
   schema  print a JSON Schema, for editors
 
   --help, -h     this, or after a command: about it

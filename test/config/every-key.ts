@@ -24,6 +24,9 @@ export const everyKey: unknown = {
   },
   scopes: { write: ['read'] },
   policies: 'policies',
+  session_key: 'k3y-of-at-least-thirty-two-characters',
+  allowed_hosts: ['gateway', '[::2]'],
+  allowed_origins: ['https://app.example'],
   limits: { request_body: '1KiB', request_headers: '8KiB' },
   log: { level: 'debug', decisions: 'denials' },
   routes: [
@@ -44,6 +47,8 @@ export const everyKey: unknown = {
       methods: ['GET'],
       public: false,
       upgrade: 'websocket',
+      keepalive: '15s',
+      revalidate: '30s',
       upstream: {
         url: 'http://127.0.0.1:3000',
         identity: { 'x-auth-subject': 'sub' },

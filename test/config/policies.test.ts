@@ -11,7 +11,7 @@ describe('a policy', () => {
     [
       'an unknown key',
       'scop: a',
-      ':1:1: scop: unknown key (did you mean scope?); accepted: scope, claims, any, all, not, max_lifetime, mode, tools',
+      ':1:1: scop: unknown key (did you mean scope?); accepted: scope, claims, any, all, not, max_lifetime, mode, tools, resources, prompts, methods, lists',
     ],
     [
       'an unknown predicate',
@@ -50,6 +50,9 @@ describe('a policy', () => {
     const yaml = edited(['    upstream:', '    policy: x\n    upstream:']);
     expect(await refusals({ yaml, files: { 'policies/x.yaml': 'tools: {}' } })).toEqual([
       'gateway.yaml:11:13: routes[0].policy: policies/x.yaml has tools, which only protocol: mcp can tell apart',
+    ]);
+    expect(await refusals({ yaml, files: { 'policies/x.yaml': 'methods: {}' } })).toEqual([
+      'gateway.yaml:11:13: routes[0].policy: policies/x.yaml has methods, which only protocol: mcp can tell apart',
     ]);
     const mcp = edited(['    upstream:', '    policy: x\n    protocol: mcp\n    upstream:']);
     expect(await refusals({ yaml: mcp, files: { 'policies/x.yaml': 'tools: {}' } })).toEqual([]);

@@ -13,7 +13,7 @@ describe('the file', () => {
     ['a key given twice', top('public_url: http://x'), ':13:1: this key is given twice'],
     ['an unknown key', top('listn: x'), `:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`],
     ['a placeholder as key', top('${env:K}: x'), `:13:1: ["\${env:K}"]: unknown key; accepted: ${topLevel}`],
-    ...['session_key', 'shared', 'tls', 'trusted_proxies', 'allowed_hosts', 'allowed_origins', 'telemetry'].map(
+    ...['shared', 'tls', 'trusted_proxies', 'telemetry'].map(
       (key): Row => [`${key}, not built yet`, top(`${key}: {}`), `:13:1: ${key}: unknown key; accepted: ${topLevel}`],
     ),
   ])('%s', async (_title, yaml, ...lines) => {
@@ -101,7 +101,7 @@ test('everything is found at once: the file in its order, then the policies in t
     `gateway.yaml:6:33: ${servers}.introspection.client_id: the environment variable ID is not set`,
     'gateway.yaml:9:11: routes[0].path: "/api/" ends in a slash; write "/api"',
     `gateway.yaml:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`,
-    'policies/a.yaml:1:1: x: unknown key; accepted: scope, claims, any, all, not, max_lifetime, mode, tools',
+    'policies/a.yaml:1:1: x: unknown key; accepted: scope, claims, any, all, not, max_lifetime, mode, tools, resources, prompts, methods, lists',
     'policies/b.yaml:1:1: is empty; `{}` would mean any valid token',
   ]);
 });

@@ -120,7 +120,7 @@ describe('routes', () => {
     [
       'rate, not built',
       edited(route('rate: {}')),
-      ':11:5: routes[0].rate: unknown key; accepted: name, path, protocol, resource, authorization_servers, audience, tokens, policy, methods, public, upgrade, upstream',
+      ':11:5: routes[0].rate: unknown key; accepted: name, path, protocol, resource, authorization_servers, audience, tokens, policy, methods, public, upgrade, keepalive, revalidate, upstream',
     ],
     [
       'a resource',

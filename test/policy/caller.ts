@@ -1,4 +1,4 @@
-import type { Attempt, Decision } from '../../src/model/policy.ts';
+import type { Attempt, Decision, McpTarget } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
@@ -11,7 +11,7 @@ export interface Given {
   readonly lifetime?: number | null;
 }
 
-export const now = 1_800_000_000;
+const now = 1_800_000_000;
 
 export function caller({ scope = '', claims = {}, lifetime = 900 }: Given = {}): Principal {
   return {
@@ -27,12 +27,21 @@ export function caller({ scope = '', claims = {}, lifetime = 900 }: Given = {}):
   };
 }
 
-export function call(tool: string | undefined): Attempt {
-  return { kind: 'mcp', method: 'tools/call', tool };
+/** A call of a tool. */
+export function call(tool: string | undefined, args?: unknown): Attempt {
+  const targets = tool === undefined ? [] : [{ kind: 'tool', name: tool } as const];
+  return { kind: 'mcp', method: 'tools/call', targets, arguments: args };
 }
 
-export function message(method: string | undefined): Attempt {
-  return { kind: 'mcp', method, tool: undefined };
+/** A message that acts on `targets`, each written `kind name`. */
+export function message(method: string | undefined, ...targets: readonly string[]): Attempt {
+  return { kind: 'mcp', method, targets: targets.map(target), arguments: undefined };
+}
+
+/** `resource prices://gold` as a target. */
+export function target(text: string): McpTarget {
+  const [kind, name] = text.split(/ (.*)/s, 2);
+  return { kind: kind as McpTarget['kind'], name: name ?? '' };
 }
 
 export function decide(document: PolicyDocument, given: Given, attempt: Attempt = { kind: 'http' }): Decision {

@@ -44,9 +44,17 @@ test.each<[Given, Attempt, string]>([
   [{ scope: 'read' }, call(undefined), 'deny tool.unlisted tools'],
   [{ scope: 'read' }, call('constructor'), 'deny tool.unlisted tools'],
   [{ scope: 'read' }, call('Transfer_funds'), 'deny tool.unlisted tools'],
-  [{ scope: 'read' }, message('resources/read'), 'deny method.unlisted tools'],
-  [{}, message('resources/read'), 'deny method.unlisted tools'],
-  [{ scope: 'read' }, { kind: 'mcp', method: 'resources/read', tool: 'get_price' }, 'deny method.unlisted tools'],
+  // Of other kinds nothing is listed.
+  [{ scope: 'read' }, message('resources/read', 'resource prices://gold'), 'deny resource.unlisted resources'],
+  [{}, message('resources/read', 'resource prices://gold'), 'deny resource.unlisted resources'],
+  [{ scope: 'read' }, message('prompts/get', 'prompt get_price'), 'deny prompt.unlisted prompts'],
+  [{ scope: 'read' }, message('completion/complete', 'prompt get_price'), 'deny method.unlisted methods'],
+  [{ scope: 'read' }, message('tasks/list'), 'deny method.unlisted methods'],
+  [{}, message('tasks/list'), 'deny method.unlisted methods'],
+  // A method that acts on one thing acts on one of its kind.
+  [{ scope: 'read' }, message('resources/read'), 'deny resource.unlisted resources'],
+  [{ scope: 'read' }, message('resources/read', 'tool get_price'), 'deny resource.unlisted resources'],
+  [{ scope: 'read' }, message('x/y', 'tool get_price'), 'deny method.unlisted methods'],
   // Housekeeping, by the route's own conditions.
   [{ scope: 'read' }, message('initialize'), 'allow policy'],
   [{ scope: 'read' }, message('notifications/initialized'), 'allow policy'],
@@ -71,7 +79,12 @@ test.each<[PolicyDocument, Given, Attempt, string]>([
   [{ tools: {} }, {}, http, 'allow policy'],
   // Own refusals come before tools are looked at.
   [{ claims: { tenant: 'acme' }, tools: {} }, {}, call('anything'), 'deny claim.denied claims.tenant'],
-  [{ claims: { tenant: 'acme' }, tools: {} }, {}, message('resources/read'), 'deny claim.denied claims.tenant'],
+  [
+    { claims: { tenant: 'acme' }, tools: {} },
+    {},
+    message('resources/read', 'resource a:b'),
+    'deny claim.denied claims.tenant',
+  ],
   [{ max_lifetime: '1m', tools: {} }, {}, call('anything'), 'deny tool.unlisted tools'],
   // The top level's lifetime and the tool's scope: one new token brings both.
   [

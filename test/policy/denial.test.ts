@@ -53,7 +53,45 @@ test.each<[PolicyDocument, Given, Attempt | undefined, string]>([
   ],
   [{ tools: {} }, {}, call('x\ny'), String.raw`wanted a tool that is listed, found "x\ny"`],
   [{ tools: {} }, {}, call(undefined), 'wanted a tool that is listed, found nothing'],
-  [{ tools: {} }, {}, message('prompts/get'), 'wanted tools/call or protocol housekeeping, found "prompts/get"'],
+  [
+    { tools: {} },
+    {},
+    message('tasks/list'),
+    'wanted a method that is listed or protocol housekeeping, found "tasks/list"',
+  ],
+  [{ tools: {} }, {}, message('prompts/get', 'prompt p'), 'wanted a prompt that is listed, found "p"'],
+  [{ tools: {} }, {}, message('resources/read', 'resource a:b'), 'wanted a resource that is listed, found "a:b"'],
+  [
+    { resources: { 'x:**': {} } },
+    {},
+    message('resources/read', 'resource x:a/../b'),
+    'wanted a resource that is listed, found "x:a/../b": only an exact entry covers a URI with a dot segment',
+  ],
+  [
+    { resources: {} },
+    {},
+    message('completion/complete', 'template x:{y}'),
+    'wanted a resource template that is listed, found "x:{y}"',
+  ],
+  // Arguments are a part of the request's body: their values are not told.
+  ...(
+    [
+      [{}, 'nothing'],
+      [{ a: null }, 'null'],
+      [{ a: 's3cr3t' }, 'another string'],
+      [{ a: 2 }, 'another number'],
+      [{ a: ['s3cr3t'] }, 'an array'],
+      [{ a: { b: 1 } }, 'an object'],
+    ] as const
+  ).map(
+    ([args, found]) =>
+      [{ tools: { t: { arguments: { '/a': 1 } } } }, {}, call('t', args), `argument /a: wanted 1, found ${found}`] as [
+        PolicyDocument,
+        Given,
+        Attempt,
+        string,
+      ],
+  ),
 ])('%j, %j, %j: %s', (document, given, attempt, expected) => {
   const decision = decide(document, given, attempt);
   expect(decision).toMatchObject({ allow: false, denial: { detail: expected } });

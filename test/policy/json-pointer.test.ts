@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { memberReader } from '../../src/policy/json-pointer.ts';
+import { memberReader, pointerReader } from '../../src/policy/json-pointer.ts';
 
 function read(name: string, json: string): unknown {
   const reader = memberReader(name);
@@ -84,4 +84,13 @@ describe('properties', () => {
       }),
     );
   });
+});
+
+test.each([undefined, null, 7, 'text', [], {}])('a pointer into %j finds nothing', (value) => {
+  expect(pointerReader('/length')?.(value)).toBeUndefined();
+  expect(pointerReader('/0')?.(value)).toBeUndefined();
+});
+
+test('a pointer may begin in a list', () => {
+  expect(pointerReader('/0/a')?.([{ a: 1 }])).toBe(1);
 });

@@ -1,4 +1,4 @@
-import type { AuthorizationServer } from '../../src/model/config.ts';
+import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
 import type { Issuer } from './issuer.ts';
 
 /** An authorization server as the loader would give it, with what a test wants otherwise. */

@@ -49,10 +49,11 @@ describe('what is logged', () => {
   });
 
   test('a tool name cannot end a line', () => {
-    const attempt = { kind: 'mcp', method: 'tools/call', tool: 'a"\r\n{"allow":true}\u2028' } as const;
+    const name = 'a"\r\n{"allow":true}\u2028';
+    const attempt = { kind: 'mcp', method: 'tools/call', targets: [{ kind: 'tool', name }], arguments: {} } as const;
     const [line] = linesOf((log) => log.decision({ ...denied, attempt }), { level: 'info', decisions: 'all' });
     expect(line).not.toMatch(/[\r\n]/);
-    expect(JSON.parse(line ?? '')).toMatchObject({ tool: attempt.tool, allow: false });
+    expect(JSON.parse(line ?? '')).toMatchObject({ tool: name, allow: false });
   });
 });
 

@@ -1,0 +1,24 @@
+import type { OwnerBound } from '../mcp/owner-bound.ts';
+import type { Grant } from '../model/grant.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Route } from '../model/route.ts';
+
+/**
+ * Whom a session belongs to: issuer and subject, on one route. Never the token's bytes, since tokens are renewed; the
+ * client only where the token speaks for nobody else (client credentials).
+ */
+export function ownerOf(route: Route, principal: Principal | undefined): readonly string[] {
+  if (principal === undefined) return [route.name];
+  const { issuer, subject, clientId } = principal;
+  return subject === undefined ? [route.name, issuer, 'client', clientId ?? ''] : [route.name, issuer, 'subject', subject];
+}
+
+/**
+ * What the client sees for the `Mcp-Session-Id` of an upstream: bound to its owner; none in MCP 2026-07-28, which has no
+ * sessions. On a route that is not MCP the header means nothing to us.
+ */
+export function createSessionId(route: Route, sessions: OwnerBound): (theirs: string, grant: Grant) => string | undefined {
+  if (route.protocol === 'http') return (theirs) => theirs;
+  return (theirs, { principal, action }) =>
+    action.era === 'modern' ? undefined : sessions.bind(theirs, ownerOf(route, principal));
+}

@@ -1,0 +1,102 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PolicyReason } from '../model/policy.ts';
+import { inTextOrder, Problem } from './problems.ts';
+import { readText } from './read-text.ts';
+import { violations, type Violation } from './schema.ts';
+import { parseYaml, type YamlFile } from './yaml-file.ts';
+
+/** One test of a policy, as `schema/policy-test.schema.json` accepts it, contract §3. */
+export interface PolicyTest {
+  readonly name: string;
+  readonly given: {
+    readonly scope?: string | readonly string[];
+    readonly claims?: Readonly<Record<string, unknown>>;
+    /** `60s`; `exp - iat`. */
+    readonly lifetime?: string;
+    readonly issuer?: string;
+  };
+  readonly when: {
+    readonly tool?: string;
+    readonly resource?: string;
+    readonly template?: string;
+    readonly prompt?: string;
+    readonly arguments?: Readonly<Record<string, unknown>>;
+    readonly method?: string;
+  };
+  readonly then: 'allow' | 'shadow' | { readonly deny: PolicyReason; readonly challenge?: string };
+}
+
+/** A file of tests. */
+export interface PolicyTestFile {
+  /** As messages call it. */
+  readonly file: string;
+  /** The policy that it tests, by name. */
+  readonly policy: string;
+  /** Each with the line on which it begins, from 1. */
+  readonly tests: readonly { readonly test: PolicyTest; readonly line: number }[];
+}
+
+const suffix = '.test.yaml';
+
+/**
+ * Reads every `NAME.test.yaml` of a folder.
+ *
+ * @param shownAs The folder as messages call it.
+ * @param policies The names of the policies that there are: a test of none tests nothing, and is a problem.
+ */
+export async function readPolicyTests(
+  folder: string,
+  shownAs: string,
+  policies: ReadonlySet<string>,
+): Promise<{ readonly files: readonly PolicyTestFile[]; readonly problems: readonly Problem[] }> {
+  const entries = await readdir(folder).catch((): string[] => []);
+  // Editors and Kubernetes leave files that start with a dot.
+  const names = entries.filter((name) => name.endsWith(suffix) && !name.startsWith('.')).toSorted();
+  const files: PolicyTestFile[] = [];
+  const problems: Problem[] = [];
+  for (const name of names) {
+    const file = join(shownAs, name);
+    const policy = name.slice(0, -suffix.length);
+    if (!policies.has(policy)) problems.push(new Problem(file, undefined, [], `there is no ${policy}.yaml to test`));
+    const { text, fault } = await readText(join(folder, name));
+    if (text === undefined) {
+      problems.push(new Problem(file, undefined, [], fault ?? ''));
+      continue;
+    }
+    const document = parseYaml(file, text);
+    const found = problemsOf(document);
+    problems.push(...found);
+    if (found.length === 0) files.push({ file, policy, tests: testsOf(document) });
+  }
+  return { files, problems };
+}
+
+function problemsOf(document: YamlFile): readonly Problem[] {
+  if (document.problems.length > 0) return document.problems;
+  const at = ({ path, part, message }: Violation): Problem =>
+    new Problem(document.file, document.position(path, part === 'key' ? 'key' : 'value'), path, message);
+  if (document.value === null) return [at({ path: [], part: 'value', message: 'is empty; it would test nothing' })];
+  const faults = violations('policy-test', document.value);
+  if (faults.length === 0) faults.push(...contradictions(document.value as readonly PolicyTest[]));
+  return faults.map(at).toSorted(inTextOrder);
+}
+
+/** What no call could be. */
+function contradictions(tests: readonly PolicyTest[]): Violation[] {
+  return tests.flatMap(({ when }, index): Violation[] => {
+    const targets = (['tool', 'resource', 'template', 'prompt'] as const).filter((key) => when[key] !== undefined);
+    const [first, second] = targets;
+    const path = [index, 'when'];
+    if (second !== undefined) {
+      return [{ path: [...path, second], part: 'key', message: `one call cannot act on a ${first} and a ${second}` }];
+    }
+    if (when.arguments === undefined || first === 'tool' || first === 'prompt') return [];
+    return [{ path: [...path, 'arguments'], part: 'key', message: 'only a tool or a prompt takes arguments' }];
+  });
+}
+
+function testsOf(document: YamlFile): PolicyTestFile['tests'] {
+  const tests = document.value as readonly PolicyTest[];
+  return tests.map((test, index) => ({ test, line: document.position([index], 'value').line }));
+}

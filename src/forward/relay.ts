@@ -1,0 +1,152 @@
+import { errors, type Dispatcher } from 'undici';
+import type { Clock } from '../lib/clock.ts';
+import type { BodyFilter } from '../mcp/list-filter.ts';
+import type { Call } from '../model/call.ts';
+import { Denial } from '../model/denial.ts';
+import type { Grant } from '../model/grant.ts';
+import type { ForwardObserver } from '../model/observer.ts';
+import type { Route } from '../model/route.ts';
+import { createKeepalive, type Keepalive } from './keepalive.ts';
+import { createListFilter } from './list-filter.ts';
+import { responseHeaders, type OwnHeaders } from './response-headers.ts';
+import { guardStream, type Revalidate } from './stream-guards.ts';
+
+/** What an answer needs on its way. */
+export interface RelayParts {
+  readonly route: Route;
+  readonly call: Call;
+  readonly grant: Grant;
+  readonly own: OwnHeaders;
+  /** Whether a successful answer holds a list to filter. */
+  readonly holdsList: boolean;
+  readonly revalidate: Revalidate | undefined;
+  readonly observer: ForwardObserver;
+  readonly clock: Clock;
+}
+
+/** What Node sends on; it throws on the rest, which clients SHOULD ignore anyway, RFC 9112 §4. */
+const reasonPhrase = /^[\t -~]*$/;
+
+/** One answer on its way from the upstream to the client, as undici hands it over. */
+export class Relay implements Dispatcher.DispatchHandler {
+  readonly #parts: RelayParts;
+  readonly #resolve: () => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #sentAt = performance.now();
+  #controller: Dispatcher.DispatchController | undefined;
+  #filter: BodyFilter | undefined;
+  #keepalive: Keepalive | undefined;
+  #stopGuards: (() => void) | undefined;
+  #begun = false;
+  #settled = false;
+
+  constructor(parts: RelayParts, resolve: () => void, reject: (error: unknown) => void) {
+    this.#parts = parts;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    parts.call.response.on('close', () => this.#abort('the client went away'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#settled) controller.abort(new Error('the client went away'));
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, statusMessage = ''): void {
+    // RFC 9110 §15.2: interim answers are between the upstream and us.
+    if (status < 200) return;
+    const { route, call, grant, own, holdsList, observer } = this.#parts;
+    observer.upstreamAnswered(route, performance.now() - this.#sentAt);
+    // 202 and 204 have no body, and an error tells no names.
+    const filters = holdsList && status === 200;
+    const answer = responseHeaders((controller.rawHeaders ?? []) as Buffer[], call, grant, own, filters);
+    if (filters) this.#filter = createListFilter(answer, grant, route);
+    if (answer.hasDate) call.response.sendDate = false;
+    call.response.writeHead(status, reasonPhrase.test(statusMessage) ? statusMessage : undefined, answer.fields);
+    if (answer.isEventStream) this.#openStream();
+    else setImmediate(() => this.#showHeaders());
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#filter === undefined) this.#pass(controller, chunk);
+    else for (const part of this.#filter.push(chunk)) this.#pass(controller, part);
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    for (const part of this.#filter?.end() ?? []) this.#pass(controller, part);
+    this.#settle();
+    this.#parts.call.response.end();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#settled) return;
+    const { response } = this.#parts.call;
+    if (!response.headersSent) {
+      this.#settle(upstreamDenial(error));
+      return;
+    }
+    // A broken chunked or counted body is what tells the client that this is not the end.
+    this.#settle();
+    response.destroy();
+  }
+
+  #pass(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { response } = this.#parts.call;
+    this.#begun = true;
+    this.#keepalive?.passed(chunk);
+    if (response.write(chunk) || controller.paused) return;
+    controller.pause();
+    response.once('drain', () => controller.resume());
+  }
+
+  /** They go with the first bytes of the body where those are here already, alone where they are awaited. */
+  #showHeaders(): void {
+    if (!this.#settled && !this.#begun) this.#parts.call.response.flushHeaders();
+  }
+
+  #openStream(): void {
+    const { route, call, grant, revalidate, observer, clock } = this.#parts;
+    const { response } = call;
+    observer.streamOpened(route);
+    response.flushHeaders();
+    if (route.keepaliveMs !== undefined) {
+      this.#keepalive = createKeepalive(route.keepaliveMs, (chunk) => response.write(chunk));
+    }
+    // Ended cleanly, so that the client reconnects, and is challenged.
+    const end = (why: string): void => {
+      response.end();
+      this.#abort(why);
+    };
+    this.#stopGuards = guardStream(route, grant, revalidate, end, clock);
+  }
+
+  #abort(why: string): void {
+    if (this.#settled) return;
+    this.#settle();
+    this.#controller?.abort(new Error(why));
+  }
+
+  #settle(denial?: Denial): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#keepalive?.stop();
+    if (this.#stopGuards !== undefined) {
+      this.#stopGuards();
+      this.#parts.observer.streamClosed(this.#parts.route);
+    }
+    if (denial === undefined) this.#resolve();
+    else this.#reject(denial);
+  }
+}
+
+function upstreamDenial(error: Error): Denial {
+  if (error instanceof Denial) return error;
+  if (error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError) {
+    return new Denial('upstream.timeout', error.message, { cause: error });
+  }
+  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
+    return new Denial('upstream.invalid', error.message, { cause: error });
+  }
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
+  return new Denial('upstream.unreachable', `${code}${error.message}`, { cause: error });
+}

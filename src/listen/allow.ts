@@ -1,0 +1,40 @@
+import type { Call } from '../model/call.ts';
+import type { Config } from '../model/config.ts';
+import { Denial } from '../model/denial.ts';
+
+/** An origin of this machine: no page of the web has it, RFC 6761 §6.3. */
+const loopbackOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?$/;
+
+/** Whom a browser may call us for. */
+export interface Allowed {
+  /**
+   * Lets a call pass whose Host and Origin are ours, MCP Streamable HTTP §Security.
+   *
+   * @throws {Denial} `request.host` for another name (DNS rebinding makes a page of it same-origin with us);
+   *   `request.origin` for a page of another origin, `null` included.
+   */
+  readonly require: (call: Call) => void;
+  /** Whether pages of `origin` may call, and so may read our answers. */
+  readonly origin: (origin: string) => boolean;
+}
+
+/** Creates the allow-lists of a configuration. */
+export function createAllowed({ allowedHosts, allowedOrigins }: Config): Allowed {
+  const isAllowed = (origin: string): boolean => allowedOrigins.has(origin) || loopbackOrigin.test(origin);
+  return {
+    require({ fields: { host, origin } }) {
+      if (host === undefined || !allowedHosts.has(hostName(host))) {
+        throw new Denial('request.host', `Host ${JSON.stringify(host)} is not among allowed_hosts`);
+      }
+      if (origin !== undefined && !isAllowed(origin)) {
+        throw new Denial('request.origin', `Origin ${JSON.stringify(origin)} is not among allowed_origins`);
+      }
+    },
+    origin: isAllowed,
+  };
+}
+
+/** The name in a Host header, RFC 9110 §7.2: case does not count, the port says nothing about who we are. */
+function hostName(host: string): string {
+  return host.toLowerCase().replace(/:[0-9]*$/, '');
+}

@@ -1,0 +1,121 @@
+import type { Fields } from '../model/call.ts';
+import { Denial } from '../model/denial.ts';
+import type { MessageId } from '../model/grant.ts';
+
+/** `legacy`: revisions with `initialize` and sessions. `modern`: from 2026-07-28, where each request says all. */
+export type Era = 'legacy' | 'modern';
+
+/** What headers may say of a message. */
+export type MessageHeaders = Pick<Fields, 'mcpMethod' | 'mcpName' | 'mcpProtocolVersion'>;
+
+/** The part of a message that headers repeat. */
+export interface Repeated {
+  readonly method: string | undefined;
+  readonly id: MessageId;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly isRequest: boolean;
+}
+
+const modernVersion = '2026-07-28';
+const versions: readonly string[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', modernVersion];
+const versionKey = 'io.modelcontextprotocol/protocolVersion';
+
+/** MCP 2026-07-28, Streamable HTTP §Standard Request Headers: which parameter `Mcp-Name` repeats. */
+const nameSource: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+};
+
+/**
+ * The era of a message, and in the modern one the guarantee that its headers say what its body says: whoever routes,
+ * limits or logs by a header must not be led to another conclusion than the upstream. The body decides. Headers of a
+ * legacy message decide nothing and are not compared.
+ *
+ * @throws {Denial} with the message's own id, so that a client that speaks both eras knows that this one was
+ *   understood: `message.header_mismatch` (-32020), `message.version` (-32022), `message.meta` (-32602).
+ */
+export function requireAgreement(headers: MessageHeaders, message: Repeated): Era {
+  const { params, id, isRequest } = message;
+  const claimed = claimedVersion(params, id);
+  const named = headers.mcpProtocolVersion;
+  for (const version of [named, claimed]) {
+    if (version !== undefined && !versions.includes(version)) throw unsupported(version, id);
+  }
+  if (named !== modernVersion && claimed !== modernVersion) return 'legacy';
+  if (claimed === undefined && message.method === 'initialize') {
+    throw mismatch('initialize, of legacy revisions, with the header of a modern one', id);
+  }
+  requireNoContradiction(headers, message);
+  if (claimed === undefined && isRequest) throw new Denial('message.meta', `_meta lacks ${versionKey}`, { messageId: id });
+  if (claimed !== undefined && named !== claimed && (isRequest || named !== undefined)) {
+    throw mismatch(`MCP-Protocol-Version is ${shown(named)}, the body says ${shown(claimed)}`, id);
+  }
+  if (isRequest) requirePresence(headers, message);
+  return 'modern';
+}
+
+function requireNoContradiction({ mcpMethod, mcpName }: MessageHeaders, message: Repeated): void {
+  const { method, id } = message;
+  if (mcpMethod !== undefined && mcpMethod !== method) {
+    throw mismatch(`Mcp-Method is ${shown(mcpMethod)}, the body says ${shown(method)}`, id);
+  }
+  const value = repeatedName(message);
+  if (mcpName === undefined || value === undefined) return;
+  const decoded = decodedValue(mcpName.trim());
+  if (decoded !== value) throw mismatch(`Mcp-Name is ${shown(decoded)}, the body says ${shown(value)}`, id);
+}
+
+function requirePresence({ mcpMethod, mcpName }: MessageHeaders, message: Repeated): void {
+  if (mcpMethod === undefined) throw mismatch('Mcp-Method is missing', message.id);
+  if (mcpName === undefined && repeatedName(message) !== undefined) throw mismatch('Mcp-Name is missing', message.id);
+}
+
+/** What `Mcp-Name` repeats of a message; undefined where it repeats nothing. */
+function repeatedName({ method = '', params }: Repeated): string | undefined {
+  const source = Object.hasOwn(nameSource, method) ? nameSource[method] : undefined;
+  const value = source !== undefined && Object.hasOwn(params, source) ? params[source] : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** What `_meta` claims; a claim that is no string is none that anybody could agree with. */
+function claimedVersion(params: Readonly<Record<string, unknown>>, id: MessageId): string | undefined {
+  const meta = Object.hasOwn(params, '_meta') ? params['_meta'] : undefined;
+  if (typeof meta !== 'object' || meta === null || !Object.hasOwn(meta, versionKey)) return undefined;
+  const version = (meta as Record<string, unknown>)[versionKey];
+  if (typeof version === 'string') return version;
+  throw new Denial('message.meta', `${versionKey} is not a string`, { messageId: id });
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** MCP 2026-07-28, §Value Encoding: as it is, or `=?base64?…?=` over UTF-8; undefined where that is not well-formed. */
+function decodedValue(value: string): string | undefined {
+  if (!value.startsWith('=?base64?')) return value;
+  const encoded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value)?.[1];
+  if (encoded === undefined) return undefined;
+  const bytes = Buffer.from(encoded, 'base64');
+  // Buffer forgives what other decoders refuse.
+  if (bytes.toString('base64') !== encoded) return undefined;
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function mismatch(detail: string, messageId: MessageId): Denial {
+  return new Denial('message.header_mismatch', detail, { messageId });
+}
+
+function unsupported(requested: string, messageId: MessageId): Denial {
+  const data = { supported: versions, requested: requested.slice(0, 64) };
+  return new Denial('message.version', `protocol version ${shown(requested)}`, { messageId, data });
+}
+
+function shown(value: string | undefined): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value.slice(0, 64));
+}

@@ -1,0 +1,37 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/**
+ * Binds handles that an MCP server gives out (session ids) to who got them. The server knows nobody, so that possession
+ * would be permission; bound, the handle that a client sees carries a MAC that only its owner's requests verify.
+ * Needs no store, and works on every replica with the same key.
+ */
+export interface OwnerBound {
+  /** The handle as the client sees it. */
+  bind(handle: string, owner: readonly string[]): string;
+  /** The server's own handle, or undefined where it is not `owner`'s. */
+  unbind(bound: string, owner: readonly string[]): string | undefined;
+}
+
+/** 128 bits: forging one takes 2^127 requests. */
+const MAC_BYTES = 16;
+
+/** Creates the binding under `key`, which nobody else knows. */
+export function createOwnerBound(key: string | Buffer): OwnerBound {
+  function mac(handle: string, owner: readonly string[]): Buffer {
+    const hmac = createHmac('sha256', key);
+    // Each part with its length before it: no two owners make one text.
+    for (const part of [...owner, handle]) hmac.update(`${Buffer.byteLength(part)}:`).update(part);
+    return hmac.digest().subarray(0, MAC_BYTES);
+  }
+
+  return {
+    bind: (handle, owner) => `${handle}.${mac(handle, owner).toString('base64url')}`,
+    unbind(bound, owner) {
+      const dot = bound.lastIndexOf('.');
+      if (dot === -1) return undefined;
+      const handle = bound.slice(0, dot);
+      const given = Buffer.from(bound.slice(dot + 1), 'base64url');
+      return given.length === MAC_BYTES && timingSafeEqual(given, mac(handle, owner)) ? handle : undefined;
+    },
+  };
+}

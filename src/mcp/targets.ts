@@ -1,0 +1,56 @@
+import { Denial } from '../model/denial.ts';
+import type { MessageId } from '../model/grant.ts';
+import type { McpTarget } from '../model/policy.ts';
+
+type Params = Readonly<Record<string, unknown>>;
+
+/** The methods that are about one thing: its kind, and the parameter that names it. */
+const named: Readonly<Record<string, { readonly kind: McpTarget['kind']; readonly parameter: string }>> = {
+  'tools/call': { kind: 'tool', parameter: 'name' },
+  'prompts/get': { kind: 'prompt', parameter: 'name' },
+  'resources/read': { kind: 'resource', parameter: 'uri' },
+  'resources/subscribe': { kind: 'resource', parameter: 'uri' },
+  'resources/unsubscribe': { kind: 'resource', parameter: 'uri' },
+};
+
+/**
+ * What a message is about, so that a policy can decide it: one tool, prompt or resource; what a completion refers to
+ * (`completion/complete`); every resource that a `subscriptions/listen` asks to hear of.
+ *
+ * @throws {Denial} `body.message` where the member that says so is missing or of another type: what an upstream might
+ *   make of it nobody knows.
+ */
+export function targetsOf(method: string, params: Params, messageId: MessageId): readonly McpTarget[] {
+  const of = Object.hasOwn(named, method) ? named[method] : undefined;
+  if (of !== undefined) return [{ kind: of.kind, name: text(params, of.parameter, method, messageId) }];
+  if (method === 'completion/complete') return [reference(params, messageId)];
+  if (method === 'subscriptions/listen') return subscriptions(params, messageId);
+  return [];
+}
+
+function text(params: Params, parameter: string, method: string, messageId: MessageId): string {
+  const value = Object.hasOwn(params, parameter) ? params[parameter] : undefined;
+  if (typeof value === 'string') return value;
+  throw new Denial('body.message', `${method} without params.${parameter}`, { messageId });
+}
+
+function reference(params: Params, messageId: MessageId): McpTarget {
+  const ref = params['ref'];
+  if (typeof ref === 'object' && ref !== null) {
+    const { type, name, uri } = ref as Record<string, unknown>;
+    if (type === 'ref/prompt' && typeof name === 'string') return { kind: 'prompt', name };
+    if (type === 'ref/resource' && typeof uri === 'string') return { kind: uri.includes('{') ? 'template' : 'resource', name: uri };
+  }
+  throw new Denial('body.message', 'completion/complete without a ref to a prompt or a resource', { messageId });
+}
+
+/** MCP 2026-07-28: the notifications that a client asks for; only `resourceSubscriptions` name anything. */
+function subscriptions(params: Params, messageId: MessageId): readonly McpTarget[] {
+  const { notifications } = params;
+  const uris = typeof notifications === 'object' && notifications !== null ? (notifications as Params)['resourceSubscriptions'] : undefined;
+  if (uris === undefined) return [];
+  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string')) {
+    throw new Denial('body.message', 'resourceSubscriptions is not a list of strings', { messageId });
+  }
+  return uris.map((name) => ({ kind: 'resource', name }));
+}

@@ -1,0 +1,55 @@
+import type { PolicyDenial } from '../model/policy.ts';
+import type { ValueDocument } from './document.ts';
+import { type PointerReader, pointerReader } from './json-pointer.ts';
+import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
+import { type Predicate, compilePredicates } from './predicate.ts';
+import { malformedPointer } from './shown.ts';
+
+/** What is asked of one argument of a call. */
+export interface ArgumentCondition {
+  readonly rule: string;
+  /** As written: a JSON Pointer into `params.arguments`. */
+  readonly pointer: string;
+  readonly read: PointerReader;
+  readonly predicates: readonly Predicate[];
+}
+
+/** Compiles `arguments` of the entry at `path`. Appends to `faults` what cannot be compiled. */
+export function compileArguments(
+  documents: Readonly<Record<string, ValueDocument>>,
+  path: DocumentPath,
+  faults: PolicyFault[],
+): readonly ArgumentCondition[] {
+  return Object.entries(documents).map(([pointer, value]) => {
+    const at = [...path, 'arguments', pointer];
+    const read = pointerReader(pointer);
+    if (read === undefined) faults.push({ path: at, message: malformedPointer(pointer) });
+    const predicates = compilePredicates(value, at, faults);
+    return { rule: rulePath(at), pointer, read: read ?? (() => undefined), predicates };
+  });
+}
+
+/**
+ * Why a call's arguments are refused, by the first condition that is not met. A challenge never goes with it: another
+ * token would not change the arguments.
+ *
+ * @throws whatever a predicate throws.
+ */
+export function argumentDenial(conditions: readonly ArgumentCondition[], found: unknown): PolicyDenial | undefined {
+  for (const { rule, pointer, read, predicates } of conditions) {
+    const value = read(found);
+    const failed = predicates.find(({ test }) => !test(value));
+    if (failed === undefined) continue;
+    const detail = `argument ${pointer}: wanted ${failed.wanted}, found ${kindOf(value)}`;
+    return { reason: 'argument.denied', rule, detail, scope: [] };
+  }
+  return undefined;
+}
+
+/** Arguments are a part of the request's body, which the log never shows (contract §6); of claims the value is told. */
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `another ${typeof value}`;
+}

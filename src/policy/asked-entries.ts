@@ -1,0 +1,32 @@
+import type { McpAttempt, PolicyDenial } from '../model/policy.ts';
+import type { Entry } from './entry.ts';
+import { isHousekeeping } from './housekeeping.ts';
+import type { Listing } from './listing.ts';
+import { targetKinds } from './target-kinds.ts';
+import { unlistedMethod, unlistedTarget } from './unlisted.ts';
+
+/**
+ * Every entry that a message falls under, and whose conditions it must meet: those of what it acts on, then that of its
+ * method, if any. None for housekeeping that `methods` does not mention.
+ *
+ * @returns a denial where something is not listed: each thing that the message acts on must be, and the method of a
+ *   message that acts on nothing and is no housekeeping.
+ */
+export function askedEntries(listing: Listing, { method, targets }: McpAttempt): readonly Entry[] | PolicyDenial {
+  const entries: Entry[] = [];
+  for (const { kind, name } of targets) {
+    const find = listing[kind];
+    // Contract §3: what a completion refers to decides where the policy lists such things, else `methods` must allow it.
+    if (find === undefined && method === 'completion/complete') continue;
+    const entry = find?.(name);
+    if (entry === undefined) return unlistedTarget(kind, name);
+    entries.push(entry);
+  }
+  const kind = method === undefined ? undefined : targetKinds.get(method);
+  if (kind !== undefined && !targets.some((target) => target.kind === kind)) return unlistedTarget(kind, undefined);
+
+  const own = method === undefined ? undefined : listing.method?.(method);
+  if (own !== undefined) return [...entries, own];
+  const decided = kind !== undefined || (method === 'completion/complete' && entries.length > 0);
+  return decided || isHousekeeping(method) ? entries : unlistedMethod(method);
+}

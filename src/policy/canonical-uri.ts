@@ -1,0 +1,39 @@
+/** Longest URI that is compared with patterns, in UTF-16 code units: an upper bound on what matching can cost. */
+export const maxUriLength = 2048;
+
+/**
+ * Ways to spell a URI that some server reads as another one. A pattern that is meant to cover one folder must not let
+ * into its neighbour whoever writes `..` in a way that only the server understands.
+ */
+const flaws: readonly (readonly [what: string, sign: RegExp])[] = [
+  ['a scheme in lower case is missing', /^(?![a-z][a-z0-9+.-]*:)/],
+  // RFC 3986 §2: backslashes, spaces, control characters, braces and everything that is not ASCII.
+  ['a character that URIs do not have', /[^A-Za-z0-9._~:/?#[\]@!$&'()*+,;=%-]/],
+  // RFC 3986 §6.2.2.1: `%2f` means what `%2F` means.
+  ['a % without two digits in upper case', /%(?![0-9A-F]{2})/],
+  // §6.2.2.2, and what decoders make of the rest: `/`, `\`, `%` (decoded twice), control characters, overlong UTF-8.
+  [
+    'an encoded character that must be plain or absent',
+    /%(?:[01].|2[5DEF]|3[0-9]|4[1-9A-F]|5[0-9ACF]|6[1-9A-F]|7[0-9AEF]|C[01]|E0%[89]|F0%8)/,
+  ],
+  // §6.2.2.3; after `=`, `&` and `;` because servers read paths in queries, and drop what follows a `;`.
+  ['a dot segment', /(?:^|[/:?#=&;])\.\.?(?:$|[/?#&;])/],
+  ['an empty segment', /^[^:]*:(?:\/\/[^/?#]*(?=[/?#])|(?!\/\/))[^?#]*\/\//],
+  // §3.2, narrowed: parsers disagree on what else may stand before a host, and §6.2.3 leaves out what is empty.
+  [
+    'an authority in another form than user@host:port',
+    /^[^:]*:\/\/(?!(?:[A-Za-z0-9._~-]+@)?(?:\[[0-9a-f:.]+\]|[^[\]@:/?#]*)(?::[1-9][0-9]*)?(?:[/?#]|$))/,
+  ],
+  // §6.2.2.1, §6.2.3. Where the authority is a host on the network: other schemes put names of their own there.
+  [
+    'a host in upper case, with a final dot or with a default port',
+    /^(?:https?|wss?|ftp|file):\/\/(?:[^/?#]*(?:[A-Z]|\.(?=[/?#:]|$)|:(?:80|443)(?=[/?#]|$))|localhost\/)/,
+  ],
+];
+
+/** What makes a URI ambiguous; undefined where it has its one canonical spelling. Allocates nothing. */
+export function uriFlaw(uri: string): string | undefined {
+  if (uri.length > maxUriLength) return 'excessive length';
+  for (const [what, sign] of flaws) if (sign.test(uri)) return what;
+  return undefined;
+}

@@ -1,0 +1,54 @@
+import type { McpTarget } from '../model/policy.ts';
+import type { PolicyDocument } from './document.ts';
+import { type FindEntry, type ListingKey, compileEntries } from './entry.ts';
+import { namePattern } from './name-pattern.ts';
+import { patternTable } from './pattern-table.ts';
+import type { PolicyFault } from './policy-error.ts';
+import { resourceTables } from './resources.ts';
+import { targetKinds } from './target-kinds.ts';
+
+/** What a policy lists, by what a message acts on; undefined under a kind whose key the policy does not have. */
+export type Listing = Readonly<Record<McpTarget['kind'] | 'method', FindEntry | undefined>>;
+
+/** The key that lists what a message acts on. */
+export const listedUnder = {
+  tool: 'tools',
+  resource: 'resources',
+  template: 'resources',
+  prompt: 'prompts',
+} as const satisfies Readonly<Record<McpTarget['kind'], ListingKey>>;
+
+/**
+ * Compiles what a policy says of what may be called. Appends to `faults` what cannot be compiled.
+ *
+ * @returns undefined where it says nothing: then everything may be called that its own conditions allow.
+ */
+export function compileListing(document: PolicyDocument, faults: PolicyFault[]): Listing | undefined {
+  const { tools, resources, prompts, methods } = document;
+  if ((tools ?? resources ?? prompts ?? methods) === undefined) return undefined;
+  const names = (key: ListingKey): FindEntry | undefined => {
+    const documents = document[key];
+    if (documents === undefined) return undefined;
+    const { exact, matching } = patternTable(compileEntries(key, documents, faults), namePattern, faults);
+    return (name) => exact(name) ?? matching(name);
+  };
+  const tables = resources && resourceTables(compileEntries('resources', resources, faults), faults);
+  checkMethods(document, faults);
+  return {
+    tool: names('tools'),
+    resource: tables?.resource,
+    template: tables?.template,
+    prompt: names('prompts'),
+    method: names('methods'),
+  };
+}
+
+/** `methods: { tools/call: {} }` alone looks as if it allowed every tool. It never allows any. */
+function checkMethods(document: PolicyDocument, faults: PolicyFault[]): void {
+  for (const [method, kind] of targetKinds) {
+    const key = listedUnder[kind];
+    if (document[key] !== undefined || !Object.hasOwn(document.methods ?? {}, method)) continue;
+    const message = `allows nothing without ${key}: what ${method} acts on is listed there, all of it as "**"`;
+    faults.push({ path: ['methods', method], message: key === 'resources' ? message : message.replace('**', '*') });
+  }
+}

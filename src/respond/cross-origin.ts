@@ -1,0 +1,54 @@
+import type { Call } from '../model/call.ts';
+import { answer } from './answer.ts';
+
+/** What a page may read of an answer besides the safelisted headers: what an MCP client in it needs to go on. */
+const exposed = 'WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, DPoP-Nonce, X-Request-Id';
+/** What an MCP client sends; `Mcp-Param-*` and the rest are reflected. */
+const requestable =
+  'Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, DPoP';
+const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const DAY_SECONDS = '86400';
+
+/** Says what pages of other origins may do; the decision which may call at all is the allow-list's. */
+export interface CrossOrigin {
+  /** The headers of any answer to an allowed origin; none for a call that names no origin, or another. */
+  readonly headers: (call: Call) => Readonly<Record<string, string>>;
+  /** Answers a preflight, which browsers send without a token; says whether it was one. */
+  readonly preflight: (call: Call, methods: ReadonlySet<string> | undefined) => boolean;
+}
+
+/** Creates CORS (Fetch §3.2) for the origins that `isAllowed`. Credentials are tokens, never cookies. */
+export function createCrossOrigin(isAllowed: (origin: string) => boolean): CrossOrigin {
+  function headers({ fields: { origin } }: Call): Record<string, string> {
+    if (origin === undefined || !isAllowed(origin)) return {};
+    return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed, vary: 'Origin' };
+  }
+
+  return {
+    headers,
+    preflight(call, methods) {
+      const wanted = header(call, 'access-control-request-method');
+      if (call.method !== 'OPTIONS' || call.fields.origin === undefined || wanted === undefined) return false;
+      answer(call, 204, {
+        ...headers(call),
+        'access-control-allow-methods': methods === undefined ? wanted : [...methods].join(', '),
+        'access-control-allow-headers': allowedHeaders(header(call, 'access-control-request-headers')),
+        'access-control-max-age': DAY_SECONDS,
+        vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+      });
+      return true;
+    },
+  };
+}
+
+function allowedHeaders(asked: string | undefined): string {
+  const names = (asked ?? '').split(',').map((name) => name.trim());
+  const known = new Set(requestable.toLowerCase().split(', '));
+  const more = names.filter((name) => fieldName.test(name) && !known.has(name.toLowerCase()));
+  return [requestable, ...more].join(', ');
+}
+
+function header({ fields: { names, raw } }: Call, name: string): string | undefined {
+  const at = names.indexOf(name);
+  return at === -1 ? undefined : raw[2 * at + 1];
+}

@@ -1,0 +1,155 @@
+/**
+ * The house rules of docs/architecture.md. A rule that finds nothing proves nothing: each is shown a planted violation
+ * too.
+ *
+ * @module
+ */
+
+import { describe, expect, test } from 'vitest';
+import * as rules from './architecture/rules.ts';
+import { filesIn, importsOf, type SourceFile } from './architecture/source-files.ts';
+
+const src = filesIn('src', /\.ts$/);
+const typescript = [...src, ...filesIn('test', /\.ts$/), ...filesIn('demo', /\.ts$/)];
+
+function planted(path: string, text: string): readonly SourceFile[] {
+  return [{ path, text }];
+}
+
+describe('what imports are found', () => {
+  const forms: readonly (readonly [text: string, specifier: string])[] = [
+    [`import { a } from './a.ts';`, './a.ts'],
+    [`import type { A } from './a.ts';`, './a.ts'],
+    [`import {\n  type A,\n  b,\n} from './a.ts';`, './a.ts'],
+    [`import './a.ts';`, './a.ts'],
+    [`export { a } from './a.ts';`, './a.ts'],
+    [`export * from './a.ts';`, './a.ts'],
+    [`import json from '../a.json' with { type: 'json' };`, '../a.json'],
+    [`type A = import('./a.ts').A;`, './a.ts'],
+    [`const { a } = await import('./a.ts');`, './a.ts'],
+  ];
+  test.for(forms)('%s', ([text, specifier]) => {
+    expect(importsOf({ path: 'src/x.ts', text }).map((found) => found.specifier)).toEqual([specifier]);
+  });
+
+  test('none in comments and strings', () => {
+    const text = `/**\n * import { a } from './a.ts';\n */\n// import './a.ts'\nconst from = 'from';\n`;
+    expect(importsOf({ path: 'src/x.ts', text })).toEqual([]);
+  });
+
+  test('ones that cannot be read are errors, not overlooked', () => {
+    for (const text of [['await ', '(name)'].join('import'), ['create', '(import.meta.url)'].join('Require')]) {
+      expect(() => importsOf({ path: 'src/x.ts', text })).toThrow('not written out');
+    }
+  });
+
+  test('as many as there are lines that begin one', () => {
+    const lines = src.flatMap(({ text }) => text.match(/^import\b|^export\b.*\bfrom '/gm) ?? []);
+    const statements = src.flatMap(importsOf).length;
+    expect(lines.length).toBeGreaterThan(100);
+    expect(statements).toBeGreaterThanOrEqual(lines.length);
+  });
+});
+
+describe('src/', () => {
+  test('imports go down the layers: no stage knows another, the pipeline only the model', () => {
+    expect(rules.wrongDirections(src)).toEqual([]);
+  });
+
+  test.for([
+    ['src/lib/x.ts', '../model/call.ts', 'lib knows nothing of gateways'],
+    ['src/model/x.ts', '../policy/decide.ts', 'up'],
+    ['src/policy/x.ts', '../mcp/message.ts', 'aside'],
+    ['src/route/x.ts', '../respond/answer.ts', 'a stage another stage'],
+    ['src/forward/x.ts', '../config/load.ts', 'a stage the configuration'],
+    ['src/pipeline.ts', './lib/clock.ts', 'the pipeline something besides the model'],
+    ['src/admin/x.ts', '../cli/start.ts', 'up'],
+    ['src/model/x.ts', '../../demo/ports.ts', 'out of src'],
+    ['src/route/x.ts', '../../package.json', 'out of src'],
+    ['src/util/x.ts', '../model/call.ts', 'a folder that is in no layer'],
+  ])('planted: %s imports %s, %s', ([path, target]) => {
+    expect(rules.wrongDirections(planted(path as string, `import type { X } from '${target}';`))).toHaveLength(1);
+  });
+
+  test('each package has its owner, and pure folders use neither packages nor Node', () => {
+    expect(rules.foreignPackages(src)).toEqual([]);
+  });
+
+  test.for([
+    ['src/route/x.ts', 'undici'],
+    ['src/model/x.ts', 'jose'],
+    ['src/lib/x.ts', 'left-pad'],
+    ['src/policy/x.ts', 'node:fs'],
+    ['src/authenticate/x.ts', 'lru-cache'],
+  ])('planted: %s imports %s', ([path, target]) => {
+    expect(rules.foreignPackages(planted(path as string, `import type { X } from '${target}';`))).toHaveLength(1);
+  });
+
+  test('pure folders are told the time, chance and answers, and do not ask for them', () => {
+    expect(rules.impurities(src)).toEqual([]);
+    expect(rules.impurities(planted('src/policy/x.ts', 'const now = Date.now();'))).toHaveLength(1);
+  });
+
+  test('no two files import each other, not even by way of others', () => {
+    expect(rules.cycles(src)).toEqual([]);
+  });
+
+  test('planted: a circle of three', () => {
+    const circle = ['a', 'b', 'c'].map((name, i, { length }) => ({
+      path: `src/lib/${name}.ts`,
+      text: `import './${'abc'[(i + 1) % length]}.ts';`,
+    }));
+    expect(rules.cycles(circle)).toEqual(['src/lib/a.ts → src/lib/b.ts → src/lib/c.ts → src/lib/a.ts']);
+  });
+
+  test('no file has more than 300 lines', () => {
+    expect(src.filter(({ text }) => text.split('\n').length > 301).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('src/, test/ and demo/', () => {
+  test('every import of our own carries its extension', () => {
+    expect(rules.withoutExtension(typescript)).toEqual([]);
+    expect(rules.withoutExtension(planted('src/lib/x.ts', `import './y';`))).toHaveLength(1);
+  });
+
+  test('no default exports', () => {
+    expect(rules.defaultExports(typescript)).toEqual([]);
+    expect(rules.defaultExports(planted('src/lib/x.ts', 'export default 1;'))).toHaveLength(1);
+    expect(rules.defaultExports(planted('src/lib/x.ts', 'export { x as default };'))).toHaveLength(1);
+  });
+
+  test('no barrels', () => {
+    expect(typescript.filter(({ path }) => path.endsWith('/index.ts')).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('the package', () => {
+  const [manifest, lock] = ['package.json', 'package-lock.json'].map(
+    (name) => filesIn('.', new RegExp(`^${name}$`))[0]?.text ?? '',
+  ) as [string, string];
+
+  test('depends on what src/ imports, and on nothing else', () => {
+    const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> };
+    const imported = src
+      .flatMap(importsOf)
+      .filter(({ isOurs, target }) => !isOurs && !target.startsWith('node:'))
+      .map(({ target }) => target);
+    expect(Object.keys(dependencies).toSorted()).toEqual([...new Set(imported)].toSorted());
+    expect(Object.keys(rules.owners).toSorted()).toEqual(Object.keys(dependencies).toSorted());
+  });
+
+  test('is locked without the host of a registry, so that everybody installs from their own', () => {
+    expect(lock).toContain('"lockfileVersion"');
+    expect(lock).not.toContain('"resolved"');
+  });
+});
+
+test('no file names a place on somebody’s machine', () => {
+  // Spelt so that this line is none.
+  const place = new RegExp(`(?<![\\w.}*-])/(?:${['work', 'root', 'home'].join('|')})/`);
+  expect(place.test(['cd ', 'root', 'x'].join('/'))).toBe(true);
+  const everything = filesIn('.', /\.(?:[cm]?[jt]s|json|ya?ml|md|sh|html|toml|tpl)$|Dockerfile$|\.ci\/run$/);
+  expect(everything.length).toBeGreaterThan(100);
+  expect(everything.filter(({ text }) => place.test(text)).map(({ path }) => path)).toEqual([]);
+});

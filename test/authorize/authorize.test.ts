@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { createAuthorize } from '../../src/authorize/authorize.ts';
+import { Denial } from '../../src/model/denial.ts';
+import type { Action } from '../../src/model/grant.ts';
+import type { Decision, Policy } from '../../src/model/policy.ts';
+import type { Principal } from '../../src/model/principal.ts';
+import type { Route } from '../../src/model/route.ts';
+
+const alice = { subject: 'alice' } as Principal;
+const action = { attempt: { kind: 'http' }, messageId: null, body: undefined } as Action;
+
+function route(decision?: Decision, open = false): Route {
+  const policy = decision && ({ decide: () => decision } as unknown as Policy);
+  return { name: 'r', public: open, policy } as Route;
+}
+
+const refusal: Decision = {
+  allow: false,
+  rule: 'tools.pay.scope',
+  denial: { reason: 'scope.insufficient', detail: 'wanted read', scope: ['read', 'pay'], rule: 'tools.pay.scope' },
+};
+
+describe('a caller', () => {
+  test('passes without a policy', () => {
+    expect(createAuthorize(route())(alice, action)).toEqual({ principal: alice, action, decision: { allow: true, rule: '' } });
+  });
+
+  test('passes with what the policy decided', () => {
+    const allowed = { allow: true, rule: 'scope' } as Decision;
+    expect(createAuthorize(route(allowed))(alice, action).decision).toBe(allowed);
+  });
+
+  test('is refused with all that the policy said', () => {
+    let denial: unknown;
+    try {
+      createAuthorize(route(refusal))(alice, action);
+    } catch (error) {
+      denial = error;
+    }
+    expect(denial).toBeInstanceOf(Denial);
+    const { reason, detail, scope, rule } = denial as Denial;
+    expect({ reason, detail, scope, rule }).toEqual({
+      reason: 'scope.insufficient',
+      detail: 'wanted read',
+      scope: ['read', 'pay'],
+      rule: 'tools.pay.scope',
+    });
+  });
+});
+
+describe('nobody', () => {
+  test('passes on a public route only', () => {
+    expect(createAuthorize(route(undefined, true))(undefined, action).principal).toBeUndefined();
+  });
+
+  test.each([
+    ['without a policy', route()],
+    ['with one', route({ allow: true, rule: '' } as Decision)],
+  ])('elsewhere it is a bug that a stage before let it come so far: %s', (_what, closed) => {
+    expect(() => createAuthorize(closed)(undefined, action)).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { responseHeaders, type ResponseHeaders } from '../../src/forward/response-headers.ts';
+import type { Call } from '../../src/model/call.ts';
+import type { Grant } from '../../src/model/grant.ts';
+
+const own = { crossOrigin: () => ({}), sessionId: (theirs: string) => theirs };
+
+function read(raw: readonly (Buffer | string)[]): ResponseHeaders {
+  return responseHeaders(raw, {} as Call, {} as Grant, own, false);
+}
+
+const fieldsOf = (...raw: string[]): string[] => read(raw.map((text) => Buffer.from(text, 'latin1'))).fields;
+
+describe('what goes on', () => {
+  test('as it came: order, case, repetition, octets', () => {
+    const raw = ['Set-Cookie', 'a=1', 'ETag', '"\u00e9"', 'set-cookie', 'b=2', 'Content-Length', '0', 'Vary', ''];
+    expect(fieldsOf(...raw)).toEqual(raw);
+  });
+
+  test('what the upstream said of its credentials', () => {
+    expect(fieldsOf('WWW-Authenticate', 'Basic')).toEqual(['WWW-Authenticate', 'Basic']);
+  });
+});
+
+describe('what is about the upstream connection', () => {
+  test.each([
+    ...['Connection', 'Keep-Alive', 'Proxy-Authenticate', 'Proxy-Authentication-Info', 'Proxy-Authorization'],
+    ...['Proxy-Connection', 'TE', 'Trailer', 'Transfer-Encoding', 'Upgrade', 'upgrade'],
+  ])('%s', (name) => expect(fieldsOf(name, 'x', 'a', 'b')).toEqual(['a', 'b']));
+
+  test('and what Connection nominates, wherever it stands', () => {
+    expect(fieldsOf('X-Foo', '1', 'Connection', 'close, x-foo', 'connection', 'X-BAR', 'x-bar', '2', 'a', 'b')).toEqual(['a', 'b']);
+  });
+});
+
+describe('an event stream', () => {
+  test.each(['text/event-stream', 'Text/Event-Stream;charset=utf-8', 'text/event-stream ; x=y'])('%s', (type) => {
+    const raw = ['Content-Type', type, 'Content-Length', '5', 'X-Accel-Buffering', 'yes'].map(String);
+    expect(read(raw)).toMatchObject({
+      fields: ['Content-Type', type, 'x-accel-buffering', 'no'],
+      hasDate: false,
+      isEventStream: true,
+    });
+  });
+
+  test.each(['text/event-streamx', 'text/plain', 'x text/event-stream', ''])('%s is none', (type) => {
+    expect(read(['content-type', type, 'content-length', '5'])).toMatchObject({
+      fields: ['content-type', type, 'content-length', '5'],
+      hasDate: false,
+      isEventStream: false,
+    });
+  });
+});
+
+test('a Date is known, so that no second one is added', () => {
+  expect(read(['date', 'x']).hasDate).toBe(true);
+  expect(read(['x-date', 'x']).hasDate).toBe(false);
+});
+
+test('for any fields: what is left stood there', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.stringMatching(/^[A-Za-z-]{1,12}$/), fc.string())), (pairs) => {
+      const left = read(pairs.flat()).fields;
+      expect(left.length % 2).toBe(0);
+      for (let i = 0; i < left.length; i += 2) {
+        expect(pairs).toContainEqual([left[i], left[i + 1]]);
+      }
+    }),
+  );
+});

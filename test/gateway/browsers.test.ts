@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { exchangeRaw } from '../support/raw.ts';
+import { request, startMcpWorld, type McpWorld } from './mcp-world.ts';
+
+let world: McpWorld;
+
+beforeAll(async () => {
+  world = await startMcpWorld({ top: 'allowed_origins: [https://app.example]\nallowed_hosts: [internal]\n' });
+  world.handle = (_request, response) => {
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'access-control-allow-origin': '*', vary: 'Accept' })
+      .end('{}');
+  };
+});
+afterAll(() => world.close());
+
+const ping = (headers: Record<string, string>): Promise<Response> => world.send(request('ping'), { headers });
+
+describe('Origin', () => {
+  test.each([
+    'https://app.example',
+    'http://gateway.test',
+    'http://localhost',
+    'http://localhost:6274',
+    'http://127.0.0.1:80',
+    'https://[::1]:1',
+  ])('%s may call, and read the answer', async (origin) => {
+    const response = await ping({ origin });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('access-control-allow-origin')).toBe(origin);
+    expect(response.headers.get('access-control-expose-headers')).toContain('Mcp-Session-Id');
+    expect(response.headers.get('vary')).toBe('Accept, Origin');
+  });
+
+  test.each([
+    'http://evil.example',
+    'null',
+    'https://app.example.evil.example',
+    'http://app.example',
+    'https://app.example:444',
+    'http://localhost.evil.example',
+    'http://localhost:x',
+    'file://',
+    '',
+  ])('%s gets 403, and nothing reaches the upstream', async (origin) => {
+    const before = world.upstream.seen.length;
+    const response = await ping({ origin });
+    expect(response.status).toBe(403);
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+    expect(response.headers.get('www-authenticate')).toBeNull();
+    expect(world.upstream.seen.length).toBe(before);
+  });
+
+  test('a caller that is no page gets what the upstream says', async () => {
+    expect((await ping({})).headers.get('access-control-allow-origin')).toBe('*');
+  });
+
+  test('a refusal can be read by the page that caused it', async () => {
+    const response = await fetch(`${world.gateway.url}/mcp`, { method: 'POST', headers: { origin: 'https://app.example' } });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
+  });
+});
+
+describe('preflight', () => {
+  const preflight = (origin: string, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${world.gateway.url}/mcp`, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', ...headers },
+    });
+
+  test('is answered without a token, and never reaches the upstream', async () => {
+    const before = world.upstream.seen.length;
+    const asked = 'authorization, mcp-param-region, content-type';
+    const response = await preflight('https://app.example', { 'access-control-request-headers': asked });
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-methods')).toBe('POST, GET, DELETE');
+    const allowed = response.headers.get('access-control-allow-headers') ?? '';
+    for (const name of ['Authorization', 'Mcp-Session-Id', 'mcp-param-region']) expect(allowed).toContain(name);
+    expect(world.upstream.seen.length).toBe(before);
+  });
+
+  test('of another origin is refused', async () => {
+    expect((await preflight('http://evil.example')).status).toBe(403);
+  });
+
+  test('an OPTIONS that is none is another method', async () => {
+    const response = await fetch(`${world.gateway.url}/mcp`, { method: 'OPTIONS', headers: { origin: 'https://app.example' } });
+    expect(response.status).toBe(405);
+  });
+});
+
+describe('Host', () => {
+  const statusOf = async (host: string): Promise<string> => {
+    const answer = await exchangeRaw(world.gateway.url, `GET /mcp HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    return answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3);
+  };
+
+  test.each(['gateway.test', 'GATEWAY.test:8080', 'localhost:1', '127.0.0.1', '[::1]:8080', 'internal'])(
+    '%s is ours',
+    async (host) => {
+      expect(await statusOf(host)).toBe('401');
+    },
+  );
+
+  test.each(['evil.example', 'gateway.test.', 'gateway.test.evil.example', 'a@gateway.test', '[::1', ''])(
+    '%j is not: rebound DNS',
+    async (host) => {
+      expect(await statusOf(host)).toBe('403');
+    },
+  );
+});
+
+test('the metadata is open to every page', async () => {
+  const response = await fetch(`${world.gateway.url}/.well-known/oauth-protected-resource/mcp`, {
+    headers: { origin: 'http://evil.example' },
+  });
+  expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
+});

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { createExpiringCache } from '../../src/lib/expiring-cache.ts';
+
+test('an entry lives until its moment, and not a millisecond more', () => {
+  let now = 1000;
+  const cache = createExpiringCache<{ id: string }>(2, () => now);
+  const value = { id: 'a' };
+  cache.set('a', value, 2000);
+  now = 1999;
+  expect(cache.get('a')).toBe(value);
+  now = 2000;
+  expect(cache.get('a')).toBeUndefined();
+  now = 1999;
+  expect(cache.get('a'), 'gone for good, also when the clock is set back').toBeUndefined();
+});
+
+test('nothing is kept until a moment that has passed', () => {
+  const cache = createExpiringCache<object>(2, () => 1000);
+  cache.set('a', {}, 1000);
+  cache.set('b', {}, Number.NaN);
+  expect([cache.get('a'), cache.get('b')]).toEqual([undefined, undefined]);
+});
+
+test('the least recently used goes first', () => {
+  const cache = createExpiringCache<object>(2, () => 0);
+  for (const key of ['a', 'b']) cache.set(key, {}, 1);
+  cache.get('a');
+  cache.set('c', {}, 1);
+  expect(['a', 'b', 'c'].map((key) => cache.get(key) !== undefined)).toEqual([true, false, true]);
+});
+
+test('what was deleted is gone', () => {
+  const cache = createExpiringCache<object>(2, () => 0);
+  cache.set('a', {}, 1);
+  cache.delete('a');
+  expect(cache.get('a')).toBeUndefined();
+});

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { createSingleFlight } from '../../src/lib/single-flight.ts';
+
+test('all who ask meanwhile share one outcome; whoever asks later starts anew', async () => {
+  const flight = createSingleFlight<number>();
+  let runs = 0;
+  const work = (): Promise<number> => Promise.resolve((runs += 1));
+  expect(await Promise.all([flight('a', work), flight('a', work), flight('b', work)])).toEqual([1, 1, 2]);
+  expect(await flight('a', work)).toBe(3);
+});
+
+test('failures are shared too, and not kept', async () => {
+  const flight = createSingleFlight<number>();
+  const fail = (): Promise<number> => Promise.reject(new Error('down'));
+  const outcomes = await Promise.allSettled([flight('a', fail), flight('a', () => Promise.resolve(1))]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(await flight('a', () => Promise.resolve(2))).toBe(2);
+});

@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
+import { createEventListFilter, createJsonListFilter } from '../../src/mcp/list-filter.ts';
+import { filteredMessage } from '../../src/mcp/lists.ts';
+import type { McpTarget } from '../../src/model/policy.ts';
+
+const visible = ({ name }: McpTarget): boolean => !name.includes('hidden');
+const message = (result: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, result });
+
+describe('filteredMessage', () => {
+  test.each([
+    ['tools', 'name', 'tool'],
+    ['resources', 'uri', 'resource'],
+    ['resourceTemplates', 'uriTemplate', 'template'],
+    ['prompts', 'name', 'prompt'],
+  ])('%s: what is not visible is left out', (member, name, kind) => {
+    const asked: McpTarget[] = [];
+    const text = message({ [member]: [{ [name]: 'a' }, { [name]: 'hidden' }, { [name]: 'b' }], nextCursor: 'c' });
+    const filtered = filteredMessage(text, (target) => {
+      asked.push(target);
+      return visible(target);
+    });
+    expect(JSON.parse(filtered ?? '')).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      result: { [member]: [{ [name]: 'a' }, { [name]: 'b' }], nextCursor: 'c' },
+    });
+    expect(asked[0]).toEqual({ kind, name: 'a' });
+  });
+
+  test.each([
+    ['a list where all is visible', message({ tools: [{ name: 'a' }] })],
+    ['a private list', message({ tools: [{ name: 'a' }], cacheScope: 'private' })],
+    ['another result', message({ content: [], cacheScope: 'public' })],
+    ['an error', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"hidden"}}'],
+    ['a notification', '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'],
+  ])('%s is not changed', (_, text) => {
+    expect(filteredMessage(text, visible)).toBeUndefined();
+  });
+
+  test('an entry without a name is left out: nobody can judge it', () => {
+    expect(filteredMessage(message({ tools: [{}, 1, null, { name: 1 }] }), visible)).toBe(message({ tools: [] }));
+  });
+
+  test('a public list becomes private, on every page', () => {
+    const text = message({ tools: [{ name: 'a' }], cacheScope: 'public', ttlMs: 5 });
+    expect(filteredMessage(text, visible)).toBe(message({ tools: [{ name: 'a' }], cacheScope: 'private', ttlMs: 5 }));
+  });
+
+  test('numbers keep their digits', () => {
+    const text = '{"id":9007199254740993,"result":{"tools":[{"name":"hidden"},{"name":"a","max":1e400,"min":-0.10}]}}';
+    expect(filteredMessage(text, visible)).toBe(
+      '{"id":9007199254740993,"result":{"tools":[{"name":"a","max":1e400,"min":-0.10}]}}',
+    );
+  });
+
+  test('what is not JSON cannot be filtered', () => {
+    expect(() => filteredMessage('{', visible)).toThrow(SyntaxError);
+  });
+});
+
+/** Pushes `text` in pieces cut at `cuts`. */
+function inPieces(text: string, cuts: readonly number[], push: (chunk: Buffer) => readonly Buffer[]): string {
+  const bytes = Buffer.from(text);
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
+  const parts = [0, ...places].map((start, i) => bytes.subarray(start, places[i] ?? bytes.length));
+  return Buffer.concat(parts.flatMap((part) => [...push(part)])).toString();
+}
+
+describe('event streams', () => {
+  const stream = [
+    ': comment\n\n',
+    'event: message\nid: 1\ndata: {"method":"notifications/message","params":{"data":"hidden é"}}\n\n',
+    `event: message\r\ndata: ${message({ tools: [{ name: 'é' }, { name: 'hidden' }] })}\r\n\r\n`,
+    'retry: 10\n\n',
+  ].join('');
+
+  test('only the list is changed, wherever the stream is cut', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(400)), (cuts) => {
+        const filter = createEventListFilter(visible);
+        const out = inPieces(stream, cuts, (chunk) => filter.push(chunk));
+        expect(out).toBe(stream.replace(/event: message\r\ndata.*\r\n\r\n/, `event: message\ndata: ${message({ tools: [{ name: 'é' }] })}\n\n`));
+        expect(filter.end()).toEqual([]);
+      }),
+    );
+  });
+
+  test('an event goes on as soon as it is whole', () => {
+    const filter = createEventListFilter(visible);
+    expect(filter.push(Buffer.from('data: {}\n'))).toEqual([]);
+    expect(filter.push(Buffer.from('\ndata: {'))).toEqual([Buffer.from('data: {}\n\n')]);
+  });
+
+  test('an event that does not end is dropped: nobody has filtered it', () => {
+    const filter = createEventListFilter(visible);
+    expect(filter.push(Buffer.from(`data: ${message({ tools: [{ name: 'hidden' }] })}\n`))).toEqual([]);
+    expect(filter.end()).toEqual([]);
+  });
+
+  test('data in several lines is one message', () => {
+    const text = 'data: {"result":\ndata: {"tools":[{"name":"hidden"}]}}\n\n';
+    expect(eventData(text)).toBe('{"result":\n{"tools":[{"name":"hidden"}]}}');
+    expect(createEventListFilter(visible).push(Buffer.from(text)).join('')).toBe('data: {"result":{"tools":[]}}\n\n');
+  });
+
+  test.each(['\n', '\r\n', '\r'])('line ends %j', (end) => {
+    const text = `id: 1${end}data: a${end}${end}data: b${end}${end}x`;
+    const splitter = createEventSplitter(100);
+    expect(splitter.push(Buffer.from(text)).map(String)).toEqual([`id: 1${end}data: a${end}${end}`, `data: b${end}${end}`]);
+  });
+
+  test('an event beyond the bound is broken off', () => {
+    expect(() => createEventSplitter(100).push(Buffer.alloc(200, 'x'))).toThrow(RangeError);
+  });
+
+  test('withData keeps the rest of an event', () => {
+    expect(withData('id: 1\ndata: a\ndata: b\nretry: 5\n\n', 'c')).toBe('id: 1\nretry: 5\ndata: c\n\n');
+  });
+});
+
+describe('a JSON body', () => {
+  test('is filtered at its end', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(100)), (cuts) => {
+        const filter = createJsonListFilter(visible);
+        const text = message({ tools: [{ name: 'é' }, { name: 'hidden' }] });
+        expect(inPieces(text, cuts, (chunk) => filter.push(chunk))).toBe('');
+        expect(filter.end().join('')).toBe(message({ tools: [{ name: 'é' }] }));
+      }),
+    );
+  });
+
+  test('goes on byte for byte where nothing is to be changed', () => {
+    const filter = createJsonListFilter(visible);
+    filter.push(Buffer.from('{ "result" : {} }'));
+    expect(filter.end().join('')).toBe('{ "result" : {} }');
+  });
+
+  test('without a byte stays so', () => {
+    expect(createJsonListFilter(visible).end()).toEqual([]);
+  });
+});

@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { MessageHeaders } from '../../src/mcp/agreement.ts';
+import { readMessage } from '../../src/mcp/message.ts';
+import { Denial } from '../../src/model/denial.ts';
+
+/** The headers of a client that knows none. */
+const none: MessageHeaders = {
+  mcpProtocolVersion: undefined,
+  mcpMethod: undefined,
+  mcpName: undefined,
+  names: [],
+  raw: [],
+} as MessageHeaders;
+
+function reason(body: string | Buffer): string {
+  try {
+    readMessage(Buffer.from(body), none);
+  } catch (error) {
+    if (error instanceof Denial) return error.reason;
+    throw error;
+  }
+  return 'accepted';
+}
+
+const call = (params: string): string => `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
+
+describe('what a message says', () => {
+  test.each([
+    ['a request', '{"jsonrpc":"2.0","id":7,"method":"ping"}', { method: 'ping', id: 7, targets: [] }],
+    ['an id in words', '{"jsonrpc":"2.0","id":"x","method":"ping"}', { method: 'ping', id: 'x', targets: [] }],
+    ['a notification', '{"jsonrpc":"2.0","method":"n"}', { method: 'n', id: null, targets: [] }],
+    ['a call', call('{"name":"pay"}'), { method: 'tools/call', id: 1, targets: [{ kind: 'tool', name: 'pay' }] }],
+    ['an escaped name', call('{"name":"p\\u0061y"}'), { method: 'tools/call', id: 1, targets: [{ kind: 'tool', name: 'pay' }] }],
+    ['an empty name', call('{"name":""}'), { method: 'tools/call', id: 1, targets: [{ kind: 'tool', name: '' }] }],
+    ['a result', '{"jsonrpc":"2.0","id":1,"result":{}}', { method: undefined, id: null, targets: [] }],
+    ['an error', '{"jsonrpc":"2.0","id":1,"error":{}}', { method: undefined, id: null, targets: [] }],
+    ['space around', ' \t\r\n{"jsonrpc":"2.0","method":"n"} \n', { method: 'n', id: null, targets: [] }],
+  ])('%s', (_what, text, message) => expect(readMessage(Buffer.from(text), none)).toMatchObject(message));
+});
+
+describe('what is refused', () => {
+  test.each([
+    ['nothing', '', 'body.malformed'],
+    ['no JSON', '{', 'body.malformed'],
+    ['two values', '{}{}', 'body.malformed'],
+    ['a byte order mark', '\ufeff{"jsonrpc":"2.0","method":"n"}', 'body.malformed'],
+    ['UTF-16', Buffer.from('{"jsonrpc":"2.0","method":"n"}', 'utf16le'), 'body.malformed'],
+    ['broken UTF-8', Buffer.from([0x22, 0xc3, 0x28, 0x22]), 'body.malformed'],
+    ['an encoded surrogate', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'body.malformed'],
+    ['NaN', '{"jsonrpc":"2.0","method":"n","x":NaN}', 'body.malformed'],
+    ['a comment', '{"jsonrpc":"2.0","method":"n"/**/}', 'body.malformed'],
+    ['a batch', `[${call('{"name":"x"}')}]`, 'body.message'],
+    ['an empty batch', '[]', 'body.message'],
+    ['a string', '"x"', 'body.message'],
+    ['null', 'null', 'body.message'],
+    ['another version', '{"jsonrpc":"1.0","method":"n"}', 'body.message'],
+    ['no version', '{"method":"n"}', 'body.message'],
+    ['the version as a number', '{"jsonrpc":2.0,"method":"n"}', 'body.message'],
+    ['neither request nor response', '{"jsonrpc":"2.0","id":1}', 'body.message'],
+    ['a method that is none', '{"jsonrpc":"2.0","id":1,"method":["tools/call"]}', 'body.message'],
+    ['a method null', '{"jsonrpc":"2.0","id":1,"method":null,"result":1}', 'body.message'],
+    ['an id null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', 'body.message'],
+    ['an id object', '{"jsonrpc":"2.0","id":{},"method":"ping"}', 'body.message'],
+    ['a call of nothing', '{"jsonrpc":"2.0","id":1,"method":"tools/call"}', 'body.message'],
+    ['a call by position', call('["pay"]'), 'body.message'],
+    ['a name that is none', call('{"name":["pay"]}'), 'body.message'],
+    ['two names', call('{"name":"get","name":"pay"}'), 'body.ambiguous'],
+    ['two, one escaped', call('{"name":"get","n\\u0061me":"pay"}'), 'body.ambiguous'],
+    ['two, one in capitals', call('{"name":"get","Name":"pay"}'), 'body.ambiguous'],
+    ['two methods', '{"jsonrpc":"2.0","method":"ping","METHOD":"tools/call"}', 'body.ambiguous'],
+    ['a key with a Kelvin sign', '{"jsonrpc":"2.0","method":"n","kind":1,"\u212aind":2}', 'body.ambiguous'],
+    ['a key with a long s', call('{"name":"x","arguments":{},"argument\u017f":{}}'), 'body.ambiguous'],
+    ['10 000 levels', `${'['.repeat(10_000)}${']'.repeat(10_000)}`, 'body.ambiguous'],
+    ['10 000 levels of objects', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, 'body.ambiguous'],
+    ['100 000 keys', `{${Array.from({ length: 100_000 }, (_, i) => `"k${i}":0`).join(',')}}`, 'body.ambiguous'],
+    ['a lone surrogate', call('{"name":"\\ud800"}'), 'body.ambiguous'],
+  ])('%s', (_what, text, wanted) => expect(reason(text)).toBe(wanted));
+
+  test('only one key of a kind, but in capitals: no reader finds two', () => {
+    expect(reason('{"JSONRPC":"2.0","method":"n"}'), 'we find none').toBe('body.message');
+  });
+});
+
+test('nothing of Object.prototype is a member', () => {
+  for (const name of ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']) {
+    expect(readMessage(Buffer.from(call(`{"name":"${name}"}`)), none).targets).toEqual([{ kind: 'tool', name }]);
+    expect(reason(call(`{"${name}":{"name":"pay"}}`))).toBe('body.message');
+  }
+  expect(reason('{"__proto__":{"jsonrpc":"2.0","method":"n"}}')).toBe('body.message');
+});
+
+test('for any bytes: a message or a Denial', () => {
+  const text = fc.oneof(fc.json(), fc.string({ unit: 'binary' }), fc.constantFrom(call('{"name":"x"}')));
+  fc.assert(
+    fc.property(fc.oneof(text.map(Buffer.from), fc.uint8Array().map(Buffer.from)), (body) => {
+      reason(body);
+    }),
+    { numRuns: 1000 },
+  );
+});

@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
+
+const key = 'a key of at least thirty-two characters';
+const owner = ['tools', 'https://issuer.example', 'subject', 'alice'];
+
+test('comes back to its owner, on every replica with the same key', () => {
+  const bound = createOwnerBound(key).bind('session.1', owner);
+  expect(bound).toMatch(/^session\.1\.[A-Za-z0-9_-]{22}$/);
+  expect(createOwnerBound(key).unbind(bound, owner)).toBe('session.1');
+});
+
+test.each([
+  ['another person', ['tools', 'https://issuer.example', 'subject', 'bob']],
+  ['another issuer', ['tools', 'https://other.example', 'subject', 'alice']],
+  ['another route', ['other', 'https://issuer.example', 'subject', 'alice']],
+  ['the same letters, parted otherwise', ['tools', 'https://issuer.examples', 'ubject', 'alice']],
+])('is not given to %s', (_, other) => {
+  const sessions = createOwnerBound(key);
+  expect(sessions.unbind(sessions.bind('session', owner), other)).toBeUndefined();
+});
+
+test('under another key it is nothing', () => {
+  expect(createOwnerBound(`${key}.`).unbind(createOwnerBound(key).bind('s', owner), owner)).toBeUndefined();
+});
+
+test('nobody makes one up', () => {
+  const sessions = createOwnerBound(key);
+  fc.assert(
+    fc.property(fc.string(), (made) => {
+      expect(sessions.unbind(made, owner)).toBeUndefined();
+      expect(sessions.unbind(`session.${made}`, owner)).toBeUndefined();
+    }),
+  );
+});

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { challenge } from '../../src/respond/challenge.ts';
+
+const metadata = 'https://gateway.example/.well-known/oauth-protected-resource/mcp';
+
+/** Clients compare these whole; a changed byte sends them into a new authorization. */
+test.for([
+  [
+    { error: 'invalid_token', scope: ['read'], resourceMetadata: metadata },
+    `Bearer error="invalid_token", scope="read", resource_metadata="${metadata}"`,
+  ],
+  [
+    { error: 'invalid_token', scope: [], resourceMetadata: metadata },
+    `Bearer error="invalid_token", resource_metadata="${metadata}"`,
+  ],
+  [{ error: 'invalid_token', scope: [], resourceMetadata: undefined }, 'Bearer error="invalid_token"'],
+  [
+    { error: 'insufficient_scope', scope: ['read', 'payments'], resourceMetadata: metadata },
+    `Bearer error="insufficient_scope", scope="read payments", resource_metadata="${metadata}"`,
+  ],
+  [
+    { error: 'insufficient_scope', scope: ['read'], resourceMetadata: undefined },
+    'Bearer error="insufficient_scope", scope="read"',
+  ],
+] as const)('$1', ([parameters, value]) => {
+  expect(challenge(parameters)).toBe(value);
+});

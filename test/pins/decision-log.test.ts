@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { Denial } from '../../src/model/denial.ts';
+import type { Outcome } from '../../src/model/outcome.ts';
+import type { Route } from '../../src/model/route.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+
+const policyDenial = {
+  reason: 'scope.insufficient',
+  detail: 'd',
+  scope: ['read', 'payments'],
+  rule: 'tools.pay',
+} as const;
+
+/** An outcome with everything that a line can have. */
+const everything: Outcome = {
+  decision: 'decision-id',
+  call: { id: 'request-id', method: 'POST', startedAt: 1 },
+  route: { name: 'tools', policy: { name: 'tools-policy' } } as Route,
+  principal: {
+    issuer: 'https://as.example',
+    subject: 'alice',
+    clientId: 'agent',
+    scopes: new Set(['read']),
+    audience: ['a'],
+    expiresAt: undefined,
+    issuedAt: undefined,
+    form: 'opaque',
+    claims: { scope: 'read', secret: 'never' },
+  },
+  attempt: { kind: 'mcp', method: 'tools/call', targets: [{ kind: 'tool', name: 'pay' }], arguments: {} },
+  allow: false,
+  rule: 'tools.pay',
+  denial: new Denial('scope.insufficient', 'd', policyDenial),
+  shadow: undefined,
+  decidedAt: 2.5,
+};
+
+function line(outcome: Outcome): Record<string, unknown> {
+  const lines: object[] = [];
+  const log = createLog(
+    { level: 'info', decisions: 'all' },
+    { write: (entry) => void lines.push(entry), flush() {}, dropped: 0 },
+  );
+  log.decision(outcome);
+  return JSON.parse(JSON.stringify(lines[0])) as Record<string, unknown>;
+}
+
+test('the members of a denial, in order', () => {
+  expect(line(everything)).toEqual({
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    level: 'info',
+    msg: 'decision',
+    decision: 'decision-id',
+    request_id: 'request-id',
+    route: 'tools',
+    allow: false,
+    reason: 'scope.insufficient',
+    detail: 'd',
+    subject: 'alice',
+    client_id: 'agent',
+    issuer: 'https://as.example',
+    method: 'tools/call',
+    tool: 'pay',
+    scope: 'read',
+    needed_scope: 'read payments',
+    policy: 'tools-policy',
+    rule: 'tools.pay',
+    duration_ms: 1.5,
+  });
+  expect(Object.keys(line(everything)).join(' ')).toBe(
+    'time level msg decision request_id route allow reason detail subject client_id issuer method tool scope needed_scope policy rule duration_ms',
+  );
+});
+
+test('what shadow mode let pass: allowed, marked, with the reason that would have refused', () => {
+  const shadowed = line({ ...everything, allow: true, denial: undefined, shadow: policyDenial });
+  expect(shadowed).toMatchObject({
+    allow: true,
+    shadow: true,
+    reason: 'scope.insufficient',
+    needed_scope: 'read payments',
+  });
+  expect(Object.keys(shadowed).slice(6, 9)).toEqual(['allow', 'shadow', 'reason']);
+});
+
+test('what is not known is left out, not null', () => {
+  const early = { route: undefined, principal: undefined, attempt: undefined, rule: undefined };
+  expect(Object.keys(line({ ...everything, ...early, denial: new Denial('route.unknown', 'd') })).join(' ')).toBe(
+    'time level msg decision request_id allow reason detail method duration_ms',
+  );
+});

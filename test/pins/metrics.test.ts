@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+
+/** What dashboards and alert rules name: metric, kind, labels. */
+const pinned = [
+  'sallyport_authorization_server_requests_total counter server,operation,result',
+  'sallyport_config_info gauge hash',
+  'sallyport_config_last_reload_successful gauge ',
+  'sallyport_decision_duration_seconds histogram route',
+  'sallyport_decisions_total counter route,decision,reason',
+  'sallyport_open_streams gauge route',
+  'sallyport_requests_total counter route,method,status',
+  'sallyport_token_cache_total counter kind,result',
+  'sallyport_tool_calls_total counter route,tool,decision',
+  'sallyport_upstream_duration_seconds histogram route',
+];
+
+test('metric names, kinds and labels', async () => {
+  const { registry } = createMetrics();
+  const metrics = registry
+    .getMetricsAsArray()
+    .map((metric) => metric as typeof metric & { readonly labelNames: readonly string[] })
+    .filter(({ name }) => name.startsWith('sallyport_'))
+    .map(({ name, labelNames }) => ({ name, labelNames }));
+  const kinds = new Map((await registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]));
+  const rows = metrics.map(({ name, labelNames }) => `${name} ${kinds.get(name)} ${labelNames.join(',')}`);
+  expect(rows.toSorted()).toEqual(pinned);
+});
+
+test('Node’s own are there as well', () => {
+  const names = createMetrics()
+    .registry.getMetricsAsArray()
+    .map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['process_resident_memory_bytes', 'nodejs_eventloop_lag_seconds']));
+});

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { refusals, type Refusal } from '../../src/model/denial.ts';
+
+/** What operators alert on and clients see: reason, HTTP status, RFC 6750 error, JSON-RPC code, message. */
+const pinned = `
+request.malformed                 400  -                   -32600  Bad request
+request.target                    400  -                   -32600  Bad request
+request.path                      400  -                   -32600  Bad request
+request.duplicate_header          400  -                   -32600  Bad request
+request.framing                   400  -                   -32600  Bad request
+request.credentials               400  -                   -32600  Bad request
+request.header_too_large          431  -                   -       Request header fields too large
+request.timeout                   408  -                   -       Request timeout
+request.expectation               417  -                   -       Expectation failed
+request.host                      403  -                   -       Host not allowed
+request.origin                    403  -                   -       Origin not allowed
+route.unknown                     404  -                   -       Not found
+route.method                      405  -                   -       Method not allowed
+route.upgrade                     400  -                   -32600  Upgrade not supported here
+credentials.missing               401  invalid_token       -       A valid access token is required
+token.malformed                   401  invalid_token       -       A valid access token is required
+token.form                        401  invalid_token       -       A valid access token is required
+token.issuer                      401  invalid_token       -       A valid access token is required
+token.type                        401  invalid_token       -       A valid access token is required
+token.algorithm                   401  invalid_token       -       A valid access token is required
+token.key                         401  invalid_token       -       A valid access token is required
+token.signature                   401  invalid_token       -       A valid access token is required
+token.claims                      401  invalid_token       -       A valid access token is required
+token.expired                     401  invalid_token       -       A valid access token is required
+token.not_yet_valid               401  invalid_token       -       A valid access token is required
+token.inactive                    401  invalid_token       -       A valid access token is required
+token.audience                    401  invalid_token       -       A valid access token is required
+token.sender_constrained          401  invalid_token       -       A valid access token is required
+scope.insufficient                403  insufficient_scope  -       Insufficient scope
+claim.denied                      403  -                   -       Access denied
+argument.denied                   403  -                   -       Access denied
+lifetime.exceeded                 403  -                   -       Access denied
+alternatives.exhausted            403  -                   -       Access denied
+exclusion.matched                 403  -                   -       Access denied
+tool.unlisted                     403  -                   -       Access denied
+resource.unlisted                 403  -                   -       Access denied
+prompt.unlisted                   403  -                   -       Access denied
+method.unlisted                   403  -                   -       Access denied
+policy.error                      403  -                   -       Access denied
+body.too_large                    413  -                   -32600  Request body too large
+body.type                         415  -                   -32600  Unsupported media type
+body.encoding                     415  -                   -32600  Unsupported content encoding
+body.incomplete                   400  -                   -32700  Parse error
+body.malformed                    400  -                   -32700  Parse error
+body.ambiguous                    400  -                   -32600  Invalid request
+body.message                      400  -                   -32600  Invalid request
+message.header_mismatch           400  -                   -32020  The headers contradict the message
+message.version                   400  -                   -32022  Unsupported protocol version
+message.meta                      400  -                   -32602  Invalid params
+session.unknown                   404  -                   -       Session not found
+authorization_server.unavailable  503  -                   -       Temporarily unavailable
+exchange.refused                  502  -                   -       Bad gateway
+exchange.invalid                  502  -                   -       Bad gateway
+upstream.unreachable              502  -                   -       Bad gateway
+upstream.invalid                  502  -                   -       Bad gateway
+upstream.timeout                  504  -                   -       Gateway timeout
+gateway.error                     500  -                   -       Internal error
+`;
+
+test('reasons, and how each is answered', () => {
+  const rows = Object.entries<Refusal>(refusals).map(([reason, { status, error = '-', code = '-', message }]) =>
+    [reason.padEnd(32), status, error.padEnd(18), String(code).padEnd(6), message].join('  '),
+  );
+  expect(`\n${rows.join('\n')}\n`).toBe(pinned);
+});
+
+test('a message is one line that every client can parse, and tells nothing of why', () => {
+  for (const { message } of Object.values(refusals)) expect(message).toMatch(/^[A-Za-z ]+$/);
+});

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import type { Attempt } from '../../src/model/policy.ts';
+import type { PolicyDocument } from '../../src/policy/document.ts';
+import { type Given, call, decide, told } from './caller.ts';
+
+type Row = readonly [given: Given, attempt: Attempt, told: string];
+
+const trader = { claims: { role: 'trader' } };
+
+const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
+  [
+    'arguments: by pointer; after claims, before scopes',
+    {
+      scope: 'read',
+      tools: {
+        pay: {
+          scope: 'payments',
+          claims: { role: 'trader' },
+          arguments: { '/amount': { at_most: 1000 }, '/to/0/iban': { matches: '^SE' }, '/test': { present: false } },
+          max_lifetime: '1h',
+        },
+      },
+    },
+    [
+      [{ scope: 'read payments', ...trader }, call('pay', { amount: 1000, to: [{ iban: 'SE1' }] }), 'allow tools.pay'],
+      [
+        { scope: 'read payments', ...trader },
+        call('pay', { amount: 1001, to: [{ iban: 'SE1' }] }),
+        'deny argument.denied tools.pay.arguments./amount',
+      ],
+      [{ scope: 'read', ...trader }, call('pay', { amount: 1001 }), 'deny argument.denied tools.pay.arguments./amount'],
+      [{ ...trader }, call('pay', { amount: 1001 }), 'deny argument.denied tools.pay.arguments./amount'],
+      [
+        { ...trader, lifetime: null },
+        call('pay', { amount: 1001 }),
+        'deny argument.denied tools.pay.arguments./amount',
+      ],
+      [{ scope: 'read payments' }, call('pay', { amount: 1001 }), 'deny claim.denied tools.pay.claims.role'],
+      [
+        { ...trader },
+        call('pay', { amount: 1, to: [{ iban: 'SE1' }] }),
+        'deny scope.insufficient scope [read payments]',
+      ],
+      [{ ...trader }, call('pay', { amount: '1' }), 'deny argument.denied tools.pay.arguments./amount'],
+      [{ ...trader }, call('pay', { amount: 1, to: ['SE1'] }), 'deny argument.denied tools.pay.arguments./to/0/iban'],
+      [
+        { ...trader },
+        call('pay', { amount: 1, to: [{ iban: 'SE1' }], test: 1 }),
+        'deny argument.denied tools.pay.arguments./test',
+      ],
+      ...[undefined, null, [], 'amount', 7].map((args): Row => [
+        { ...trader },
+        call('pay', args),
+        'deny argument.denied tools.pay.arguments./amount',
+      ]),
+      [
+        { scope: 'read payments', ...trader },
+        call('pay', { amount: 1, to: [{ iban: `SE${'1'.repeat(5000)}` }] }),
+        'deny policy.error policy',
+      ],
+    ],
+  ],
+  [
+    'an argument is own, or missing',
+    { tools: { t: { arguments: { '/constructor': { present: true } } } } },
+    [
+      [{}, call('t', { constructor: 1 }), 'allow tools.t'],
+      [{}, call('t', {}), 'deny argument.denied tools.t.arguments./constructor'],
+    ],
+  ],
+];
+
+describe.each(table)('%s', (_, document, rows) => {
+  test.each(rows)('%j, %j: %s', (given, attempt, expected) => {
+    expect(told(decide(document, given, attempt))).toBe(expected);
+  });
+});

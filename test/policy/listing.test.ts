@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest';
+import type { Attempt } from '../../src/model/policy.ts';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import type { PolicyDocument } from '../../src/policy/document.ts';
+import { PolicyError } from '../../src/policy/policy-error.ts';
+import { type Given, call, decide, message, told } from './caller.ts';
+
+type Row = readonly [given: Given, attempt: Attempt, told: string];
+
+const read = (uri: string): Attempt => message('resources/read', `resource ${uri}`);
+const get = (name: string, args?: unknown): Attempt =>
+  ({ ...message('prompts/get', `prompt ${name}`), arguments: args }) as Attempt;
+const listen = (...uris: readonly string[]): Attempt =>
+  message('subscriptions/listen', ...uris.map((uri) => `resource ${uri}`));
+const trader = { claims: { role: 'trader' } };
+const complete = (target: string): Attempt => message('completion/complete', target);
+
+const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
+  [
+    'resources: by URI',
+    {
+      scope: 'read',
+      resources: { 'p://*': {}, 'p://gold': { scope: 'gold' }, 'p://silver': { claims: { role: 'trader' } } },
+    },
+    [
+      [{ scope: 'read' }, read('p://iron'), 'allow resources.p://*'],
+      [{ scope: 'read gold' }, read('p://gold'), 'allow resources.p://gold'],
+      [{ scope: 'read' }, read('p://gold'), 'deny scope.insufficient resources.p://gold.scope [read gold]'],
+      [{}, read('p://gold'), 'deny scope.insufficient scope [read gold]'],
+      [{ scope: 'read', ...trader }, read('p://silver'), 'allow resources.p://silver'],
+      [{ scope: 'read' }, read('p://silver'), 'deny claim.denied resources.p://silver.claims.role'],
+      [{ scope: 'read' }, read('p://a/b'), 'deny resource.unlisted resources'],
+      [{ scope: 'read' }, read('p://%67old'), 'deny resource.unlisted resources'],
+      [{ scope: 'read' }, message('resources/subscribe', 'resource p://iron'), 'allow resources.p://*'],
+      [{ scope: 'read' }, message('resources/subscribe', 'resource q:x'), 'deny resource.unlisted resources'],
+      [{ scope: 'read' }, message('resources/unsubscribe', 'resource p://iron'), 'allow resources.p://*'],
+      [{ scope: 'read' }, message('resources/unsubscribe', 'resource q:x'), 'deny resource.unlisted resources'],
+      [{ scope: 'read' }, message('resources/list'), 'allow policy'],
+      [{ scope: 'read' }, call('get_price'), 'deny tool.unlisted tools'],
+      [{ scope: 'read' }, get('summary'), 'deny prompt.unlisted prompts'],
+      [{ scope: 'read' }, message('tasks/list'), 'deny method.unlisted methods'],
+    ],
+  ],
+  [
+    'subscriptions/listen: every resource, and the scopes of all',
+    { scope: 'read', resources: { 'p://*': {}, 'p://gold': { scope: 'gold' }, 'p://silver': { scope: 'silver' } } },
+    [
+      [{ scope: 'read' }, listen(), 'allow policy'],
+      [{}, listen(), 'deny scope.insufficient scope [read]'],
+      [{ scope: 'read' }, listen('p://iron', 'p://tin'), 'allow resources.p://*'],
+      [{ scope: 'read gold silver' }, listen('p://gold', 'p://silver'), 'allow resources.p://gold'],
+      [
+        { scope: 'read' },
+        listen('p://iron', 'p://silver', 'p://gold'),
+        'deny scope.insufficient resources.p://silver.scope [read silver gold]',
+      ],
+      [
+        { scope: 'read silver' },
+        listen('p://silver', 'p://gold'),
+        'deny scope.insufficient resources.p://gold.scope [read silver gold]',
+      ],
+      [{ scope: 'read' }, listen('p://iron', 'q:x'), 'deny resource.unlisted resources'],
+      [{ scope: 'read' }, listen('q:x', 'p://iron'), 'deny resource.unlisted resources'],
+    ],
+  ],
+  [
+    'prompts: by name, with arguments',
+    { prompts: { 'sum_*': { arguments: { '/team': 'sales' } }, hello: {} } },
+    [
+      [{}, get('hello'), 'allow prompts.hello'],
+      [{}, get('hello', { anything: 1 }), 'allow prompts.hello'],
+      [{}, get('sum_up', { team: 'sales' }), 'allow prompts.sum_*'],
+      [{}, get('sum_up', { team: 'legal' }), 'deny argument.denied prompts.sum_*.arguments./team'],
+      [{}, get('sum_up'), 'deny argument.denied prompts.sum_*.arguments./team'],
+      [{}, get('other'), 'deny prompt.unlisted prompts'],
+      [{}, message('prompts/get'), 'deny prompt.unlisted prompts'],
+      [{}, call('hello'), 'deny tool.unlisted tools'],
+      [{}, message('prompts/list'), 'allow policy'],
+      // What is being completed is not known yet.
+      [{}, complete('prompt sum_up'), 'allow prompts.sum_*'],
+    ],
+  ],
+  [
+    'completion/complete: by what it refers to, where such things are listed; else by methods',
+    { prompts: { hello: { scope: 'p' } }, methods: { 'tasks/*': {} } },
+    [
+      [{ scope: 'p' }, complete('prompt hello'), 'allow prompts.hello'],
+      [{}, complete('prompt hello'), 'deny scope.insufficient prompts.hello.scope [p]'],
+      [{}, complete('prompt other'), 'deny prompt.unlisted prompts'],
+      [{}, complete('template p://{x}'), 'deny method.unlisted methods'],
+      [{}, complete('resource p://x'), 'deny method.unlisted methods'],
+      [{}, message('completion/complete'), 'deny method.unlisted methods'],
+    ],
+  ],
+  [
+    'completion/complete: listed as a method too',
+    { resources: { 'p://*': { scope: 'r' } }, methods: { 'completion/complete': { scope: 'c' } } },
+    [
+      [{ scope: 'r c' }, complete('template p://{x}'), 'allow resources.p://*'],
+      [{}, complete('template p://{x}'), 'deny scope.insufficient resources.p://*.scope [r c]'],
+      [{}, complete('template q://{x}'), 'deny resource.unlisted resources'],
+      [{ scope: 'c' }, complete('prompt hello'), 'allow methods.completion/complete'],
+      [{}, complete('prompt hello'), 'deny scope.insufficient methods.completion/complete.scope [c]'],
+    ],
+  ],
+  [
+    'methods: others by name or pattern, and more for housekeeping',
+    {
+      scope: 'read',
+      methods: { 'tasks/*': { scope: 'tasks' }, 'logging/setLevel': { scope: 'admin' }, 'x/*': {}, 'tasks/get': {} },
+    },
+    [
+      [{ scope: 'read tasks' }, message('tasks/list'), 'allow methods.tasks/*'],
+      [{ scope: 'read' }, message('tasks/list'), 'deny scope.insufficient methods.tasks/*.scope [read tasks]'],
+      [{ scope: 'read' }, message('tasks/cancel'), 'deny scope.insufficient methods.tasks/*.scope [read tasks]'],
+      [{ scope: 'read' }, message('tasks/get'), 'allow methods.tasks/get'],
+      [{ scope: 'read admin' }, message('logging/setLevel'), 'allow methods.logging/setLevel'],
+      [
+        { scope: 'read' },
+        message('logging/setLevel'),
+        'deny scope.insufficient methods.logging/setLevel.scope [read admin]',
+      ],
+      [{ scope: 'read' }, message('x/y'), 'allow methods.x/*'],
+      [{ scope: 'read' }, message('y/x'), 'deny method.unlisted methods'],
+      [{ scope: 'read' }, message('ping'), 'allow policy'],
+      [{ scope: 'read' }, message(undefined), 'allow policy'],
+      [{ scope: 'read' }, call('t'), 'deny tool.unlisted tools'],
+      [{ scope: 'read' }, read('a:b'), 'deny resource.unlisted resources'],
+      [{ scope: 'read' }, get('p'), 'deny prompt.unlisted prompts'],
+      [{ scope: 'read' }, listen('a:b'), 'deny resource.unlisted resources'],
+    ],
+  ],
+  [
+    'methods: no pattern allows what acts on something',
+    { tools: { t: {} }, methods: { '*': { scope: 'all' } } },
+    [
+      [{ scope: 'all' }, call('t'), 'allow tools.t'],
+      [{}, call('t'), 'deny scope.insufficient methods.*.scope [all]'],
+      [{ scope: 'all' }, call('other'), 'deny tool.unlisted tools'],
+      [{ scope: 'all' }, call(undefined), 'deny tool.unlisted tools'],
+      [{ scope: 'all' }, read('a:b'), 'deny resource.unlisted resources'],
+      [{ scope: 'all' }, get('p'), 'deny prompt.unlisted prompts'],
+      [{ scope: 'all' }, message('anything'), 'allow methods.*'],
+      [{}, message('ping'), 'deny scope.insufficient methods.*.scope [all]'],
+    ],
+  ],
+  [
+    'tasks: handles of calls that were allowed',
+    { scope: 'read', tools: {} },
+    [
+      ...['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/update'].flatMap((method): Row[] => [
+        [{ scope: 'read' }, message(method), 'allow policy'],
+        [{}, message(method), 'deny scope.insufficient scope [read]'],
+      ]),
+      [{ scope: 'read' }, message('tasks/list'), 'deny method.unlisted methods'],
+      [{ scope: 'read' }, message('tasks/other'), 'deny method.unlisted methods'],
+    ],
+  ],
+  [
+    'nothing listed: everything',
+    { scope: 'read', lists: 'filter' },
+    [
+      [{ scope: 'read' }, read('a:/../b'), 'allow policy'],
+      [{ scope: 'read' }, listen('a:b'), 'allow policy'],
+      [{ scope: 'read' }, message('tasks/list'), 'allow policy'],
+    ],
+  ],
+];
+
+describe.each(table)('%s', (_, document, rows) => {
+  test.each(rows)('%j, %j: %s', (given, attempt, expected) => {
+    expect(told(decide(document, given, attempt))).toBe(expected);
+  });
+});
+
+describe.each(['tools', 'resources', 'prompts', 'methods'])('%s alone, and empty', (key) => {
+  test.each([
+    ['deny tool.unlisted tools', call('t')],
+    ['deny resource.unlisted resources', read('a:b')],
+    ['deny prompt.unlisted prompts', get('p')],
+    ['deny method.unlisted methods', message('tasks/list')],
+    ['allow policy', message('ping')],
+    ['allow policy', { kind: 'http' }],
+  ] as [string, Attempt][])('%s: %j', (expected, attempt) => {
+    expect(told(decide({ [key]: {} }, {}, attempt))).toBe(expected);
+  });
+});
+
+test.each<[PolicyDocument, string]>([
+  [
+    { methods: { 'tools/call': {} } },
+    'methods.tools/call: allows nothing without tools: what tools/call acts on is listed there, all of it as "*"',
+  ],
+  [
+    { methods: { 'prompts/get': {} } },
+    'methods.prompts/get: allows nothing without prompts: what prompts/get acts on is listed there, all of it as "*"',
+  ],
+  [
+    { tools: {}, methods: { 'resources/subscribe': {} } },
+    'methods.resources/subscribe: allows nothing without resources: what resources/subscribe acts on is listed there, all of it as "**"',
+  ],
+  [
+    { prompts: { p: { arguments: { '/a~b': 1 } } } },
+    'prompts.p.arguments./a~b: "/a~b" is not a JSON Pointer (RFC 6901): within a name "~" is written "~0" and "/" is written "~1"',
+  ],
+  [
+    { methods: { 'x/*': {}, 'x/**': {} } },
+    'methods.x/**: matches the same methods as "x/*"; only one of them can apply',
+  ],
+])('%j is refused', (document, told) => {
+  expect(() => compilePolicy('test', document)).toThrow(new PolicyError('test', []).message + told);
+});
+
+test('methods may ask more of calls whose tools are listed', () => {
+  expect(() => compilePolicy('test', { tools: {}, methods: { 'tools/call': {} } })).not.toThrow();
+});

@@ -1,0 +1,62 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { uriPattern } from '../../src/policy/uri-pattern.ts';
+
+test.each([
+  [
+    'prices://*',
+    ['prices://', 'prices://gold', 'prices://a.b'],
+    ['prices://a/b', 'prices://a?b', 'prices://a#b', 'price://a'],
+  ],
+  ['prices://**', ['prices://', 'prices://gold', 'prices://a/b?c#d'], ['price://a']],
+  ['a:/*/c', ['a:/b/c', 'a://c'], ['a:/b/d/c', 'a:/c', 'a:/b/c/']],
+  ['a:/**/c', ['a:/b/c', 'a:/b/d/c', 'a://c'], ['a:/c', 'a:/b/c/']],
+  ['a:/**', ['a:/', 'a:/b/'], ['a:']],
+  ['a:*b*c', ['a:bc', 'a:xbxc', 'a:bbcc'], ['a:b/c', 'a:x/bc', 'a:cb']],
+  ['a:**b*c', ['a:bc', 'a:b/bc', 'a:x/y/bxc', 'a:b/b/bc'], ['a:b/c', 'a:b/b/c']],
+  ['a:**b*/c', ['a:b/c', 'a:b/b/c'], ['a:b/x/c']],
+  ['a:*/**/d', ['a:x/y/d', 'a:x//d'], ['a:x/d']],
+  ['**', ['', 'x', 'a:/b'], []],
+  ['a:***b', ['a:b', 'a:/b'], ['a:b/']],
+  ['a.b:*', ['a.b:x'], ['a-b:x', 'A.b:x']],
+])('%s matches %j, not %j', (pattern, yes, no) => {
+  const { matches } = uriPattern(pattern);
+  expect(yes.filter((uri) => !matches(uri))).toEqual([]);
+  expect(no.filter((uri) => matches(uri))).toEqual([]);
+});
+
+test.each([
+  ['a:/*', 'a:/*', 3, 0],
+  ['a:/***x**', 'a:/**x**', 4, 2],
+  ['**', '**', 0, 1],
+])('%s is %s with %d literal characters and %d unbounded wildcards', (pattern, canonical, literals, unbounded) => {
+  expect(uriPattern(pattern)).toMatchObject({ canonical, literals, unbounded });
+});
+
+test('agrees with a regular expression', () => {
+  const pattern = fc
+    .array(fc.constantFrom('a', 'b', '/', '*', '**', '?'), { maxLength: 9 })
+    .map((parts) => parts.join(''));
+  const uri = fc.string({ unit: fc.constantFrom('a', 'a', 'b', '/', '?'), maxLength: 12 });
+  fc.assert(
+    fc.property(pattern, uri, (pattern, uri) => {
+      const source = pattern
+        .split(/(\*+)/)
+        .map((part) => (part.startsWith('**') ? '[^]*' : part === '*' ? '[^/?#]*' : part.replaceAll('?', '[?]')))
+        .join('');
+      expect(uriPattern(pattern).matches(uri)).toBe(new RegExp(`^${source}$`, 'u').test(uri));
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test('is not slow for a URI made to be slow', () => {
+  const begin = performance.now();
+  for (const pattern of [`${'**a*a'.repeat(50)}b`, `**a${'*a'.repeat(50)}b`, '**a*b']) {
+    const { matches } = uriPattern(pattern);
+    expect(matches('a'.repeat(2048))).toBe(false);
+    expect(matches(`${'a'.repeat(2047)}/`)).toBe(false);
+    expect(matches('a/'.repeat(1024))).toBe(false);
+  }
+  expect(performance.now() - begin).toBeLessThan(500);
+});

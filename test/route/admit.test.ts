@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import type { Call } from '../../src/model/call.ts';
+import { Denial } from '../../src/model/denial.ts';
+import type { Route } from '../../src/model/route.ts';
+import { createAdmit, methodsOf } from '../../src/route/admit.ts';
+
+const http = { protocol: 'http', methods: undefined, upgrade: undefined } as Route;
+const mcp = { ...http, protocol: 'mcp' } as Route;
+const readOnly = { ...http, methods: new Set(['GET']) } as Route;
+const webSocket = { ...http, upgrade: 'websocket' } as Route;
+
+function admitted(route: Route, method: string, isUpgrade = false, fields: Partial<Call['fields']> = {}): string {
+  try {
+    createAdmit(route)({ method, fields } as Call, isUpgrade);
+  } catch (error) {
+    if (error instanceof Denial) return error.reason;
+    throw error;
+  }
+  return 'admitted';
+}
+
+describe('methods', () => {
+  test.each([
+    ['http takes all', http, 'PROPFIND', 'admitted'],
+    ['but not TRACE, which shows what we tell the upstream', http, 'TRACE', 'route.method'],
+    ['even where listed', { ...http, methods: new Set(['TRACE']) } as Route, 'TRACE', 'route.method'],
+    ['mcp takes what Streamable HTTP knows', mcp, 'POST', 'admitted'],
+    ['mcp: the stream', mcp, 'GET', 'admitted'],
+    ['mcp: the end of a session', mcp, 'DELETE', 'admitted'],
+    ['mcp: nothing else', mcp, 'PUT', 'route.method'],
+    ['mcp: no HEAD', mcp, 'HEAD', 'route.method'],
+    ['a list is a list', readOnly, 'GET', 'admitted'],
+    ['and HEAD is not on it', readOnly, 'HEAD', 'route.method'],
+    ['nor is OPTIONS', readOnly, 'OPTIONS', 'route.method'],
+    ['nor another case', readOnly, 'get', 'route.method'],
+  ])('%s', (_why, route, method, wanted) => expect(admitted(route, method)).toBe(wanted));
+
+  test('what a 405 allows', () => {
+    expect(methodsOf(http)).toBeUndefined();
+    expect([...(methodsOf(mcp) ?? [])]).toEqual(['POST', 'GET', 'DELETE']);
+    expect([...(methodsOf(readOnly) ?? [])]).toEqual(['GET']);
+  });
+});
+
+describe('upgrades', () => {
+  test.each([
+    ['where they are served', webSocket, 'GET', {}, 'admitted'],
+    ['with an empty body', webSocket, 'GET', { contentLength: '0' }, 'admitted'],
+    ['nowhere else', http, 'GET', {}, 'route.upgrade'],
+    ['by no other method', webSocket, 'POST', {}, 'route.upgrade'],
+    ['not with a counted body', webSocket, 'GET', { contentLength: '1' }, 'request.framing'],
+    ['not with a chunked body', webSocket, 'GET', { transferEncoding: 'chunked' }, 'request.framing'],
+  ])('%s', (_why, route, method, fields, wanted) => expect(admitted(route, method, true, fields)).toBe(wanted));
+});

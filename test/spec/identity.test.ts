@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startService, type Service } from './service.ts';
+import { startWorld } from './world.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+test('§2.7/sub, §5.5.4 — the subject of the token reaches the API, whatever the client says of itself', async () => {
+  const headers = { 'x-auth-subject': 'mallory', 'X-Auth-Risk': '1', x_auth_subject: 'mallory' };
+  const token = await service.apiToken({ sub: 'alice', risk: 49 });
+  expect(await service.send('/demo/highworthdata', { token, headers })).toMatchObject({ status: 200 });
+  const seen = service.upstream.seen.at(-1);
+  expect(seen?.headers).toMatchObject({ 'x-auth-subject': 'alice', 'x-auth-risk': '49' });
+  expect(JSON.stringify(seen)).not.toContain('mallory');
+});
+
+test('§5.5.4 — a token without a subject makes none up, nor lets the client', async () => {
+  const token = await service.apiToken({ sub: undefined });
+  expect(await service.send('/demo/data', { token, headers: { 'x-auth-subject': 'mallory' } })).toMatchObject({
+    status: 200,
+  });
+  expect(service.upstream.seen.at(-1)?.headers['x-auth-subject']).toBeUndefined();
+});
+
+test('§2.7a — claims are found under the names that OAuth gives them, and under no others', async () => {
+  const platform = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier';
+  const world = await startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
+routes:
+  - name: api
+    path: /
+    audience: a
+    policy: p
+    upstream: { url: "${upstream}", identity: { x-sub: sub, x-scope: scope, x-client: client_id, x-role: role, x-long: "${platform}" } }
+`,
+    policies: { p: 'scope: read\nclaims: { role: trader }\n' },
+  });
+  const claims = { aud: 'a', sub: 'alice', scope: 'read', client_id: 'web', role: 'trader' };
+  const { status } = await world.send('/', { token: await world.issuer.sign(claims) });
+  const translated = {
+    aud: 'a',
+    [platform]: 'alice',
+    scope: 'read',
+    'http://schemas.microsoft.com/ws/2008/06/identity/claims/role': 'trader',
+  };
+  const other = await world.send('/', { token: await world.issuer.sign(translated) });
+  await world.close();
+  expect([status, other.status]).toEqual([200, 403]);
+  expect(world.upstream.seen.at(-1)?.headers).toMatchObject({
+    'x-sub': 'alice',
+    'x-scope': 'read',
+    'x-client': 'web',
+    'x-role': 'trader',
+  });
+  expect(world.upstream.seen.at(-1)?.headers['x-long']).toBeUndefined();
+});

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startService, type Service } from './service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+/** What is sent, and the reason that an operator finds without a debug level. */
+const refusals: readonly (readonly [reason: string, send: () => Promise<unknown>])[] = [
+  ['credentials.missing', () => service.send('/demo/data')],
+  ['token.malformed', () => service.send('/demo/data', { token: 'two words' })],
+  ['token.form', () => service.send('/demo/data', { token: 'opaque' })],
+  ['token.expired', async () => service.send('/demo/data', { token: await service.apiToken({ exp: 1 }) })],
+  ['token.audience', async () => service.send('/demo/data', { token: await service.apiToken({ aud: 'x' }) })],
+  ['token.issuer', async () => service.send('/demo/data', { token: await service.apiToken({ iss: 'x' }) })],
+  ['token.claims', async () => service.send('/demo/data', { token: await service.apiToken({ scope: 1 }) })],
+  [
+    'token.type',
+    async () =>
+      service.send('/demo/data', { token: await service.apiToken({ typ: 'ID' }, { header: { typ: 'JWT' } }) }),
+  ],
+  [
+    'token.key',
+    async () => service.send('/demo/data', { token: await service.apiToken({}, { header: { kid: 'k9' } }) }),
+  ],
+  ['token.inactive', () => service.message('unknown', 'tools/list')],
+  ['scope.insufficient', async () => service.send('/demo/data', { token: await service.apiToken({ scope: 'x' }) })],
+  ['claim.denied', async () => service.send('/demo/highworthdata', { token: await service.apiToken({ risk: 50 }) })],
+  ['tool.unlisted', () => service.message(service.agentToken(), 'tools/call', { name: 'close_account' })],
+  ['route.method', () => service.send('/demo/data', { method: 'POST' })],
+];
+
+test.for(refusals)(
+  '§2.8/Logging-levels — %s is a line at info, with what was wanted and found',
+  async ([reason, send]) => {
+    const before = service.gateway.decisions().length;
+    await send();
+    await expect.poll(() => service.gateway.decisions().length).toBe(before + 1);
+    const line = service.gateway.decisions().at(-1);
+    expect(line).toMatchObject({ level: 'info', msg: 'decision', allow: false, reason });
+    expect(line?.['detail']).toMatch(/\w+ \w+/);
+  },
+);
+
+test('§2.8/Logging-levels — the answer’s decision id finds the line', async () => {
+  const { text } = await service.send('/demo/highworthdata', { token: await service.apiToken({ risk: 77 }) });
+  const { decision } = JSON.parse(text) as { decision: string };
+  await expect
+    .poll(() => service.gateway.decisions().find((line) => line['decision'] === decision))
+    .toMatchObject({
+      reason: 'claim.denied',
+      detail: 'claim risk: wanted an integer below 50, found 77',
+      subject: 'alice',
+      policy: 'demo-high-worth',
+      rule: 'claims.risk',
+    });
+});
+
+test('§2.8/Logging-levels — no line has a token or a secret in it', async () => {
+  const jwt = await service.apiToken({ risk: 50 });
+  const opaque = service.agentToken();
+  await service.send('/demo/highworthdata', { token: jwt });
+  await service.send('/demo/data', { token: `${jwt}x` });
+  await service.message(opaque, 'tools/list');
+  const before = service.gateway.decisions().length;
+  await service.send('/demo/data', { token: opaque });
+  await expect.poll(() => service.gateway.decisions().length).toBeGreaterThan(before);
+  const log = JSON.stringify(service.gateway.log);
+  for (const secret of [...jwt.split('.'), opaque, 'exchanged', 'gateway-secret']) expect(log).not.toContain(secret);
+});

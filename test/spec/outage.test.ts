@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startIssuer } from '../support/issuer.ts';
+import { startWireWorld, toolCall, type WireWorld } from './wire-world.ts';
+
+describe('the upstream', () => {
+  let world: WireWorld;
+  beforeAll(async () => {
+    world = await startWireWorld();
+  });
+  afterAll(() => world.close());
+
+  test('contract §5/upstream-away — unreachable: 502', async () => {
+    const token = await world.token();
+    expect(await world.send('/dead/api', { token })).toMatchObject({ status: 502, challenge: null });
+    const { status, text } = await world.post('/dead/mcp', token, toolCall('x'));
+    expect(status).toBe(502);
+    expect(JSON.parse(text)).toMatchObject({
+      jsonrpc: '2.0',
+      id: 7,
+      error: { data: { reason: 'upstream.unreachable' } },
+    });
+  });
+
+  test('contract §5/upstream-away — too slow: 504', async () => {
+    const token = await world.token();
+    expect(await world.send('/api/slow', { token })).toMatchObject({ status: 504, challenge: null });
+    const { status, text } = await world.post('/slow/mcp', token, toolCall('x'));
+    expect(status).toBe(504);
+    expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0', id: 7, error: { data: { reason: 'upstream.timeout' } } });
+  });
+});
+
+describe('the authorization server', () => {
+  test('contract §5/server-away — 503 and Retry-After for what must be asked; known keys and answers go on', async () => {
+    const world = await startWireWorld();
+    const [known, unknown] = [world.opaque(), world.opaque()];
+    const [jwt, expired] = [await world.token(), await world.token({ exp: 1 })];
+    const statuses = async (): Promise<readonly number[]> => {
+      const answers = [known, unknown, jwt, expired].map((token) => world.post('/plain', token, ''));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    await world.post('/plain', known, '');
+    await world.post('/plain', jwt, '');
+    await world.issuer.close();
+    expect(await statuses()).toEqual([200, 503, 200, 401]);
+    // Signed after the server went away, by a key that is known.
+    expect(await world.send('/plain', { token: await world.token({ sub: 'bob' }) })).toMatchObject({ status: 200 });
+
+    const refused = await world.post('/plain', unknown, '');
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(refused.challenge).toBeNull();
+    const mcp = await world.post('/mcp', unknown, toolCall('get_x'));
+    expect(mcp).toMatchObject({ status: 503, challenge: null });
+    expect(mcp.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(JSON.parse(mcp.text)).toMatchObject({
+      jsonrpc: '2.0',
+      error: { data: { reason: 'authorization_server.unavailable' } },
+    });
+
+    // The answer that is reused ends with its time.
+    world.advance(31);
+    expect(await statuses()).toEqual([503, 503, 200, 401]);
+
+    const back = await startIssuer(Number(new URL(world.issuer.url).port), world.issuer.key);
+    back.introspection.set(unknown, world.issuer.introspection.get(unknown));
+    await expect.poll(async () => (await world.post('/plain', unknown, '')).status).toBe(200);
+    await back.close();
+    await world.close();
+  });
+
+  test('contract §5/server-away — away from the start: 503 for JWTs too, and no wait for the others', async () => {
+    const world = await startWireWorld();
+    world.issuer.intercept = (_request, response) => {
+      response.writeHead(500).end();
+      return true;
+    };
+    const answers = await Promise.all([world.send('/plain'), world.send('/plain', { token: await world.token() })]);
+    await world.close();
+    expect(answers.map(({ status }) => status)).toEqual([401, 503]);
+  });
+});

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startWorld, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers:
+  main: { issuer: "${issuer}", introspection: { client_id: "gate way", client_secret: "a:b&c", cache: 1h } }
+  lenient: { issuer: "${issuer}/l", backchannel: "${issuer}", introspection: { client_id: g, client_secret: s, client_auth: client_secret_post, endpoint: "${issuer}/introspect", cache: 0s, audience: optional } }
+routes:
+  - { name: api, path: /, audience: a, authorization_servers: [main], upstream: { url: "${upstream}" } }
+  - { name: lenient, path: /lenient, audience: a, authorization_servers: [lenient], upstream: { url: "${upstream}" } }
+`,
+  });
+});
+afterAll(() => world.close());
+
+const now = (): number => Math.floor(Date.now() / 1000);
+const good = (): Record<string, unknown> => ({ active: true, aud: 'a', sub: 'alice', exp: now() + 300 });
+
+/** The status for a token that introspection explains so. */
+async function statusFor(explanation: unknown, path = '/'): Promise<number> {
+  const token = randomUUID();
+  world.issuer.introspection.set(token, explanation);
+  return (await world.send(path, { token })).status;
+}
+
+function asked(): readonly { body: string; authorization: string | undefined }[] {
+  return world.issuer.requests.filter(({ path }) => path === '/introspect');
+}
+
+describe('the request', () => {
+  test('RFC 7662 §2.1 — a POST form with the token, authenticated as RFC 6749 §2.3.1 says', async () => {
+    await statusFor(good());
+    const { body, authorization } = asked().at(-1) ?? { body: '', authorization: '' };
+    const form = Object.fromEntries(new URLSearchParams(body));
+    expect(form).toEqual({ token: form['token'], token_type_hint: 'access_token' });
+    expect(form['token']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(authorization).toBe(`Basic ${Buffer.from('gate+way:a%3Ab%26c').toString('base64')}`);
+  });
+
+  test('RFC 7662 §2.1 — or with the credentials in the body, where the server wants it so', async () => {
+    expect(await statusFor(good(), '/lenient')).toBe(200);
+    const { body, authorization } = asked().at(-1) ?? { body: '', authorization: '' };
+    expect(Object.fromEntries(new URLSearchParams(body))).toMatchObject({ client_id: 'g', client_secret: 's' });
+    expect(authorization).toBeUndefined();
+  });
+});
+
+describe('the answer', () => {
+  test('RFC 7662 §2.2 — active, for us, in time: accepted', async () => {
+    expect(await statusFor(good())).toBe(200);
+  });
+
+  test.for([[false], ['true'], ['false'], [1], [null], [undefined], [[true]], [{}]])(
+    'RFC 7662 §2.2 — active is a boolean: %j is not active',
+    async ([active]) => {
+      expect(await statusFor({ ...good(), active })).toBe(401);
+    },
+  );
+
+  test.for([
+    ['exp has passed', { exp: 1 }],
+    ['exp is a string', { exp: '9999999999' }],
+    ['nbf is to come', { nbf: 9_999_999_999 }],
+    ['nbf is a string', { nbf: '1' }],
+    ['iss is another', { iss: 'https://x.example' }],
+    ['aud is another', { aud: 'b' }],
+    ['aud is longer', { aud: 'a/' }],
+    ['aud is an object', { aud: { a: true } }],
+    ['aud is missing', { aud: undefined }],
+    ['scope is a number', { scope: 1 }],
+    ['sub is a number', { sub: 1 }],
+    ['token_type is refresh_token', { token_type: 'refresh_token' }],
+    ['token_type is N_A', { token_type: 'N_A' }],
+    ['token_type is DPoP', { token_type: 'DPoP' }],
+    ['token_use is id_token', { token_use: 'id_token' }],
+    ['it is bound to a key', { cnf: { jkt: 'x' } }],
+  ])('RFC 7662 §2.2 — active, but %s: refused', async ([, claims]) => {
+    expect(await statusFor({ ...good(), ...(claims as object) })).toBe(401);
+  });
+
+  test.for(['Bearer', 'bearer', 'access_token'])('RFC 7662 §2.2 — token_type %s is accepted', async (type) => {
+    expect(await statusFor({ ...good(), token_type: type })).toBe(200);
+  });
+
+  test('RFC 7662 §2.2 — without aud only where the configuration says so, and never for another', async () => {
+    const statuses = [undefined, 'a', 'b'].map((aud) => statusFor({ ...good(), aud }, '/lenient'));
+    expect(await Promise.all(statuses)).toEqual([200, 200, 401]);
+  });
+
+  test('RFC 7662 §2.2 — an empty list is an aud, which names nobody', async () => {
+    expect(await statusFor({ ...good(), aud: [] }, '/lenient')).toBe(401);
+  });
+});
+
+test.for([
+  [401, '{}'],
+  [400, '{"error":"invalid_request"}'],
+  [302, ''],
+  [500, ''],
+  [200, 'active'],
+  [200, '[]'],
+  [200, 'null'],
+] as const)('RFC 7662 §2.3 — %d %s is about us, never about the token: no 401', async ([status, body]) => {
+  world.issuer.intercept = (request, response) => {
+    if (request.url !== '/introspect') return false;
+    response.writeHead(status, { location: '/elsewhere' }).end(body);
+    return true;
+  };
+  const answered = await statusFor(good());
+  world.issuer.intercept = undefined;
+  expect(answered).toBe(503);
+});
+
+test('RFC 7662 §4 — an answer is reused, but not past exp', async () => {
+  const token = randomUUID();
+  world.issuer.introspection.set(token, { ...good(), exp: now() + 100 });
+  const before = asked().length;
+  for (const _ of [1, 2, 3]) expect(await world.send('/', { token })).toMatchObject({ status: 200 });
+  expect(asked().length).toBe(before + 1);
+  world.advance(106);
+  expect(await world.send('/', { token })).toMatchObject({ status: 401 });
+  expect(asked().length).toBe(before + 2);
+});
+
+test('RFC 7662 §4 — and with cache: 0s never: a revoked token is refused at once', async () => {
+  const token = randomUUID();
+  world.issuer.introspection.set(token, { active: true, aud: 'a' });
+  expect(await world.send('/lenient', { token })).toMatchObject({ status: 200 });
+  world.issuer.introspection.delete(token);
+  expect(await world.send('/lenient', { token })).toMatchObject({ status: 401 });
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createKey } from '../support/issuer.ts';
+import { forgedToken } from './forged-token.ts';
+import { startWorld, type World } from './world.ts';
+
+/** A server that is told to accept what RFC 9068 defines and nothing else. */
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256, ES256], types: [at+jwt] } } }
+routes:
+  - { name: api, path: /, audience: [a, b], upstream: { url: "${upstream}", identity: { x-sub: sub, x-client: client_id } } }
+`,
+  });
+});
+afterAll(() => world.close());
+
+async function statusFor(claims: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<number> {
+  return (await world.send('/', { token: await world.issuer.sign({ aud: 'a', ...claims }, { header }) })).status;
+}
+
+test.for([
+  ['at+jwt', 200],
+  ['application/at+jwt', 200],
+  ['AT+JWT', 200],
+  ['JWT', 401],
+  [undefined, 401],
+  ['at+jwt+x', 401],
+  ['text/at+jwt', 401],
+] as const)('RFC 9068 §4 — typ %j: %d', async ([typ, status]) => {
+  expect(await statusFor({}, { typ })).toBe(status);
+});
+
+test('RFC 9068 §4 — the issuer exactly matches the value of iss', async () => {
+  expect(await statusFor({ iss: world.issuer.url })).toBe(200);
+  expect(await statusFor({ iss: `${world.issuer.url}/` })).toBe(401);
+});
+
+test.for([
+  ['a', 200],
+  ['b', 200],
+  [['x', 'b'], 200],
+  ['c', 401],
+  [['x'], 401],
+  [[], 401],
+  [undefined, 401],
+] as const)('RFC 9068 §4 — aud %j where a and b are ours: %d', async ([aud, status]) => {
+  expect(await statusFor({ aud })).toBe(status);
+});
+
+test('RFC 9068 §4 — alg none is rejected', async () => {
+  const claims = { iss: world.issuer.url, aud: 'a', exp: Math.floor(Date.now() / 1000) + 300 };
+  expect(await world.send('/', { token: forgedToken({ alg: 'none', typ: 'at+jwt' }, claims) })).toMatchObject({
+    status: 401,
+  });
+});
+
+test('RFC 9068 §4 — the signature is checked with the keys that the server publishes now', async () => {
+  const next = await createKey('k2', 'ES256');
+  const token = await world.issuer.sign({ aud: 'a' }, { key: next });
+  expect(await world.send('/', { token })).toMatchObject({ status: 401 });
+  world.issuer.keys = [...world.issuer.keys, next.publicJwk];
+  world.advance(6);
+  expect(
+    await world.send('/', { token: await world.issuer.sign({ aud: 'a', jti: 'x' }, { key: next }) }),
+  ).toMatchObject({ status: 200 });
+});
+
+test('RFC 9068 §4 — a key that is published for encryption verifies nothing', async () => {
+  const key = await createKey('k3');
+  world.issuer.keys = [...world.issuer.keys, { ...key.publicJwk, use: 'enc' }];
+  world.advance(6);
+  expect(await world.send('/', { token: await world.issuer.sign({ aud: 'a' }, { key }) })).toMatchObject({
+    status: 401,
+  });
+});
+
+test('RFC 9068 §4 — the current time is before exp', async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const own = 12 + 30;
+  expect(await statusFor({ exp: now + own })).toBe(200);
+  expect(await statusFor({ exp: now - 10 })).toBe(401);
+});
+
+test('RFC 9068 §2.2 — sub and client_id are who calls', async () => {
+  expect(await statusFor({ sub: 'alice', client_id: 'web' })).toBe(200);
+  expect(world.upstream.seen.at(-1)?.headers).toMatchObject({ 'x-sub': 'alice', 'x-client': 'web' });
+});

@@ -1,0 +1,125 @@
+import { createServer, type Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startWorld, type World } from './world.ts';
+
+let world: World;
+/** Answers with bytes that no HTTP library would let through. */
+let bare: Server;
+let answer = '';
+beforeAll(async () => {
+  bare = createServer((socket) => {
+    socket.on('error', () => {}).once('data', () => socket.end(answer));
+  });
+  await new Promise<void>((resolve) => bare.listen(0, '127.0.0.1', resolve));
+  const { port } = bare.address() as AddressInfo;
+  world = await startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: open, path: /open, public: true, upstream: { url: "${upstream}" } }
+  - { name: read, path: /read, public: true, methods: [GET, HEAD], upstream: { url: "${upstream}" } }
+  - { name: bare, path: /bare, public: true, upstream: { url: "http://127.0.0.1:${port}" } }
+  - { name: api, path: /api, audience: a, upstream: { url: "${upstream}" } }
+`,
+  });
+});
+afterAll(async () => {
+  bare.close();
+  await world.close();
+});
+
+/** The header section of the last request that reached the upstream. */
+function seenFields(): Record<string, unknown> {
+  return world.upstream.seen.at(-1)?.headers ?? {};
+}
+
+test.for([
+  'Keep-Alive: timeout=5',
+  'Proxy-Connection: keep-alive',
+  'Proxy-Authorization: Basic eA==',
+  'Proxy-Authenticate: Basic',
+  'TE: gzip',
+  'Trailer: X-Later',
+  'Upgrade: h2c',
+])('RFC 9110 §7.6.1 — a request’s %s stays between the client and us', async (field) => {
+  const [name = ''] = field.split(':');
+  expect(await world.sendRaw('GET /open HTTP/1.1', 'Host: gateway.test', field, 'X-Kept: yes')).toMatch(
+    /^HTTP\/1\.1 200 /,
+  );
+  const headers = seenFields();
+  expect(headers['x-kept']).toBe('yes');
+  expect(headers[name.toLowerCase()]).toBeUndefined();
+});
+
+test('RFC 9110 §7.6.1 — nor does what Connection nominates go on, in either spelling', async () => {
+  await world.sendRaw(
+    'GET /open HTTP/1.1',
+    'Host: gateway.test',
+    'Connection: X-Hop, x-other',
+    'X-Hop: 1',
+    'X-Other: 1',
+    'X-Kept: yes',
+  );
+  const headers = seenFields();
+  expect(headers).toMatchObject({ 'x-kept': 'yes' });
+  expect([headers['x-hop'], headers['x-other']]).toEqual([undefined, undefined]);
+});
+
+test.for(['Authorization', 'Host', 'Content-Length', 'Mcp-Session-Id'])(
+  'RFC 9110 §7.6.1 — Connection must not nominate %s, which a decision rests on: 400',
+  async (name) => {
+    const before = world.upstream.seen.length;
+    expect(await world.sendRaw('GET /open HTTP/1.1', 'Host: gateway.test', `Connection: ${name}`)).toMatch(
+      /^HTTP\/1\.1 400 /,
+    );
+    expect(world.upstream.seen.length).toBe(before);
+  },
+);
+
+test('RFC 9110 §7.6.1 — the same for answers', async () => {
+  answer = [
+    'HTTP/1.1 200 OK',
+    'Connection: close, X-Hop',
+    'Keep-Alive: timeout=9',
+    'Proxy-Authenticate: Basic',
+    'X-Hop: 1',
+    'X-Kept: yes',
+    'Content-Length: 2',
+    '',
+    'ok',
+  ].join('\r\n');
+  const raw = await world.sendRaw('GET /bare HTTP/1.1', 'Host: gateway.test');
+  expect(raw).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  expect(raw).toContain('X-Kept: yes\r\n');
+  expect(raw).not.toMatch(/x-hop|timeout=9|proxy-authenticate/i);
+});
+
+test('RFC 9110 §8.6 — an answer that ends before its length is broken off, not passed for whole', async () => {
+  answer = 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nok';
+  await expect(world.send('/bare')).rejects.toThrow('terminated');
+});
+
+test('RFC 9110 §15.6.3 — an answer that is no HTTP: 502', async () => {
+  answer = 'nonsense\r\n\r\n';
+  expect(await world.send('/bare')).toMatchObject({ status: 502 });
+});
+
+test('RFC 9110 §15.5.2 — a 401 has a challenge', async () => {
+  expect(await world.send('/api')).toMatchObject({ status: 401, challenge: 'Bearer' });
+});
+
+test('RFC 9110 §15.5.6 — a 405 says what is allowed', async () => {
+  const { status, headers } = await world.send('/read', { method: 'POST' });
+  expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+});
+
+test('RFC 9110 §9.3.8 — TRACE is not forwarded: it would echo to the client what we add for the upstream', async () => {
+  const before = world.upstream.seen.length;
+  expect(await world.sendRaw('TRACE /open HTTP/1.1', 'Host: gateway.test')).toMatch(/^HTTP\/1\.1 405 /);
+  expect(world.upstream.seen.length).toBe(before);
+});
+
+test('RFC 9110 §15.5.6 — also where the route serves every other method: an empty Allow would say none', async () => {
+  expect(await world.sendRaw('TRACE /open HTTP/1.1', 'Host: gateway.test')).toMatch(/^allow: .*\bGET\b/im);
+});

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { publicUrl, startWorld, type World } from './world.ts';
+
+function yaml(issuer: string, upstream: string, at: string, resource: string): string {
+  return `
+authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: tools, path: "${at}", protocol: mcp, resource: { ${resource} }, upstream: { url: "${upstream}/mcp" } }
+`;
+}
+
+/** A resource at the root, whose metadata has nothing after the well-known path. */
+let root: World;
+/** One below it, with every field that a route may set. */
+let path: World;
+beforeAll(async () => {
+  const everything =
+    'name: "Tools ü", scopes_supported: [read, write], documentation: "https://d.example/", policy_uri: "https://p.example/p", tos_uri: "https://t.example/t"';
+  [root, path] = await Promise.all([
+    startWorld({ yaml: (issuer, upstream) => yaml(issuer, upstream, '/', 'name: Tools') }),
+    startWorld({ yaml: (issuer, upstream) => yaml(issuer, upstream, '/deep/mcp', everything) }),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([root.close(), path.close()]);
+});
+
+const wellKnown = '/.well-known/oauth-protected-resource';
+
+async function metadata(world: World, at: string): Promise<Record<string, unknown>> {
+  return JSON.parse((await world.send(at)).text) as Record<string, unknown>;
+}
+
+test('RFC 9728 §2 — the members, named as registered; those without a value are left out', async () => {
+  expect(await metadata(path, `${wellKnown}/deep/mcp`)).toEqual({
+    resource: `${publicUrl}/deep/mcp`,
+    resource_name: 'Tools ü',
+    authorization_servers: [path.issuer.url],
+    scopes_supported: ['read', 'write'],
+    bearer_methods_supported: ['header'],
+    resource_documentation: 'https://d.example/',
+    resource_policy_uri: 'https://p.example/p',
+    resource_tos_uri: 'https://t.example/t',
+  });
+  expect(Object.keys(await metadata(root, wellKnown)).toSorted()).toEqual([
+    'authorization_servers',
+    'bearer_methods_supported',
+    'resource',
+    'resource_name',
+  ]);
+});
+
+test('RFC 9728 §3.1 — the well-known path is inserted between host and path, and appended too for clients that do so', async () => {
+  expect((await path.send(`${wellKnown}/deep/mcp`)).status).toBe(200);
+  expect((await path.send(`/deep/mcp${wellKnown}`)).status).toBe(200);
+});
+
+test('RFC 9728 §3.2 — 200, application/json', async () => {
+  const { status, headers } = await path.send(`${wellKnown}/deep/mcp`);
+  expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
+});
+
+test.for([
+  ['/deep/mcp', () => path],
+  ['/', () => root],
+] as const)(
+  'RFC 9728 §3.3 — resource is the identifier from which the URL of the metadata is made: %s',
+  async ([at, world]) => {
+    const { challenge } = await world().send(at, { method: 'POST' });
+    const [, url] = /resource_metadata="([^"]+)"/.exec(challenge ?? '') ?? [];
+    const { resource } = await metadata(world(), new URL(url ?? '').pathname);
+    const { origin, pathname } = new URL(String(resource));
+    expect(url).toBe(`${origin}${wellKnown}${pathname === '/' ? '' : pathname}`);
+  },
+);
+
+test.for([
+  ['/deep/mcp', () => path],
+  ['/', () => root],
+] as const)(
+  'RFC 9728 §7.4, RFC 8707 §2 — a token for the resource as advertised is accepted: %s',
+  async ([at, world]) => {
+    const { resource } = await metadata(world(), wellKnown);
+    const token = await world().issuer.sign({ aud: resource });
+    const headers = { 'content-type': 'application/json' };
+    const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+    expect(await world().send(at, { method: 'POST', token, headers, body })).toMatchObject({ status: 200 });
+  },
+);
+
+test('RFC 9728 §5.1 — resource_metadata in the challenge, an absolute URL on the public origin', async () => {
+  const raw = await path.sendRaw('POST /deep/mcp HTTP/1.1', 'Host: localhost:1234', 'X-Forwarded-Host: evil.example');
+  expect(raw).toContain(`resource_metadata="${publicUrl}${wellKnown}/deep/mcp"`);
+  expect(raw).not.toMatch(/evil|localhost/);
+});

@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startWorld, type World } from './world.ts';
+
+/** An upstream whose stream never ends by itself. */
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
+routes: [{ name: tools, path: /mcp, protocol: mcp, audience: a, upstream: { url: "${upstream}" } }]
+`,
+    upstream: (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: message\ndata: {}\n\n');
+    },
+  });
+});
+afterAll(() => world.close());
+
+test('§6.1a — events come as they are sent, on a stream that stays open', async () => {
+  const token = await world.issuer.sign({ aud: 'a' });
+  const leave = new AbortController();
+  const response = await fetch(`${world.gateway.url}/mcp`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: leave.signal,
+  });
+  const { value } = (await response.body?.getReader().read()) ?? {};
+  expect(new TextDecoder().decode(value)).toBe('event: message\ndata: {}\n\n');
+  leave.abort();
+  await expect.poll(() => world.upstream.sockets.size).toBe(0);
+});
+
+test('§3.9 — a stream that is open when its token expires ends cleanly, upstream too', async () => {
+  const exp = Math.floor(Date.now() / 1000) + 300;
+  const token = await world.issuer.sign({ aud: 'a', exp });
+  world.advance(299);
+  const { status, text } = await world.send('/mcp', { token });
+  expect([status, text]).toEqual([200, 'event: message\ndata: {}\n\n']);
+  await expect.poll(() => world.upstream.sockets.size).toBe(0);
+});

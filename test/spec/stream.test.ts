@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { exchangeRaw } from '../support/raw.ts';
+import { startService, toolList, type Service } from './service.ts';
+import { normalized } from './world.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+const event = `event: message\ndata: ${JSON.stringify(toolList)}\n\n`;
+
+test('§1.1b, §4.5/Response-for-a-tool-listing, §6.1a — chunked, kept alive, without the length that the upstream sent', async () => {
+  const { headers, status, text } = await service.message(service.agentToken(), 'tools/list');
+  expect([status, text]).toEqual([200, event]);
+  expect(Object.fromEntries(headers)).toMatchObject({
+    'content-type': 'text/event-stream',
+    'transfer-encoding': 'chunked',
+    connection: 'keep-alive',
+    'x-accel-buffering': 'no',
+  });
+  expect(headers.get('content-length')).toBeNull();
+});
+
+test('§4.5/Response-for-a-tool-listing — the bytes on the wire', async () => {
+  const body = '{"jsonrpc":"2.0","id":7,"method":"tools/list"}';
+  const raw = await exchangeRaw(
+    service.gateway.url,
+    [
+      'POST /mcp HTTP/1.1',
+      'Host: gateway.test',
+      `Authorization: Bearer ${service.agentToken()}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  expect(normalized(raw)).toBe(`HTTP/1.1 200 OK
+content-type: text/event-stream
+date: …
+x-accel-buffering: no
+connection: close
+transfer-encoding: chunked
+
+${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n0\r\n\r\n`);
+});
+
+test('§6.1b — one event named message, whose data is the JSON-RPC object of the MCP server, byte for byte', async () => {
+  const { text } = await service.message(service.agentToken(), 'tools/list');
+  const [, name, data] = /^event: (.*)\ndata: (.*)\n\n$/.exec(text) ?? [];
+  expect(name).toBe('message');
+  expect(JSON.parse(data ?? '')).toEqual(toolList);
+});
+
+describe('who calls', () => {
+  test('§4.5/Request, §5.1 — Authorization: Bearer on every request: the token is checked each time, and never passed on', async () => {
+    const token = service.agentToken();
+    await service.message(token, 'tools/list');
+    expect(await service.message(undefined, 'tools/list')).toMatchObject({ status: 401 });
+    const seen = service.upstream.seen.at(-1);
+    expect(JSON.stringify(seen)).not.toContain(token);
+  });
+
+  test('§4.4/Token-exchange, §1.4a — the MCP server gets a token for the API in its place', async () => {
+    const token = service.agentToken();
+    await service.message(token, 'tools/list');
+    expect(service.upstream.seen.at(-1)?.headers.authorization).toBe('Bearer exchanged');
+    const asked = service.issuer.requests.findLast(({ path }) => path === '/token');
+    expect(Object.fromEntries(new URLSearchParams(asked?.body))).toMatchObject({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: token,
+      audience: 'https://api.demo.example',
+      scope: 'read',
+    });
+  });
+});

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startWorld, type World } from './world.ts';
+
+/** Another organization's authorization server, which one route trusts and the other does not. */
+let partner: Issuer;
+let world: World;
+beforeAll(async () => {
+  partner = await startIssuer();
+  const introspection = '{ client_id: gateway, client_secret: secret }';
+  world = await startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers:
+  main: { issuer: "${issuer}", jwt: { algorithms: [RS256] }, introspection: ${introspection} }
+  partner: { issuer: "${partner.url}", jwt: { algorithms: [RS256] }, introspection: ${introspection} }
+routes:
+  - { name: ours, path: /ours, audience: a, authorization_servers: [main], upstream: { url: "${upstream}" } }
+  - { name: both, path: /both, audience: a, authorization_servers: [main, partner], upstream: { url: "${upstream}" } }
+`,
+  });
+});
+afterAll(async () => {
+  await world.close();
+  await partner.close();
+});
+
+async function statuses(token: string): Promise<readonly number[]> {
+  const paths = ['/both', '/ours', '/both', '/ours'];
+  const found: number[] = [];
+  for (const path of paths) found.push((await world.send(path, { token })).status);
+  return found;
+}
+
+test('§5.9a — a JWT of a server that another route trusts opens only that route, verified before or not', async () => {
+  expect(await statuses(await partner.sign({ aud: 'a' }))).toEqual([200, 401, 200, 401]);
+  expect(await statuses(await world.issuer.sign({ aud: 'a' }))).toEqual([200, 200, 200, 200]);
+});
+
+test('§5.9a — an opaque token, too', async () => {
+  partner.introspection.set('of-the-partner', { active: true, aud: 'a' });
+  expect(await statuses('of-the-partner')).toEqual([200, 401, 200, 401]);
+});
+
+test('§5.9a — a server cannot vouch for another: its key, the other’s name', async () => {
+  const token = await partner.sign({ aud: 'a', iss: world.issuer.url });
+  expect(await statuses(token)).toEqual([401, 401, 401, 401]);
+});
+
+test('§5.9a — an answer in the name of another server is none', async () => {
+  partner.introspection.set('in-another-name', { active: true, aud: 'a', iss: world.issuer.url });
+  expect(await statuses('in-another-name')).toEqual([401, 401, 401, 401]);
+});

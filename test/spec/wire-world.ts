@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { publicUrl, startWorld, type Answer, type World } from './world.ts';
+
+/** Both protocols side by side, for the table of the contract's §5. */
+export interface WireWorld extends World {
+  /** A JWT that every route accepts, with the scope `read`, unless `claims` differ. */
+  token(claims?: Record<string, unknown>): Promise<string>;
+  /** An opaque one. */
+  opaque(claims?: Record<string, unknown>): string;
+  post(path: string, token: string | undefined, body: string): Promise<Answer>;
+}
+
+/** The protected resource metadata that the challenges of `/mcp` and `/api` name. */
+export const metadataOf = (path: string): string => `${publicUrl}/.well-known/oauth-protected-resource${path}`;
+
+/** A call of a tool as JSON-RPC. */
+export const toolCall = (name: string, id: string | number = 7): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {} } });
+
+/** One route of each kind, one upstream that lives and one that nobody listens for. */
+export function startWireWorld(): Promise<WireWorld> {
+  return startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers:
+  main:
+    issuer: ${issuer}
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: secret, cache: 30s }
+limits: { request_body: 1KiB }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, audience: a, policy: tools, upstream: { url: "${upstream}/mcp" } }
+  - { name: plain, path: /plain, audience: a, policy: api, upstream: { url: "${upstream}/plain" } }
+  - name: api
+    path: /api
+    audience: a
+    policy: api
+    resource: { name: The API }
+    upstream: { url: "${upstream}/api", timeouts: { response: 300ms } }
+  - { name: dead-api, path: /dead/api, audience: a, upstream: { url: "http://127.0.0.1:1" } }
+  - { name: dead-tools, path: /dead/mcp, protocol: mcp, audience: a, upstream: { url: "http://127.0.0.1:1" } }
+  - name: slow-tools
+    path: /slow/mcp
+    protocol: mcp
+    audience: a
+    upstream: { url: "${upstream}/slow", timeouts: { response: 300ms } }
+`,
+    policies: {
+      api: 'scope: read\nclaims: { blocked: { not: true } }\n',
+      tools:
+        'scope: read\nclaims: { blocked: { not: true } }\ntools:\n  "get_*": {}\n  pay: { scope: payments }\n  admin: { claims: { role: admin } }\n',
+    },
+    upstream: answer,
+  }).then((world) => ({
+    ...world,
+    token: (claims) => world.issuer.sign({ aud: 'a', scope: 'read', ...claims }),
+    opaque(claims) {
+      const token = randomUUID();
+      world.issuer.introspection.set(token, { active: true, aud: 'a', scope: 'read', sub: 'alice', ...claims });
+      return token;
+    },
+    post: (path, token, body) =>
+      world.send(path, {
+        method: 'POST',
+        ...(token !== undefined && { token }),
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        body,
+      }),
+  }));
+}
+
+/** Whatever has `slow` in its path is answered never; the rest with an event stream that claims to have a length. */
+function answer({ url }: IncomingMessage, response: ServerResponse): void {
+  if (url?.includes('slow') === true) return;
+  response.writeHead(200, {
+    'content-type': url?.startsWith('/mcp') === true ? 'text/event-stream; charset=utf-8' : 'application/json',
+    'content-length': 9,
+    'x-accel-buffering': 'yes',
+  });
+  response.end('data: x\n\n');
+}

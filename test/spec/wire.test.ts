@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Answer } from './world.ts';
+import { metadataOf, startWireWorld, toolCall, type WireWorld } from './wire-world.ts';
+
+let world: WireWorld;
+beforeAll(async () => {
+  world = await startWireWorld();
+});
+afterAll(() => world.close());
+
+const begin = `Bearer error="invalid_token", scope="read", resource_metadata="${metadataOf('/mcp')}"`;
+const mcp = (token?: string): Promise<Answer> => world.post('/mcp', token, toolCall('get_x'));
+const http = (token?: string): Promise<Answer> => world.send('/plain', token === undefined ? {} : { token });
+
+describe('401', () => {
+  test('contract §5/no-token — mcp: where to begin', async () => {
+    expect(await mcp()).toMatchObject({ status: 401, challenge: begin });
+  });
+
+  test('contract §5/no-token — http: Bearer and nothing else', async () => {
+    const { status, challenge, headers, text } = await http();
+    expect([status, challenge, headers.get('content-length'), text]).toEqual([401, 'Bearer', '0', '']);
+  });
+
+  const bad: readonly (readonly [what: string, token: () => Promise<string> | string])[] = [
+    ['malformed', () => 'a b'],
+    ['unknown', () => 'unknown'],
+    ['expired', () => world.token({ exp: 1 })],
+    ['of another issuer', () => world.token({ iss: 'https://x.example' })],
+    ['for another audience', () => world.token({ aud: 'b' })],
+    ['of another algorithm', () => 'eyJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJ4In0.AAAA'],
+    ['bound to a key', () => world.token({ cnf: { jkt: 'x' } })],
+  ];
+  test.for(bad)(
+    'contract §5/invalid-token — mcp: one that is %s is answered with the same bytes',
+    async ([, token]) => {
+      expect(await mcp(await token())).toMatchObject({ status: 401, challenge: begin });
+    },
+  );
+
+  test.for(bad)('contract §5/invalid-token — http: one that is %s', async ([, token]) => {
+    const { status, challenge, headers, text } = await http(await token());
+    expect([status, challenge, headers.get('content-length'), text]).toEqual([
+      401,
+      'Bearer error="invalid_token"',
+      '0',
+      '',
+    ]);
+  });
+
+  test('contract §5/begin-scope — the scope of a 401 is what everybody needs to begin, not that of the tool', async () => {
+    expect(await world.post('/mcp', undefined, toolCall('pay'))).toMatchObject({ status: 401, challenge: begin });
+  });
+
+  test('contract §5/begin-scope — and no empty one where the policy asks for none', async () => {
+    expect(await world.post('/dead/mcp', undefined, toolCall('x'))).toMatchObject({
+      status: 401,
+      challenge: `Bearer error="invalid_token", resource_metadata="${metadataOf('/dead/mcp')}"`,
+    });
+  });
+});
+
+describe('403', () => {
+  test('contract §5/missing-scope — mcp: all that this operation needs, not only what is missing', async () => {
+    expect(await world.post('/mcp', await world.token(), toolCall('pay'))).toMatchObject({
+      status: 403,
+      challenge: `Bearer error="insufficient_scope", scope="read payments", resource_metadata="${metadataOf('/mcp')}"`,
+    });
+    expect(await world.post('/mcp', await world.token({ scope: 'read payments' }), toolCall('pay'))).toMatchObject({
+      status: 200,
+    });
+  });
+
+  test('contract §5/missing-scope — http: with resource_metadata where the route has a resource', async () => {
+    const token = await world.token({ scope: 'x' });
+    expect(await world.send('/api', { token })).toMatchObject({
+      status: 403,
+      challenge: `Bearer error="insufficient_scope", scope="read", resource_metadata="${metadataOf('/api')}"`,
+    });
+    expect(await http(token)).toMatchObject({
+      status: 403,
+      challenge: 'Bearer error="insufficient_scope", scope="read"',
+    });
+  });
+
+  test.for([
+    ['a claim', { blocked: true }, 'get_x'],
+    ['a claim, with a scope missing too', { blocked: true, scope: '' }, 'get_x'],
+    ['a claim of the tool', {}, 'admin'],
+    ['a tool that is not listed', {}, 'drop'],
+    ['a tool that is not listed, with a scope missing too', { scope: '' }, 'drop'],
+  ] as const)('contract §5/refused — mcp: %s; no challenge', async ([, claims, tool]) => {
+    expect(await world.post('/mcp', await world.token(claims), toolCall(tool))).toMatchObject({
+      status: 403,
+      challenge: null,
+    });
+  });
+
+  test.for([{ blocked: true }, { blocked: true, scope: '' }])(
+    'contract §5/refused — http: %j; no challenge',
+    async (claims) => {
+      expect(await http(await world.token(claims))).toMatchObject({ status: 403, challenge: null });
+    },
+  );
+});
+
+describe('credentials in more than one place', () => {
+  test.for(['/mcp', '/plain'])('contract §5/two-credentials — two Authorization headers at %s', async (path) => {
+    const token = await world.token();
+    const method = path === '/mcp' ? 'POST' : 'GET';
+    for (const second of [token, 'other']) {
+      const fields = [`Authorization: Bearer ${token}`, `authorization: Bearer ${second}`];
+      expect(await world.sendRaw(`${method} ${path} HTTP/1.1`, 'Host: gateway.test', ...fields)).toMatch(
+        /^HTTP\/1\.1 400 /,
+      );
+    }
+  });
+
+  test.for(['access_token=x', 'a=1&access_token=', 'access%5Ftoken=x', '%61ccess_token=x'])(
+    'contract §5/two-credentials — a header, and a token in the query: %s',
+    async (query) => {
+      const token = await world.token();
+      expect(await world.send(`/plain?${query}`, { token })).toMatchObject({ status: 400 });
+      expect(await world.post(`/mcp?${query}`, token, toolCall('get_x'))).toMatchObject({ status: 400 });
+      expect(await world.send('/plain?access_tokens=x&y=access_token', { token })).toMatchObject({ status: 200 });
+    },
+  );
+
+  test('contract §5/token-elsewhere — only in the query or a form: as no token', async () => {
+    const token = await world.token();
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const noToken = { status: 401, challenge: 'Bearer' };
+    expect(await world.send(`/plain?access_token=${token}`)).toMatchObject(noToken);
+    expect(await world.send('/plain', { method: 'POST', headers: form, body: `access_token=${token}` })).toMatchObject(
+      noToken,
+    );
+    expect(await world.post(`/mcp?access_token=${token}`, undefined, toolCall('get_x'))).toMatchObject({
+      status: 401,
+      challenge: begin,
+    });
+  });
+});
+
+describe('bodies', () => {
+  const rows: readonly (readonly [what: string, body: string, status: number, code: number])[] = [
+    ['over the limit', `{"jsonrpc":"2.0","id":7,"method":"${'x'.repeat(1024)}"}`, 413, -32600],
+    ['not JSON', '{"jsonrpc":', 400, -32700],
+    ['empty', '', 400, -32700],
+    ['two values', '{}{}', 400, -32700],
+    ['a duplicate key', '{"jsonrpc":"2.0","id":7,"method":"ping","method":"tools/call"}', 400, -32600],
+    ['a key in another case', '{"jsonrpc":"2.0","id":7,"method":"ping","Method":"tools/call"}', 400, -32600],
+    ['an escaped duplicate', '{"jsonrpc":"2.0","id":7,"method":"ping","m\\u0065thod":"tools/call"}', 400, -32600],
+    ['a batch', '[{"jsonrpc":"2.0","id":7,"method":"ping"}]', 400, -32600],
+    ['no message', '{}', 400, -32600],
+    ['another version', '{"jsonrpc":"1.0","id":7,"method":"ping"}', 400, -32600],
+  ];
+  test.for(rows)('contract §5/body — mcp: %s', async ([, body, status, code]) => {
+    const before = world.upstream.seen.length;
+    const answer = await world.post('/mcp', await world.token(), body);
+    expect([answer.status, (JSON.parse(answer.text) as { error: { code: number } }).error.code]).toEqual([
+      status,
+      code,
+    ]);
+    expect(world.upstream.seen.length).toBe(before);
+  });
+
+  test('contract §5/body — http: not read, so neither limited nor understood', async () => {
+    const body = `{${'x'.repeat(4096)}`;
+    expect(await world.post('/plain', await world.token(), body)).toMatchObject({ status: 200 });
+    expect(world.upstream.seen.at(-1)?.body).toBe(body);
+  });
+
+  test('contract §5/header-contradicts — 2026-07-28: the header names another method or tool than the body', async () => {
+    for (const [method, name] of [
+      ['tools/list', 'get_x'],
+      ['tools/call', 'get_y'],
+    ] as const) {
+      const { status, text } = await world.send('/mcp', {
+        method: 'POST',
+        token: await world.token(),
+        headers: {
+          'content-type': 'application/json',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': method,
+          'mcp-name': name,
+        },
+        body: toolCall('get_x', 'r1'),
+      });
+      expect(status).toBe(400);
+      expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0', id: 'r1', error: { code: -32020 } });
+    }
+  });
+});
+
+describe('event streams', () => {
+  test('contract §5/streams — chunked, without a length, not to be buffered by others', async () => {
+    const { headers, text } = await world.post('/mcp', await world.token(), toolCall('get_x'));
+    expect(text).toBe('data: x\n\n');
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'transfer-encoding': 'chunked',
+      'x-accel-buffering': 'no',
+    });
+    expect(headers.has('content-length')).toBe(false);
+    expect(headers.has('content-encoding')).toBe(false);
+  });
+
+  test('contract §5/streams — anything else keeps its length and its own word on buffering', async () => {
+    const { headers } = await world.send('/plain', { token: await world.token() });
+    expect([headers.get('content-length'), headers.get('x-accel-buffering')]).toEqual(['9', 'yes']);
+  });
+});
+
+describe('what our own answers carry', () => {
+  test.for([7, 'seven', 0, ''])(
+    'contract §5/json-rpc — a refusal has the id %j of the request, its reason and its decision',
+    async (id) => {
+      const { text, headers } = await world.post('/mcp', await world.token(), toolCall('drop', id));
+      expect(headers.get('content-type')).toBe('application/json');
+      const { decision } = (JSON.parse(text) as { error: { data: { decision: string } } }).error.data;
+      expect(JSON.parse(text)).toEqual({
+        jsonrpc: '2.0',
+        id,
+        error: { code: 403, message: 'Access denied', data: { reason: 'tool.unlisted', decision } },
+      });
+      await expect.poll(() => world.gateway.decisions().some((line) => line['decision'] === decision)).toBe(true);
+    },
+  );
+
+  test('contract §5/json-rpc — and null where the body was not read, or could not be', async () => {
+    for (const answer of [await mcp(), await world.post('/mcp', await world.token(), '{')]) {
+      expect(JSON.parse(answer.text)).toMatchObject({ jsonrpc: '2.0', id: null });
+    }
+  });
+
+  test.for([
+    ['GET /plain HTTP/1.1', 401],
+    ['GET /nowhere HTTP/1.1', 404],
+    ['PUT /mcp HTTP/1.1', 405],
+    ['GET /plain/../x HTTP/1.1', 400],
+    ['NONSENSE', 400],
+    ['GET /.well-known/oauth-protected-resource/mcp HTTP/1.1', 200],
+  ] as const)('contract §5/request-id — X-Request-Id on the answer to %s', async ([line, status]) => {
+    const raw = await world.sendRaw(line, 'Host: gateway.test', 'X-Request-Id: forged');
+    expect(raw).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(raw).toMatch(/^x-request-id: [0-9a-f-]{36}\r$/im);
+    expect(raw).not.toContain('forged');
+  });
+
+  test('contract §5/challenge-form — parseable by careless clients, one header, the same bytes each time', async () => {
+    const seen = new Set<string>();
+    for (const token of [undefined, 'unknown', await world.token({ scope: 'x' }), await world.token({ scope: 'x' })]) {
+      for (const path of ['/plain', '/api', '/mcp']) {
+        const { challenge } =
+          path === '/mcp' ? await mcp(token) : await world.send(path, token === undefined ? {} : { token });
+        seen.add(challenge ?? '');
+      }
+    }
+    for (const challenge of seen) {
+      expect(challenge).toMatch(
+        /^Bearer(?: error="[a-z_]+"(?:, scope="[!#-[\]-~]+(?: [!#-[\]-~]+)*")?(?:, resource_metadata="[!#-[\]-~]+")?(?:, error_description="[^"=\\]+")?)?$/,
+      );
+    }
+    expect(seen.size).toBe(6);
+  });
+});
