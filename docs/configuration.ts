@@ -39,13 +39,7 @@ This page is made from the schemas in \`schema/\` by \`npm run docs\`.
 
 /** The page as it should be. */
 export function configurationPage(): string {
-  return [
-    intro,
-    '## gateway.yaml\n',
-    table(gatewaySchema as Schema),
-    '## policies/NAME.yaml\n',
-    table(policySchema as Schema),
-  ].join('\n');
+  return [intro, '## gateway.yaml\n', table(gatewaySchema), '## policies/NAME.yaml\n', table(policySchema)].join('\n');
 }
 
 function table(root: Schema): string {

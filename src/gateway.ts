@@ -9,7 +9,7 @@ import { createAuthenticators } from './authenticate/authenticator.ts';
 import { presentedToken } from './authenticate/credentials.ts';
 import { createServerClient } from './authenticate/server-client.ts';
 import { createActionReader } from './authorize/action.ts';
-import { createSessionId } from './authorize/owner.ts';
+import { createBindHandles, createSessionId } from './authorize/owner.ts';
 import { createAuthorize } from './authorize/authorize.ts';
 import { createExchange } from './exchange/exchange.ts';
 import type { OwnHeaders } from './forward/response-headers.ts';
@@ -17,6 +17,7 @@ import { createForward } from './forward/forward.ts';
 import { createPools } from './forward/pools.ts';
 import { createForwardUpgrade } from './forward/upgrade.ts';
 import type { Clock } from './lib/clock.ts';
+import { createHandleBinding } from './mcp/handles-binding.ts';
 import { createOwnerBound } from './mcp/owner-bound.ts';
 import type { Call } from './model/call.ts';
 import { createAllowed } from './listen/allow.ts';
@@ -71,7 +72,8 @@ export async function startGateway(config: Config, { log, metrics, clock }: Surr
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
   const sessions = createOwnerBound(config.sessionKey ?? randomBytes(32));
-  const actionParts = { readBody: (call: Call) => readBody(call, config.limits.requestBodyBytes), sessions };
+  const handles = createHandleBinding(sessions);
+  const actionParts = { readBody: (call: Call) => readBody(call, config.limits.requestBodyBytes), sessions, handles };
   const forwardParts = { publicUrl: config.publicUrl, pools, observer: metrics, clock };
   const router = createRouter(new Map(config.routes.map((route) => [route.path, stagesOf(route)])));
 
@@ -92,7 +94,11 @@ export async function startGateway(config: Config, { log, metrics, clock }: Surr
       authorize: createAuthorize(route),
       exchange: createExchange(route.upstream, clients, clock),
       revalidation: (token) => (token === undefined ? undefined : () => authentication?.revalidate(token)),
-      forward: createForward(route, { ...forwardParts, own: ownHeaders(route) }),
+      forward: createForward(route, {
+        ...forwardParts,
+        own: ownHeaders(route),
+        bindHandles: createBindHandles(route, handles),
+      }),
       forwardUpgrade: createForwardUpgrade(route, config.publicUrl, metrics, clock),
       refuse: createRefuse(route, methodsOf(route), config.publicUrl, crossOrigin),
     };
@@ -114,8 +120,7 @@ export async function startGateway(config: Config, { log, metrics, clock }: Surr
     canonical: (arrived) => canonicalCall(arrived, canonicalTarget),
     publish: createPublish(config),
     route: (call) => router(call.path),
-    refuse: (call, denial, decision, messageId) =>
-      (addressed(call)?.refuse ?? refuse)(call, denial, decision, messageId),
+    refuse: (call, ...rest) => (addressed(call) ?? { refuse }).refuse(call, ...rest),
     record(outcome) {
       metrics.decision(outcome);
       log.decision(outcome);
@@ -159,7 +164,13 @@ export async function startGateway(config: Config, { log, metrics, clock }: Surr
     listener = await listen(
       config.listen,
       config.limits.requestHeadersBytes,
-      (request, response, head) => void serve(gateway, request, response, head),
+      (request, response, head) => {
+        serve(gateway, request, response, head).catch((error: unknown) => {
+          // Even refusing has failed: nobody may wait for an answer that does not come, and the process lives.
+          log.event('error', 'a bug', { stack: error instanceof Error ? error.stack : String(error) });
+          response.destroy();
+        });
+      },
       onMalformed,
     );
   } catch (error) {

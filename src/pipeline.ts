@@ -79,6 +79,7 @@ export async function serve(
   let principal: Principal | undefined;
   let action: Action | undefined;
   let grant: Grant | undefined;
+  let decided = false;
   response.once('close', () => gateway.answered(stages?.route, call, response.statusCode));
   try {
     call = gateway.canonical(call);
@@ -101,13 +102,14 @@ export async function serve(
   }
 
   function refuse(denial: Denial): void {
-    const isDecision = denial.reason !== 'gateway.error' && !denial.reason.startsWith('upstream.');
-    if (isDecision) record(denial);
+    // One decision a call: what goes wrong after it was allowed is another matter.
+    if (!decided && denial.reason !== 'gateway.error') record(denial);
     else gateway.failed(call, stages?.route, denial);
     (stages ?? gateway).refuse(call, denial, decision, action?.messageId ?? denial.messageId ?? null);
   }
 
   function record(denial: Denial | undefined): void {
+    decided = true;
     gateway.record({
       decision,
       call,

@@ -34,7 +34,8 @@ export function createIntrospector(
     // RFC 7662 §2.3: a 401 is about our credentials, never about the token.
     if (status !== 200)
       throw unavailable(`${endpoint} answered ${status}; check introspection.client_id and client_secret`);
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) throw unavailable(`${endpoint} did not answer with a JSON object`);
+    if (typeof body !== 'object' || body === null || Array.isArray(body))
+      throw unavailable(`${endpoint} did not answer with a JSON object`);
 
     const claims = body as Claims;
     // RFC 7662 §2.2: a boolean. The string "true" is somebody's mistake, and nobody's permission.

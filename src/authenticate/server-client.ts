@@ -1,6 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import { fetchJson, type FetchJsonOptions } from '../lib/fetch-json.ts';
-import type { AuthorizationServer, AuthorizationServerClient, ClientCredentials, ServerAnswer, ServerOperation } from '../model/authorization-server.ts';
+import type {
+  AuthorizationServer,
+  AuthorizationServerClient,
+  ClientCredentials,
+  ServerAnswer,
+  ServerOperation,
+} from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 import { createDiscovery } from './discovery.ts';
 

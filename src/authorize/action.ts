@@ -1,3 +1,4 @@
+import type { HandleBinding } from '../mcp/handles-binding.ts';
 import { readMessage, type Message } from '../mcp/message.ts';
 import type { OwnerBound } from '../mcp/owner-bound.ts';
 import type { Call } from '../model/call.ts';
@@ -15,15 +16,26 @@ export interface ActionParts {
   /** Reads a whole body within the configured limit. */
   readonly readBody: (call: Call) => Promise<Buffer>;
   readonly sessions: OwnerBound;
+  readonly handles: HandleBinding;
 }
 
-const httpAction: Action = { attempt: { kind: 'http' }, messageId: null, era: undefined, sessionId: undefined, body: undefined };
+const httpAction: Action = {
+  attempt: { kind: 'http' },
+  messageId: null,
+  era: undefined,
+  sessionId: undefined,
+  mcpName: undefined,
+  mayYieldHandle: false,
+  body: undefined,
+};
 
 /** Creates the reader for a route: an HTTP route is decided on by its head alone, an MCP route by each message. */
 export function createActionReader(route: Route, parts: ActionParts): ReadAction {
   if (route.protocol === 'http') return () => httpAction;
   return (call, principal) =>
-    call.method === 'POST' ? messageAction(call, principal, route, parts) : sessionAction(call, principal, route, parts);
+    call.method === 'POST'
+      ? messageAction(call, principal, route, parts)
+      : sessionAction(call, principal, route, parts);
 }
 
 /** A GET opens the server's stream and a DELETE ends a session (Streamable HTTP, legacy revisions): no message. */
@@ -31,11 +43,16 @@ function sessionAction(call: Call, principal: Principal | undefined, route: Rout
   if (call.fields.transferEncoding !== undefined || Number(call.fields.contentLength ?? 0) > 0) {
     throw new Denial('request.framing', `a ${call.method} with a body, which would pass without being read`);
   }
+  const sessionId = ownSession(call, principal, route, sessions, null);
   return {
     attempt: { kind: 'mcp', method: undefined, targets: [], arguments: undefined },
     messageId: null,
     era: 'legacy',
-    sessionId: ownSession(call, principal, route, sessions, null),
+    sessionId,
+    mcpName: undefined,
+    // In a session the stream is its owner's. Without one a server speaks to everybody who listens, and the tasks that
+    // it tells of there must not become anybody's.
+    mayYieldHandle: sessionId !== undefined,
     body: undefined,
   };
 }
@@ -47,7 +64,7 @@ async function messageAction(
   call: Call,
   principal: Principal | undefined,
   route: Route,
-  { readBody, sessions }: ActionParts,
+  { readBody, sessions, handles }: ActionParts,
 ): Promise<Action> {
   const { contentType, contentEncoding } = call.fields;
   if (contentType === undefined || !jsonType.test(contentType)) {
@@ -58,13 +75,28 @@ async function messageAction(
   }
   const body = await readBody(call);
   const message = readMessage(body, call.fields);
+  const own = ownHandles(body, message, ownerOf(route, principal), handles);
   return {
     attempt: { kind: 'mcp', method: message.method, targets: message.targets, arguments: message.arguments },
     messageId: message.id,
     era: message.era,
     sessionId: sessionOf(message, call, principal, route, sessions),
-    body,
+    mcpName: own.mcpName,
+    mayYieldHandle: message.mayYieldHandle,
+    body: own.body,
   };
+}
+
+/** @throws {Denial} `handle.unknown` for a task or state that was given to somebody else, or to nobody. */
+function ownHandles(
+  body: Buffer,
+  { handles: shown, id }: Message,
+  owner: readonly string[],
+  handles: HandleBinding,
+): Pick<Action, 'mcpName' | 'body'> {
+  if (shown.length === 0) return { mcpName: undefined, body };
+  const { text, mcpName } = handles.unbindAll(body.toString(), shown, owner, id);
+  return { mcpName, body: Buffer.from(text) };
 }
 
 /** MCP 2026-07-28 has no sessions: the header is ignored, and goes nowhere. */

@@ -1,24 +1,43 @@
+import type { HandleBinding } from '../mcp/handles-binding.ts';
 import type { OwnerBound } from '../mcp/owner-bound.ts';
 import type { Grant } from '../model/grant.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 
 /**
- * Whom a session belongs to: issuer and subject, on one route. Never the token's bytes, since tokens are renewed; the
+ * Whom a session, a task and a request's state belong to: issuer and subject, on one route. Never the token's bytes, since tokens are renewed; the
  * client only where the token speaks for nobody else (client credentials).
  */
 export function ownerOf(route: Route, principal: Principal | undefined): readonly string[] {
   if (principal === undefined) return [route.name];
   const { issuer, subject, clientId } = principal;
-  return subject === undefined ? [route.name, issuer, 'client', clientId ?? ''] : [route.name, issuer, 'subject', subject];
+  return subject === undefined
+    ? [route.name, issuer, 'client', clientId ?? '']
+    : [route.name, issuer, 'subject', subject];
 }
 
 /**
  * What the client sees for the `Mcp-Session-Id` of an upstream: bound to its owner; none in MCP 2026-07-28, which has no
  * sessions. On a route that is not MCP the header means nothing to us.
  */
-export function createSessionId(route: Route, sessions: OwnerBound): (theirs: string, grant: Grant) => string | undefined {
+export function createSessionId(
+  route: Route,
+  sessions: OwnerBound,
+): (theirs: string, grant: Grant) => string | undefined {
   if (route.protocol === 'http') return (theirs) => theirs;
   return (theirs, { principal, action }) =>
     action.era === 'modern' ? undefined : sessions.bind(theirs, ownerOf(route, principal));
+}
+
+/**
+ * Binds the handles in the text of an upstream's message to the caller; undefined where it has none. Those of a list of
+ * tasks only where the policy names the method: a server that knows nobody lists everybody's tasks, and binding them
+ * would hand them all to whoever asks.
+ */
+export function createBindHandles(
+  route: Route,
+  handles: HandleBinding,
+): (text: string, grant: Grant) => string | undefined {
+  return (text, { principal, decision }) =>
+    handles.bindAll(text, ownerOf(route, principal), decision.rule.startsWith('methods.'));
 }

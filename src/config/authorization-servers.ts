@@ -1,4 +1,9 @@
-import type { AuthorizationServer, ClientCredentials, Introspection, JwtValidation } from '../model/authorization-server.ts';
+import type {
+  AuthorizationServer,
+  ClientCredentials,
+  Introspection,
+  JwtValidation,
+} from '../model/authorization-server.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { Field } from './field.ts';
 import { endpointUrl, plainUrl } from './urls.ts';

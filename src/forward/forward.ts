@@ -6,7 +6,8 @@ import type { Call } from '../model/call.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
-import { mayHoldList } from './list-filter.ts';
+import { answerFilter } from './answer-filter.ts';
+import type { BindHandles } from './handle-binding.ts';
 import type { Pools } from './pools.ts';
 import { Relay } from './relay.ts';
 import { createRequestHeaders } from './request-headers.ts';
@@ -31,6 +32,7 @@ export interface ForwardParts {
   readonly publicUrl: string;
   readonly pools: Pools;
   readonly own: OwnHeaders;
+  readonly bindHandles: BindHandles;
   readonly observer: ForwardObserver;
   readonly clock: Clock;
 }
@@ -39,7 +41,10 @@ export interface ForwardParts {
 const LINGER_MS = 1_000;
 
 /** Creates the forwarding of a route. */
-export function createForward(route: Route, { publicUrl, pools, own, observer, clock }: ForwardParts): Forward {
+export function createForward(
+  route: Route,
+  { publicUrl, pools, own, bindHandles, observer, clock }: ForwardParts,
+): Forward {
   const pool = pools.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl);
@@ -48,17 +53,17 @@ export function createForward(route: Route, { publicUrl, pools, own, observer, c
   return (call, grant, credential, revalidate) => {
     // The client left while somebody was asked; `close` will not come again to tell.
     if (call.response.closed) return Promise.resolve();
-    const holdsList = mayHoldList(route, call, grant);
+    const chooseFilter = answerFilter(route, call, grant, bindHandles);
     const body = grant.action.body ?? streamedBody(call);
     const options: Dispatcher.DispatchOptions = {
       path: upstreamPath(call.path, call.query),
       method: call.method,
-      headers: requestHeaders(call, grant, credential, holdsList),
+      headers: requestHeaders(call, grant, credential, chooseFilter !== undefined),
       body,
       headersTimeout,
     };
     return new Promise((resolve, reject) => {
-      const parts = { route, call, grant, own, holdsList, revalidate, observer, clock };
+      const parts = { route, call, grant, own, chooseFilter, revalidate, observer, clock };
       const fail = (error: unknown): void => {
         // undici leaves alone what it had not begun to send.
         if (body instanceof PassThrough) body.destroy();

@@ -22,4 +22,3 @@ export function createKeepalive(quietMs: number, write: (chunk: Buffer) => void)
     stop: () => clearInterval(timer),
   };
 }
-

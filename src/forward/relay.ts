@@ -1,13 +1,13 @@
 import { errors, type Dispatcher } from 'undici';
 import type { Clock } from '../lib/clock.ts';
-import type { BodyFilter } from '../mcp/list-filter.ts';
+import type { BodyFilter } from '../mcp/body-filter.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
+import type { ChooseFilter } from './answer-filter.ts';
 import { createKeepalive, type Keepalive } from './keepalive.ts';
-import { createListFilter } from './list-filter.ts';
 import { responseHeaders, type OwnHeaders } from './response-headers.ts';
 import { guardStream, type Revalidate } from './stream-guards.ts';
 
@@ -17,8 +17,8 @@ export interface RelayParts {
   readonly call: Call;
   readonly grant: Grant;
   readonly own: OwnHeaders;
-  /** Whether a successful answer holds a list to filter. */
-  readonly holdsList: boolean;
+  /** For a successful answer that may have to be changed. */
+  readonly chooseFilter: ChooseFilter | undefined;
   readonly revalidate: Revalidate | undefined;
   readonly observer: ForwardObserver;
   readonly clock: Clock;
@@ -55,12 +55,12 @@ export class Relay implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, statusMessage = ''): void {
     // RFC 9110 §15.2: interim answers are between the upstream and us.
     if (status < 200) return;
-    const { route, call, grant, own, holdsList, observer } = this.#parts;
+    const { route, call, grant, own, chooseFilter, observer } = this.#parts;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
-    // 202 and 204 have no body, and an error tells no names.
-    const filters = holdsList && status === 200;
-    const answer = responseHeaders((controller.rawHeaders ?? []) as Buffer[], call, grant, own, filters);
-    if (filters) this.#filter = createListFilter(answer, grant, route);
+    // 202 and 204 have no body, and an error tells no names and gives out no handles.
+    const filter = status === 200 ? chooseFilter : undefined;
+    const answer = responseHeaders((controller.rawHeaders ?? []) as Buffer[], call, grant, own, filter !== undefined);
+    this.#filter = filter?.(answer);
     if (answer.hasDate) call.response.sendDate = false;
     call.response.writeHead(status, reasonPhrase.test(statusMessage) ? statusMessage : undefined, answer.fields);
     if (answer.isEventStream) this.#openStream();

@@ -92,6 +92,12 @@ export function createRequestHeaders(route: Route, publicUrl: string): BuildRequ
     for (const [i, name] of names.entries()) {
       if (!isForUpstream(name) || nominated?.has(name) === true) continue;
       if (uncompressed && name === 'accept-encoding') continue;
+      // The upstream's own handles are shorter than those that clients see.
+      if (name === 'content-length' && grant.action.body !== undefined) continue;
+      if (name === 'mcp-name' && grant.action.mcpName !== undefined) {
+        headers.push(raw[2 * i] as string, grant.action.mcpName);
+        continue;
+      }
       headers.push(raw[2 * i] as string, raw[2 * i + 1] as string);
     }
     headers.push('x-forwarded-for', call.peer, ...constant, 'x-request-id', call.id);
@@ -132,7 +138,7 @@ function claimOf(principal: Principal, claim: string): string | undefined {
  * non-ASCII), a comma within a list and `%` itself are percent-encoded as UTF-8, so that it decodes to exactly the claim
  * and can neither end the line nor add a member.
  *
- * @throws {Denial} `token.claims` for an object, which has no such form.
+ * @throws {Denial} `claim.denied` for an object, which has no such form.
  */
 function headerValue(value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
@@ -142,7 +148,7 @@ function headerValue(value: unknown): string | undefined {
 
 function scalar(value: unknown): string {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
-    throw new Denial('token.claims', 'a claim for an identity header is neither a scalar nor a list of scalars');
+    throw new Denial('claim.denied', 'a claim for an identity header is neither a scalar nor a list of scalars');
   }
   const text = String(value);
   if (plainValue.test(text)) return text;

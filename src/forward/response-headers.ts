@@ -24,7 +24,15 @@ export interface OwnHeaders {
 }
 
 /** What says something of the bytes of a body, and is wrong once they are changed. */
-const aboutBytes = ['content-length', 'content-md5', 'content-digest', 'repr-digest', 'digest', 'etag', 'accept-ranges'];
+const aboutBytes = [
+  'content-length',
+  'content-md5',
+  'content-digest',
+  'repr-digest',
+  'digest',
+  'etag',
+  'accept-ranges',
+];
 
 /**
  * The header section for the client: without what is about the upstream's connection, and an event stream without a

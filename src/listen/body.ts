@@ -12,7 +12,8 @@ export function readBody(call: Call, maxBytes: number): Promise<Buffer> {
   const tooLarge = (): Denial => new Denial('body.too_large', `more than ${maxBytes} bytes`);
   if (Number(fields.contentLength ?? 0) > maxBytes) return Promise.reject(tooLarge());
   // Its `close` has been emitted; nothing would ever settle this.
-  if (request.destroyed) return Promise.reject(new Denial('body.incomplete', 'the client left before its body was read'));
+  if (request.destroyed)
+    return Promise.reject(new Denial('body.incomplete', 'the client left before its body was read'));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;

@@ -11,7 +11,7 @@ export type OnRequest = (request: IncomingMessage, response: ServerResponse, hea
 export type OnMalformed = (reason: Reason, detail: string) => RawAnswer;
 
 /** An answer without a `ServerResponse` to carry it. */
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number;
   readonly requestId: string;
 }

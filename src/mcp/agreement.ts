@@ -17,7 +17,9 @@ export interface Repeated {
 }
 
 const modernVersion = '2026-07-28';
-const versions: readonly string[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', modernVersion];
+const legacyVersions: readonly string[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
+/** What legacy revisions have and 2026-07-28 has not: a server of both eras must not be asked for it past our rules. */
+const removed: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe', 'tasks/result']);
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
 
 /** MCP 2026-07-28, Streamable HTTP §Standard Request Headers: which parameter `Mcp-Name` repeats. */
@@ -36,26 +38,32 @@ const nameSource: Readonly<Record<string, string>> = {
  * legacy message decide nothing and are not compared.
  *
  * @throws {Denial} with the message's own id, so that a client that speaks both eras knows that this one was
- *   understood: `message.header_mismatch` (-32020), `message.version` (-32022), `message.meta` (-32602).
+ *   understood: `message.header_mismatch` (-32020), `message.version` (-32022), `message.meta` (-32602),
+ *   `message.method` (-32601).
  */
 export function requireAgreement(headers: MessageHeaders, message: Repeated): Era {
   const { params, id, isRequest } = message;
   const claimed = claimedVersion(params, id);
   const named = headers.mcpProtocolVersion;
-  for (const version of [named, claimed]) {
-    if (version !== undefined && !versions.includes(version)) throw unsupported(version, id);
-  }
-  if (named !== modernVersion && claimed !== modernVersion) return 'legacy';
+  if (isLegacy(named) && isLegacy(claimed)) return 'legacy';
+  if (named !== undefined && claimed !== undefined && named !== claimed) throw otherVersion(named, claimed, id);
+  const version = claimed ?? named;
+  if (version !== modernVersion) throw unsupported(version ?? '', claimed === undefined, id);
   if (claimed === undefined && message.method === 'initialize') {
     throw mismatch('initialize, of legacy revisions, with the header of a modern one', id);
   }
   requireNoContradiction(headers, message);
-  if (claimed === undefined && isRequest) throw new Denial('message.meta', `_meta lacks ${versionKey}`, { messageId: id });
-  if (claimed !== undefined && named !== claimed && (isRequest || named !== undefined)) {
-    throw mismatch(`MCP-Protocol-Version is ${shown(named)}, the body says ${shown(claimed)}`, id);
-  }
+  if (claimed === undefined && isRequest)
+    throw new Denial('message.meta', `_meta lacks ${versionKey}`, { messageId: id });
+  if (named === undefined && isRequest) throw otherVersion(named, claimed, id);
   if (isRequest) requirePresence(headers, message);
+  if (removed.has(message.method ?? ''))
+    throw new Denial('message.method', `${modernVersion} has no ${message.method}`, { messageId: id });
   return 'modern';
+}
+
+function isLegacy(version: string | undefined): boolean {
+  return version === undefined || legacyVersions.includes(version);
 }
 
 function requireNoContradiction({ mcpMethod, mcpName }: MessageHeaders, message: Repeated): void {
@@ -111,8 +119,14 @@ function mismatch(detail: string, messageId: MessageId): Denial {
   return new Denial('message.header_mismatch', detail, { messageId });
 }
 
-function unsupported(requested: string, messageId: MessageId): Denial {
-  const data = { supported: versions, requested: requested.slice(0, 64) };
+function otherVersion(named: string | undefined, claimed: string | undefined, messageId: MessageId): Denial {
+  return mismatch(`MCP-Protocol-Version is ${shown(named)}, the body says ${shown(claimed)}`, messageId);
+}
+
+/** A message that claims a version in `_meta` is of the modern kind, and is told of no other. */
+function unsupported(requested: string, knowsLegacy: boolean, messageId: MessageId): Denial {
+  const supported = knowsLegacy ? [...legacyVersions, modernVersion] : [modernVersion];
+  const data = { supported, requested: requested.slice(0, 64) };
   return new Denial('message.version', `protocol version ${shown(requested)}`, { messageId, data });
 }
 

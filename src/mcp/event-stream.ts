@@ -4,16 +4,22 @@
 export interface EventSplitter {
   /** The events that `chunk` completes. */
   push(chunk: Buffer): readonly Buffer[];
+  /** The bytes of an event that has no end yet. */
+  held(): number;
+  /** Hands out what is held, as it is. */
+  release(): Buffer;
 }
 
 /** The end of an event: two line ends in a row, of any of the three kinds. */
-const eventEnd = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
+const eventEnd = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g;
 
 /** @throws {RangeError} from `push` for an event of more than `maxBytes`. */
 export function createEventSplitter(maxBytes: number): EventSplitter {
   let held = '';
   return {
     push(chunk) {
+      // An end may have begun in what was searched already.
+      eventEnd.lastIndex = Math.max(0, held.length - 3);
       held += chunk.toString('latin1');
       const events: Buffer[] = [];
       for (;;) {
@@ -23,9 +29,16 @@ export function createEventSplitter(maxBytes: number): EventSplitter {
         const length = end.index + end[0].length;
         events.push(Buffer.from(held.slice(0, length), 'latin1'));
         held = held.slice(length);
+        eventEnd.lastIndex = 0;
       }
       if (held.length > maxBytes) throw new RangeError(`an event of more than ${maxBytes} bytes`);
       return events;
+    },
+    held: () => held.length,
+    release() {
+      const rest = Buffer.from(held, 'latin1');
+      held = '';
+      return rest;
     },
   };
 }
@@ -41,6 +54,8 @@ export function eventData(event: string): string | undefined {
 
 /** The same event with other data; its id, its kind and its retry time stay. */
 export function withData(event: string, data: string): string {
-  const others = event.split(/\r\n|\n|\r/).filter((line) => line !== '' && line !== 'data' && !line.startsWith('data:'));
-  return `${[...others, `data: ${data}`].join('\n')}\n\n`;
+  const others = event
+    .split(/\r\n|\n|\r/)
+    .filter((line) => line !== '' && line !== 'data' && !line.startsWith('data:'));
+  return `${[...others, ...data.split(/\r\n|\n|\r/).map((line) => `data: ${line}`)].join('\n')}\n\n`;
 }

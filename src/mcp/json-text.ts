@@ -4,7 +4,7 @@ interface WithSource {
 }
 
 /** V8's, of the proposal "JSON.parse source text access"; TypeScript does not know it yet. */
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object };
 
 /**
  * JSON.parse for a value that is to be written again by JSON.stringify: a number that JavaScript would change becomes an

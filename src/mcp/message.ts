@@ -3,7 +3,9 @@ import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { requireAgreement, type Era, type MessageHeaders } from './agreement.ts';
+import { mayYieldHandle, shownHandles, type Handle } from './handles.ts';
 import { parseToRewrite } from './json-text.ts';
+import { member } from './member.ts';
 import { targetsOf } from './targets.ts';
 
 /** What a decision needs of one JSON-RPC message. */
@@ -17,6 +19,10 @@ export interface Message {
   readonly targets: readonly McpTarget[];
   /** `params.arguments`. */
   readonly arguments: unknown;
+  /** The task ids and `requestState` that it shows. */
+  readonly handles: readonly Handle[];
+  /** Whether its answer may give out such. */
+  readonly mayYieldHandle: boolean;
 }
 
 const limits = { depth: 128, members: 10_000 };
@@ -41,12 +47,15 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const params = paramsOf(message, id);
   const isRequest = method !== undefined && Object.hasOwn(message, 'id');
   const era = requireAgreement(headers, { method, id, params, isRequest });
+  const handles = shownHandles(method, message, id);
   return {
     method,
     id: method === undefined ? null : id,
     era,
     targets: method === undefined ? [] : targetsOf(method, params, id),
     arguments: Object.hasOwn(params, 'arguments') ? params['arguments'] : undefined,
+    handles,
+    mayYieldHandle: mayYieldHandle(method, params, era, handles),
   };
 }
 
@@ -91,8 +100,8 @@ const noParams = Object.freeze({});
 
 /** JSON-RPC 2.0 §4.2 knows lists too; MCP has objects only. */
 function paramsOf(message: Record<string, unknown>, messageId: MessageId): Readonly<Record<string, unknown>> {
-  if (!Object.hasOwn(message, 'params')) return noParams;
-  const { params } = message;
+  const params = member(message, 'params', messageId);
+  if (params === undefined) return noParams;
   if (isObject(params)) return params;
   throw new Denial('body.message', 'params is not an object', { messageId });
 }

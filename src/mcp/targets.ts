@@ -1,6 +1,7 @@
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';
+import { member } from './member.ts';
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -39,15 +40,17 @@ function reference(params: Params, messageId: MessageId): McpTarget {
   if (typeof ref === 'object' && ref !== null) {
     const { type, name, uri } = ref as Record<string, unknown>;
     if (type === 'ref/prompt' && typeof name === 'string') return { kind: 'prompt', name };
-    if (type === 'ref/resource' && typeof uri === 'string') return { kind: uri.includes('{') ? 'template' : 'resource', name: uri };
+    if (type === 'ref/resource' && typeof uri === 'string')
+      return { kind: uri.includes('{') ? 'template' : 'resource', name: uri };
   }
   throw new Denial('body.message', 'completion/complete without a ref to a prompt or a resource', { messageId });
 }
 
 /** MCP 2026-07-28: the notifications that a client asks for; only `resourceSubscriptions` name anything. */
 function subscriptions(params: Params, messageId: MessageId): readonly McpTarget[] {
-  const { notifications } = params;
-  const uris = typeof notifications === 'object' && notifications !== null ? (notifications as Params)['resourceSubscriptions'] : undefined;
+  const notifications = member(params, 'notifications', messageId);
+  if (typeof notifications !== 'object' || notifications === null) return [];
+  const uris = member(notifications as Params, 'resourceSubscriptions', messageId);
   if (uris === undefined) return [];
   if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string')) {
     throw new Denial('body.message', 'resourceSubscriptions is not a list of strings', { messageId });

@@ -15,7 +15,14 @@ export interface Action {
   readonly era: 'legacy' | 'modern' | undefined;
   /** The upstream's own `Mcp-Session-Id`, proved to be this caller's. */
   readonly sessionId: string | undefined;
-  /** The bytes that were decided on, to be forwarded as they are; undefined: the body was not read and streams. */
+  /** What the upstream reads in `Mcp-Name`, where the client's is a handle that we bound; undefined: the client's own. */
+  readonly mcpName: string | undefined;
+  /** Whether the answer may give out task ids or `requestState`, which are bound to the caller then. */
+  readonly mayYieldHandle: boolean;
+  /**
+   * The bytes that were decided on, to be forwarded as they are, but for handles, which are the upstream's own;
+   * undefined: the body was not read and streams.
+   */
   readonly body: Buffer | undefined;
 }
 

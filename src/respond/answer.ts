@@ -30,6 +30,8 @@ export function answer(call: Call, status: number, headers: OutgoingHttpHeaders,
     response.end(body);
     return;
   }
+  // To a HEAD nothing is ever written, which would hold its header section back.
+  response.flushHeaders();
   response.write(body);
   const end = (): void => {
     clearTimeout(timer);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createActionReader } from '../../src/authorize/action.ts';
+import { createActionReader, type ActionParts } from '../../src/authorize/action.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Action } from '../../src/model/grant.ts';
@@ -7,9 +7,19 @@ import type { Route } from '../../src/model/route.ts';
 
 const ping = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}');
 
-async function action(protocol: Route['protocol'], method: string, fields: Partial<Call['fields']>): Promise<Action | string> {
+async function action(
+  protocol: Route['protocol'],
+  method: string,
+  fields: Partial<Call['fields']>,
+): Promise<Action | string> {
   const sessions = { bind: () => '', unbind: () => undefined };
-  const read = createActionReader({ protocol } as Route, { readBody: () => Promise.resolve(ping), sessions });
+  const read = createActionReader(
+    { protocol } as Route,
+    {
+      readBody: () => Promise.resolve(ping),
+      sessions,
+    } as Partial<ActionParts> as ActionParts,
+  );
   try {
     return await read({ method, fields } as Call, undefined);
   } catch (error) {
@@ -57,7 +67,12 @@ describe('mcp', () => {
     ['another charset', 'POST', { contentType: 'application/json; charset=utf-16' }, 'body.type'],
     ['two charsets', 'POST', { contentType: 'application/json; charset=utf-8; charset=utf-7' }, 'body.type'],
     ['gzip', 'POST', { contentType: 'application/json', contentEncoding: 'gzip' }, 'body.encoding'],
-    ['identity and gzip', 'POST', { contentType: 'application/json', contentEncoding: 'identity, gzip' }, 'body.encoding'],
+    [
+      'identity and gzip',
+      'POST',
+      { contentType: 'application/json', contentEncoding: 'identity, gzip' },
+      'body.encoding',
+    ],
     ['an empty encoding', 'POST', { contentType: 'application/json', contentEncoding: '' }, 'body.encoding'],
   ])('%s → refused', async (_why, method, fields, wanted) => expect(await action('mcp', method, fields)).toBe(wanted));
 

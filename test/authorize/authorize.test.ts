@@ -22,7 +22,11 @@ const refusal: Decision = {
 
 describe('a caller', () => {
   test('passes without a policy', () => {
-    expect(createAuthorize(route())(alice, action)).toEqual({ principal: alice, action, decision: { allow: true, rule: '' } });
+    expect(createAuthorize(route())(alice, action)).toEqual({
+      principal: alice,
+      action,
+      decision: { allow: true, rule: '' },
+    });
   });
 
   test('passes with what the policy decided', () => {
@@ -55,7 +59,7 @@ describe('nobody', () => {
 
   test.each([
     ['without a policy', route()],
-    ['with one', route({ allow: true, rule: '' } as Decision)],
+    ['with one', route({ allow: true, rule: '' })],
   ])('elsewhere it is a bug that a stage before let it come so far: %s', (_what, closed) => {
     expect(() => createAuthorize(closed)(undefined, action)).toThrow(TypeError);
   });

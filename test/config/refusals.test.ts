@@ -13,9 +13,11 @@ describe('the file', () => {
     ['a key given twice', top('public_url: http://x'), ':13:1: this key is given twice'],
     ['an unknown key', top('listn: x'), `:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`],
     ['a placeholder as key', top('${env:K}: x'), `:13:1: ["\${env:K}"]: unknown key; accepted: ${topLevel}`],
-    ...['shared', 'tls', 'trusted_proxies', 'telemetry'].map(
-      (key): Row => [`${key}, not built yet`, top(`${key}: {}`), `:13:1: ${key}: unknown key; accepted: ${topLevel}`],
-    ),
+    ...['shared', 'tls', 'trusted_proxies', 'telemetry'].map((key): Row => [
+      `${key}, not built yet`,
+      top(`${key}: {}`),
+      `:13:1: ${key}: unknown key; accepted: ${topLevel}`,
+    ]),
   ])('%s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });

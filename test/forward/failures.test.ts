@@ -1,7 +1,16 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
-import { head, open, startRawUpstream, startWorld, until, type RawConnection, type RawUpstream, type World } from './world.ts';
+import {
+  head,
+  open,
+  startRawUpstream,
+  startWorld,
+  until,
+  type RawConnection,
+  type RawUpstream,
+  type World,
+} from './world.ts';
 
 let world: World;
 let raw: RawUpstream;
@@ -63,7 +72,7 @@ describe('before an answer', () => {
 
   test('nobody answers there: 504, or 502 where the network says so itself', async () => {
     const client = await open(world.url, head('GET /far', authorization));
-    await client.has(/HTTP\/1\.1 50[24] /);
+    expect(await client.has(/HTTP\/1\.1 50[24] /)).toBe(true);
     client.socket.destroy();
   });
 
@@ -71,7 +80,12 @@ describe('before an answer', () => {
     ['hangs up', (connection: RawConnection) => connection.socket.end(), 502, 'upstream.unreachable'],
     ['resets', (connection: RawConnection) => connection.socket.resetAndDestroy(), 502, 'upstream.unreachable'],
     ['says nothing', () => {}, 504, 'upstream.timeout'],
-    ['says only that it works on it', (connection: RawConnection) => connection.socket.write('HTTP/1.1 102 P\r\n\r\n'), 504, 'upstream.timeout'],
+    [
+      'says only that it works on it',
+      (connection: RawConnection) => connection.socket.write('HTTP/1.1 102 P\r\n\r\n'),
+      504,
+      'upstream.timeout',
+    ],
   ])('the upstream %s', async (_what, act, status, reason) => {
     onHead = act;
     const client = await open(world.url, head('POST /raw', authorization, 'Content-Length: 4') + 'body');
@@ -92,7 +106,7 @@ describe('an upload', () => {
     const client = await open(world.url, head('POST /nobody', authorization, length));
     client.socket.write(length.startsWith('T') ? '4\r\nbody\r\n' : 'body');
     await client.has('HTTP/1.1 502 ');
-    await client.has('"upstream.unreachable"');
+    expect(await client.has('"upstream.unreachable"')).toBe(true);
     client.socket.destroy();
   });
 
@@ -103,7 +117,7 @@ describe('an upload', () => {
     onHead = ({ socket }) => setTimeout(() => socket.resetAndDestroy(), 20);
     const client = await open(world.url, head('POST /raw', authorization, length));
     client.socket.write(part);
-    await client.has('HTTP/1.1 502 ');
+    expect(await client.has('HTTP/1.1 502 ')).toBe(true);
     client.socket.write(part);
     client.socket.destroy();
   });
@@ -121,7 +135,7 @@ describe('an upload', () => {
 
   test('a small one is read over, and the connection serves on', async () => {
     const client = await open(world.url, head('POST /nobody', authorization, 'Content-Length: 60000'));
-    await client.has('HTTP/1.1 502 ');
+    expect(await client.has('HTTP/1.1 502 ')).toBe(true);
     client.socket.write(Buffer.alloc(60_000));
     await serves(client);
     client.socket.destroy();
@@ -145,7 +159,7 @@ describe('an upload', () => {
   test('an early answer goes out while the client still sends, and the connection serves on', async () => {
     onHead = ({ socket }) => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge');
     const client = await open(world.url, head('POST /raw', authorization, 'Content-Length: 2000000') + 'x');
-    await client.has('\r\n\r\nlarge');
+    expect(await client.has('\r\n\r\nlarge')).toBe(true);
     client.socket.write(Buffer.alloc(1_999_999));
     await serves(client);
     client.socket.destroy();
@@ -155,7 +169,7 @@ describe('an upload', () => {
     onHead = ({ socket }) => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge');
     const client = await open(world.url, head('POST /raw', authorization, 'Transfer-Encoding: chunked') + '1\r\nx\r\n');
     await client.has('\r\n\r\nlarge');
-    await until(() => client.ended() !== undefined, 'the connection to end');
+    expect(await until(() => client.ended() !== undefined, 'the connection to end')).toBe(true);
   });
 
   test('answer and body may overlap', async () => {
@@ -170,7 +184,7 @@ describe('an upload', () => {
     client.socket.write('0\r\n\r\n');
     await until(() => received().endsWith('\r\n0\r\n\r\n'));
     socket.write('0\r\n\r\n');
-    await client.has('\r\n0\r\n\r\n');
+    expect(await client.has('\r\n0\r\n\r\n')).toBe(true);
     await serves(client);
     client.socket.destroy();
   });
@@ -201,7 +215,7 @@ describe('an upload', () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     client.socket.write('0\r\n\r\n');
-    await client.has('\r\n\r\ndone');
+    expect(await client.has('\r\n\r\ndone')).toBe(true);
     client.socket.destroy();
   });
 });
@@ -219,7 +233,7 @@ describe('a kept connection', () => {
     client.socket.destroy();
   });
 
-  test('bytes that the upstream sends unasked are nobody\'s answer', async () => {
+  test("bytes that the upstream sends unasked are nobody's answer", async () => {
     onHead = ({ socket }) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison');
     };
@@ -246,7 +260,10 @@ test('a client that left while its token was looked at costs the upstream nothin
   const foreign = { ...key, kid: 'not-seen-yet' };
   const token = await world.issuer.sign({ aud: 'https://api.example' }, { key: foreign });
   const before = raw.connections.length;
-  const client = await open(world.url, head('POST /raw', `Authorization: Bearer ${token}`, 'Content-Length: 4') + 'body');
+  const client = await open(
+    world.url,
+    head('POST /raw', `Authorization: Bearer ${token}`, 'Content-Length: 4') + 'body',
+  );
   await new Promise((resolve) => setTimeout(resolve, 50));
   client.socket.destroy();
   await new Promise((resolve) => setTimeout(resolve, 50));

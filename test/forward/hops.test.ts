@@ -60,7 +60,12 @@ describe('to the upstream', () => {
   });
 
   test('also when Connection nominates it', async () => {
-    const request = await seen(['Connection: close, x-auth-subject, X-Hop', 'X-Hop: 1', 'x-forwarded-for: 1', 'x-kept: 1']);
+    const request = await seen([
+      'Connection: close, x-auth-subject, X-Hop',
+      'X-Hop: 1',
+      'x-forwarded-for: 1',
+      'x-kept: 1',
+    ]);
     expect(valuesOf(request, 'x-auth-subject')).toEqual(['alice']);
     expect(valuesOf(request, 'x-hop')).toEqual([]);
     expect(valuesOf(request, 'x-kept')).toEqual(['1']);
@@ -111,22 +116,22 @@ describe('to the upstream', () => {
   });
 });
 
-describe('to the client', () => {
-  /** What a client gets of `bytes` that the upstream sends. */
-  async function received(bytes: string): Promise<{ response: IncomingMessage; body: string }> {
-    answer = bytes;
-    const authorization = `Bearer ${await world.token()}`;
-    return new Promise((resolve, reject) => {
-      httpRequest(`${world.url}/raw`, { headers: { authorization }, agent: false }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
-        response.on('end', () => resolve({ response, body: Buffer.concat(chunks).toString() }));
-      })
-        .on('error', reject)
-        .end();
-    });
-  }
+/** What a client gets of `bytes` that the upstream sends. */
+async function received(bytes: string): Promise<{ response: IncomingMessage; body: string }> {
+  answer = bytes;
+  const authorization = `Bearer ${await world.token()}`;
+  return new Promise((resolve, reject) => {
+    httpRequest(`${world.url}/raw`, { headers: { authorization }, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
+      response.on('end', () => resolve({ response, body: Buffer.concat(chunks).toString() }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
 
+describe('to the client', () => {
   test('nothing about the connection of the upstream', async () => {
     const { response, body } = await received(
       [
@@ -149,7 +154,11 @@ describe('to the client', () => {
     expect(body).toBe('hello');
     const fields = JSON.stringify(response.rawHeaders).toLowerCase();
     expect(fields).not.toMatch(/x-foo|timeout=77|proxy-|trailer|upgrade|h2c/);
-    expect(response.headers).toMatchObject({ 'x-kept': '1', 'set-cookie': ['a=1', 'b=2'], 'transfer-encoding': 'chunked' });
+    expect(response.headers).toMatchObject({
+      'x-kept': '1',
+      'set-cookie': ['a=1', 'b=2'],
+      'transfer-encoding': 'chunked',
+    });
     expect(response.trailers).toEqual({});
   });
 
@@ -182,11 +191,27 @@ describe('to the client', () => {
 
   test.each([
     ['204', 'HTTP/1.1 204 No Content\r\nX-Kept: 1\r\n\r\n', 204],
-    ['304, with the length that it would have', 'HTTP/1.1 304 Not Modified\r\nX-Kept: 1\r\nContent-Length: 5\r\nETag: "x"\r\n\r\n', 304],
+    [
+      '304, with the length that it would have',
+      'HTTP/1.1 304 Not Modified\r\nX-Kept: 1\r\nContent-Length: 5\r\nETag: "x"\r\n\r\n',
+      304,
+    ],
     ['an answer until the end of the connection', 'HTTP/1.0 200 OK\r\nX-Kept: 1\r\n\r\nuntil the end', 200],
-    ['a redirect is the client\'s to follow', 'HTTP/1.1 302 Found\r\nX-Kept: 1\r\nLocation: http://evil/\r\nContent-Length: 0\r\n\r\n', 302],
-    ['an upstream\'s own refusal', 'HTTP/1.1 401 Unauthorized\r\nX-Kept: 1\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n', 401],
-    ['a header section of 60 KiB', `HTTP/1.1 200 OK\r\nX-Kept: 1\r\n${'X-A: 0123456789\r\n'.repeat(3600)}Content-Length: 0\r\n\r\n`, 200],
+    [
+      "a redirect is the client's to follow",
+      'HTTP/1.1 302 Found\r\nX-Kept: 1\r\nLocation: http://evil/\r\nContent-Length: 0\r\n\r\n',
+      302,
+    ],
+    [
+      "an upstream's own refusal",
+      'HTTP/1.1 401 Unauthorized\r\nX-Kept: 1\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n',
+      401,
+    ],
+    [
+      'a header section of 60 KiB',
+      `HTTP/1.1 200 OK\r\nX-Kept: 1\r\n${'X-A: 0123456789\r\n'.repeat(3600)}Content-Length: 0\r\n\r\n`,
+      200,
+    ],
   ])('%s', async (_what, bytes, status) => {
     answer = bytes;
     const authorization = `Authorization: Bearer ${await world.token()}`;
@@ -201,7 +226,9 @@ describe('to the client', () => {
     const authorization = `Authorization: Bearer ${await world.token()}`;
     const client = await open(world.url, head('HEAD /raw', authorization) + head('HEAD /raw'));
     await client.has('401');
-    expect(client.received()).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 5\r\n(?:[\w-]+: [^\r]*\r\n)*\r\nHTTP\/1\.1 401 /i);
+    expect(client.received()).toMatch(
+      /^HTTP\/1\.1 200 OK\r\nContent-Length: 5\r\n(?:[\w-]+: [^\r]*\r\n)*\r\nHTTP\/1\.1 401 /i,
+    );
     client.socket.destroy();
   });
 
@@ -211,7 +238,10 @@ describe('to the client', () => {
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['both lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
     ['a header section of 100 KiB', `HTTP/1.1 200 OK\r\n${'X-A: 0123456789\r\n'.repeat(6400)}\r\n`],
-    ['a switch of protocols that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'],
+    [
+      'a switch of protocols that nobody asked for',
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+    ],
     ['nothing', ''],
     ['half a header section', 'HTTP/1.1 200 OK\r\nX-A: 1\r\n'],
     ['a line break in a value', 'HTTP/1.1 200 OK\r\nX-A: 1\n2: 3\r\nContent-Length: 0\r\n\r\n'],

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { responseHeaders, type ResponseHeaders } from '../../src/forward/response-headers.ts';
 import type { Call } from '../../src/model/call.ts';
@@ -25,12 +25,23 @@ describe('what goes on', () => {
 
 describe('what is about the upstream connection', () => {
   test.each([
-    ...['Connection', 'Keep-Alive', 'Proxy-Authenticate', 'Proxy-Authentication-Info', 'Proxy-Authorization'],
-    ...['Proxy-Connection', 'TE', 'Trailer', 'Transfer-Encoding', 'Upgrade', 'upgrade'],
+    'Connection',
+    'Keep-Alive',
+    'Proxy-Authenticate',
+    'Proxy-Authentication-Info',
+    'Proxy-Authorization',
+    'Proxy-Connection',
+    'TE',
+    'Trailer',
+    'Transfer-Encoding',
+    'Upgrade',
+    'upgrade',
   ])('%s', (name) => expect(fieldsOf(name, 'x', 'a', 'b')).toEqual(['a', 'b']));
 
   test('and what Connection nominates, wherever it stands', () => {
-    expect(fieldsOf('X-Foo', '1', 'Connection', 'close, x-foo', 'connection', 'X-BAR', 'x-bar', '2', 'a', 'b')).toEqual(['a', 'b']);
+    expect(fieldsOf('X-Foo', '1', 'Connection', 'close, x-foo', 'connection', 'X-BAR', 'x-bar', '2', 'a', 'b')).toEqual(
+      ['a', 'b'],
+    );
   });
 });
 

@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { head, open, sample, startRawUpstream, startWorld, until, type RawConnection, type RawUpstream, type World } from './world.ts';
+import {
+  head,
+  open,
+  sample,
+  startRawUpstream,
+  startWorld,
+  until,
+  type RawConnection,
+  type RawUpstream,
+  type World,
+} from './world.ts';
 
-const eventStream = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
+const eventStream =
+  'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
 
 let upstream: RawUpstream;
 let world: World;
@@ -17,7 +28,10 @@ afterAll(async () => {
 });
 
 /** A client whose request has reached the upstream, and the connection on which it did. */
-async function opened(claims: Record<string, unknown> = {}, start = 'GET /stream'): Promise<[RawConnection, RawConnection]> {
+async function opened(
+  claims: Record<string, unknown> = {},
+  start = 'GET /stream',
+): Promise<[RawConnection, RawConnection]> {
   const before = upstream.connections.length;
   const client = await open(world.url, head(start, `Authorization: Bearer ${await world.token(claims)}`));
   await until(() => upstream.connections.length > before);
@@ -47,7 +61,8 @@ describe('an event stream', () => {
   });
 
   test('goes out chunked although the upstream announced a length', async () => {
-    beginning = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream; charset=utf-8\r\nContent-Length: 9\r\n\r\n';
+    beginning =
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream; charset=utf-8\r\nContent-Length: 9\r\n\r\n';
     const [client, { socket }] = await opened();
     socket.write('data: 1\n\n');
     await client.has('\r\n0\r\n\r\n');
@@ -73,11 +88,12 @@ describe('an event stream', () => {
 
 describe('any answer that is not over', () => {
   test('shows its header section while its body is still awaited', async () => {
-    beginning = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n';
+    beginning =
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n';
     const [client, { socket }] = await opened();
     await client.has('\r\n\r\n');
     socket.write('2\r\n1\n\r\n');
-    await client.has('1\n');
+    expect(await client.has('1\n')).toBe(true);
     client.socket.destroy();
   });
 
@@ -91,7 +107,7 @@ describe('any answer that is not over', () => {
     if (bytes !== '') await client.has('\r\n\r\n');
     client.socket.destroy();
     await until(() => connection.ended() !== undefined);
-    await until(async () => (await streams()) === 0);
+    expect(await until(async () => (await streams()) === 0)).toBe(true);
   });
 
   test.each([
@@ -123,7 +139,8 @@ describe('any answer that is not over', () => {
 
 describe('a slow client', () => {
   test('stalls the upstream, and costs bounded memory', async () => {
-    beginning = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
+    beginning =
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
     const [client, { socket }] = await opened();
     await client.has('\r\n\r\n');
     client.socket.pause();

@@ -4,7 +4,17 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
-import { head, open, sample, startRawUpstream, startWorld, until, type RawConnection, type RawUpstream, type World } from './world.ts';
+import {
+  head,
+  open,
+  sample,
+  startRawUpstream,
+  startWorld,
+  until,
+  type RawConnection,
+  type RawUpstream,
+  type World,
+} from './world.ts';
 
 /** An upstream that echoes, and refuses `/refused`. */
 const server = createServer();
@@ -18,8 +28,9 @@ server.on('upgrade', (request, socket, first) => {
   }
   sockets.handleUpgrade(request, socket, first, (webSocket) => {
     webSocket.on('message', (bytes, isBinary) => {
-      if (String(bytes) === 'close') webSocket.close(4001, 'as you wish');
-      else if (String(bytes) === 'die') webSocket.terminate();
+      const order = (bytes as Buffer).toString();
+      if (order === 'close') webSocket.close(4001, 'as you wish');
+      else if (order === 'die') webSocket.terminate();
       else webSocket.send(bytes, { binary: isBinary });
     });
   });
@@ -70,7 +81,11 @@ function dial(path: string, headers: Record<string, string> = {}, protocols: str
   return client;
 }
 
-async function dialled(path: string, headers: Record<string, string> = {}, protocols: string[] = []): Promise<WebSocket> {
+async function dialled(
+  path: string,
+  headers: Record<string, string> = {},
+  protocols: string[] = [],
+): Promise<WebSocket> {
   const client = dial(path, headers, protocols);
   await once(client, 'open');
   return client;
@@ -89,7 +104,12 @@ async function refusal(path: string, headers: Record<string, string> = {}): Prom
   return response.statusCode;
 }
 
-const handshake = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==', 'Sec-WebSocket-Version: 13'];
+const handshake = [
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  'Sec-WebSocket-Version: 13',
+];
 
 describe('who may', () => {
   test('nobody without a token', async () => {
@@ -160,7 +180,7 @@ describe('an open one', () => {
     await until(async () => (await streams()) === 1);
     client.close();
     await until(async () => (await streams()) === 0);
-    await until(async () => (await answered('socket', 101)) === before + 1);
+    expect(await until(async () => (await answered('socket', 101)) === before + 1)).toBe(true);
   });
 
   test('closed by the client is closed for the upstream, with its code', async () => {
@@ -188,7 +208,7 @@ describe('an open one', () => {
     await until(() => sockets.clients.size === 1);
     other.terminate();
     await until(() => sockets.clients.size === 0);
-    await until(async () => (await streams()) === 0);
+    expect(await until(async () => (await streams()) === 0)).toBe(true);
   });
 
   test('also for a client that never hangs up', async () => {
@@ -198,7 +218,7 @@ describe('an open one', () => {
     client.socket.on('end', () => {}); // Half open it stays.
     for (const theirs of sockets.clients) theirs.terminate();
     await until(() => client.ended() !== undefined);
-    await until(async () => (await streams()) === 0, 'the stream to be over');
+    expect(await until(async () => (await streams()) === 0, 'the stream to be over')).toBe(true);
   });
 
   test('ends with its token', async () => {
@@ -216,7 +236,7 @@ describe('an open one', () => {
     const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]);
     const request = Buffer.from(head('GET /socket', `Authorization: ${authorization}`, ...handshake));
     const client = await open(world.url, Buffer.concat([request, frame]));
-    await client.has('\x81\x02hi');
+    expect(await client.has('\x81\x02hi')).toBe(true);
     client.socket.destroy();
   });
 });
@@ -267,7 +287,7 @@ describe('an upstream that', () => {
     const client: WebSocket | undefined = dial('/patient', await bearer());
     await until(() => raw.connections.length > before);
     await until(() => raw.connections.at(-1)?.ended() !== undefined);
-    await until(async () => (await streams('patient')) === 0);
+    expect(await until(async () => (await streams('patient')) === 0)).toBe(true);
   });
 });
 
@@ -300,6 +320,6 @@ describe('what is no WebSocket', () => {
   test('an answer that a client never takes does not keep its socket', async () => {
     const client = await open(world.url, head('GET /socket', ...handshake));
     await client.has('HTTP/1.1 401 ');
-    await until(() => client.ended() !== undefined);
+    expect(await until(() => client.ended() !== undefined)).toBe(true);
   });
 });

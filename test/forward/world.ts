@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 
-export const audience = 'https://api.example';
+const audience = 'https://api.example';
 
 /** A gateway before upstreams that a test brings, and the issuer that it trusts. */
 export interface World extends Pick<TestGateway, 'url' | 'decisions' | 'metrics' | 'log'> {
@@ -16,7 +16,9 @@ export interface World extends Pick<TestGateway, 'url' | 'decisions' | 'metrics'
 /** Starts one with `routes` in YAML, each a line: `name: x, path: /x, …`. They share an audience unless they are public. */
 export async function startWorld(routes: readonly string[], limits = ''): Promise<World> {
   const issuer = await startIssuer();
-  const lines = routes.map((route) => `  - { ${route}${route.includes('public:') ? '' : `, audience: ${audience}`} }\n`);
+  const lines = routes.map(
+    (route) => `  - { ${route}${route.includes('public:') ? '' : `, audience: ${audience}`} }\n`,
+  );
   const gateway = await startTestGateway({
     yaml: `${limits}
 authorization_servers:
@@ -26,8 +28,8 @@ ${lines.join('')}`,
   });
   return {
     url: gateway.url,
-    decisions: gateway.decisions,
-    metrics: gateway.metrics,
+    decisions: () => gateway.decisions(),
+    metrics: () => gateway.metrics(),
     log: gateway.log,
     issuer,
     gateway,
@@ -46,22 +48,23 @@ export async function sample(world: World, name: string): Promise<number> {
 }
 
 /** Waits for `condition`, looking often. */
-export async function until(condition: () => boolean | Promise<boolean>, what = 'it to happen'): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, what = 'it to happen'): Promise<true> {
   const end = Date.now() + 8_000;
   while (!(await condition())) {
     if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+  return true;
 }
 
 /** A connection of which a test sees every byte. */
 export interface RawConnection {
   readonly socket: Socket;
-  received(): string;
+  readonly received: () => string;
   /** Whether it has ended: `end` by a FIN, `reset` by an error. */
-  ended(): 'end' | 'reset' | undefined;
+  readonly ended: () => 'end' | 'reset' | undefined;
   /** Resolves when `text` has come. */
-  has(text: string | RegExp): Promise<void>;
+  readonly has: (text: string | RegExp) => Promise<true>;
 }
 
 /** Connects and sends `bytes`. */
@@ -86,7 +89,7 @@ function watched(socket: Socket): RawConnection {
     received: () => received,
     ended: () => ended,
     has: (text) =>
-      until(() => (typeof text === 'string' ? received.includes(text) : text.test(received)), `${String(text)}`),
+      until(() => (typeof text === 'string' ? received.includes(text) : text.test(received)), String(text)),
   };
 }
 

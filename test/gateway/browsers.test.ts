@@ -56,7 +56,10 @@ describe('Origin', () => {
   });
 
   test('a refusal can be read by the page that caused it', async () => {
-    const response = await fetch(`${world.gateway.url}/mcp`, { method: 'POST', headers: { origin: 'https://app.example' } });
+    const response = await fetch(`${world.gateway.url}/mcp`, {
+      method: 'POST',
+      headers: { origin: 'https://app.example' },
+    });
     expect(response.status).toBe(401);
     expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example');
     expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
@@ -86,14 +89,20 @@ describe('preflight', () => {
   });
 
   test('an OPTIONS that is none is another method', async () => {
-    const response = await fetch(`${world.gateway.url}/mcp`, { method: 'OPTIONS', headers: { origin: 'https://app.example' } });
+    const response = await fetch(`${world.gateway.url}/mcp`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://app.example' },
+    });
     expect(response.status).toBe(405);
   });
 });
 
 describe('Host', () => {
   const statusOf = async (host: string): Promise<string> => {
-    const answer = await exchangeRaw(world.gateway.url, `GET /mcp HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    const answer = await exchangeRaw(
+      world.gateway.url,
+      `GET /mcp HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+    );
     return answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3);
   };
 

@@ -40,9 +40,12 @@ test.each([
   expect(world.upstream.seen.length).toBe(before);
 });
 
-test.each(['upstream-1', 'upstream-1.', 'x', `upstream-1.${'A'.repeat(22)}`])('a session that nobody gave out: %s', async (made) => {
-  expect((await world.send(request('ping'), { headers: { 'mcp-session-id': made } })).status).toBe(404);
-});
+test.each(['upstream-1', 'upstream-1.', 'x', `upstream-1.${'A'.repeat(22)}`])(
+  'a session that nobody gave out: %s',
+  async (made) => {
+    expect((await world.send(request('ping'), { headers: { 'mcp-session-id': made } })).status).toBe(404);
+  },
+);
 
 test('an underscore spelling does not slip by', async () => {
   await world.send(request('ping'), { headers: { mcp_session_id: 'upstream-1' } });

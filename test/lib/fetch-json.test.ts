@@ -27,9 +27,17 @@ describe('any status is an answer', () => {
 
 describe('what is none', () => {
   test.each([
-    ['a redirect', (response: ServerResponse) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end(), 'redirect'],
+    [
+      'a redirect',
+      (response: ServerResponse) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+      'redirect',
+    ],
     ['a body beyond the limit', (response: ServerResponse) => response.end('x'.repeat(2000)), 'more than 1000 bytes'],
-    ['one that never ends', (response: ServerResponse) => setInterval(() => response.write('x'.repeat(400)), 5).unref(), 'more than 1000 bytes'],
+    [
+      'one that never ends',
+      (response: ServerResponse) => setInterval(() => response.write('x'.repeat(400)), 5).unref(),
+      'more than 1000 bytes',
+    ],
     ['silence', () => {}, 'timeout'],
     ['silence after the first byte', (response: ServerResponse) => response.write('{'), 'timeout'],
     ['a reset', (response: ServerResponse) => response.destroy(), upstreamName()],

@@ -9,9 +9,10 @@ test('all who ask meanwhile share one outcome; whoever asks later starts anew', 
   expect(await flight('a', work)).toBe(3);
 });
 
+const fail = (): Promise<number> => Promise.reject(new Error('down'));
+
 test('failures are shared too, and not kept', async () => {
   const flight = createSingleFlight<number>();
-  const fail = (): Promise<number> => Promise.reject(new Error('down'));
   const outcomes = await Promise.allSettled([flight('a', fail), flight('a', () => Promise.resolve(1))]);
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(await flight('a', () => Promise.resolve(2))).toBe(2);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { listen, type Listener } from '../../src/listen/server.ts';
 import { head, open, until } from '../forward/world.ts';
@@ -6,20 +7,20 @@ let listener: Listener | undefined;
 afterEach(() => listener?.close(0));
 
 /** Listens; `/slow` answers when told, `/stream` never ends, everything else at once. */
-async function start(): Promise<{ url: string; answer: () => void }> {
-  let answer = (): void => {};
+async function start(): Promise<{ url: string; answer: () => unknown }> {
+  const waiting: ServerResponse[] = [];
   listener = await listen(
     { host: '127.0.0.1', port: 0 },
     16_384,
     ({ url }, response, first) => {
       if (first !== undefined) response.socket?.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
       else if (url === '/stream') response.write('begun');
-      else if (url === '/slow') answer = () => response.end('slow');
+      else if (url === '/slow') waiting.push(response);
       else response.end('quick');
     },
     () => ({ status: 400, requestId: 'x' }),
   );
-  return { url: listener.url, answer: () => answer() };
+  return { url: listener.url, answer: () => waiting.pop()?.end('slow') };
 }
 
 async function isRefused(url: string): Promise<boolean> {
@@ -73,12 +74,22 @@ describe('close', () => {
   test('an address that is taken', async () => {
     const { url } = await start();
     const port = Number(new URL(url).port);
-    const taken = listen({ host: '127.0.0.1', port }, 1, () => {}, () => ({ status: 400, requestId: '' }));
+    const taken = listen(
+      { host: '127.0.0.1', port },
+      1,
+      () => {},
+      () => ({ status: 400, requestId: '' }),
+    );
     await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
   test('IPv6 has its brackets', async () => {
-    listener = await listen({ host: '::1', port: 0 }, 16_384, (_, response) => response.end('six'), () => ({ status: 400, requestId: '' }));
+    listener = await listen(
+      { host: '::1', port: 0 },
+      16_384,
+      (_, response) => response.end('six'),
+      () => ({ status: 400, requestId: '' }),
+    );
     expect(listener.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
     expect(await (await fetch(listener.url)).text()).toBe('six');
   });

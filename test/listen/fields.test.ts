@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readFields } from '../../src/listen/fields.ts';
 import { Denial } from '../../src/model/denial.ts';
@@ -19,9 +19,20 @@ describe('what decides something stands once', () => {
   test.each([
     ['authorization', 'request.credentials'],
     ...[
-      ...['host', 'content-length', 'transfer-encoding', 'content-type', 'content-encoding', 'expect', 'origin'],
-      ...['upgrade', 'proxy-authorization', 'last-event-id'],
-      ...['mcp-method', 'mcp-name', 'mcp-protocol-version', 'mcp-session-id'],
+      'host',
+      'content-length',
+      'transfer-encoding',
+      'content-type',
+      'content-encoding',
+      'expect',
+      'origin',
+      'upgrade',
+      'proxy-authorization',
+      'last-event-id',
+      'mcp-method',
+      'mcp-name',
+      'mcp-protocol-version',
+      'mcp-session-id',
     ].map((name) => [name, 'request.duplicate_header']),
   ])('two %s → %s', (name = '', wanted) => {
     const rest = name === 'host' ? [] : host;

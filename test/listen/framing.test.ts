@@ -11,7 +11,9 @@ beforeAll(async () => {
   upstream = await startUpstream();
   slow = await startUpstream((_request, response) => setTimeout(() => response.end('slow'), 100));
   stream = await startRawUpstream(({ socket }) => {
-    socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n:\n\n\r\n');
+    socket.write(
+      'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n:\n\n\r\n',
+    );
   });
   world = await startWorld(
     [
@@ -84,7 +86,10 @@ describe('a request that two readers could end at different places', () => {
     ['lines that end with a line feed', `GET /public HTTP/1.1\nHost: gateway.test\n\n`],
     ['an end that is a line feed', `GET /public HTTP/1.1\r\nHost: gateway.test\r\n\n`],
     ['a length of a chunk that is none', head('POST /public', 'Transfer-Encoding: chunked') + 'x\r\n'],
-    ['a chunk that is longer than it says', head('POST /public', 'Transfer-Encoding: chunked') + '3\r\nabcd\r\n0\r\n\r\n'],
+    [
+      'a chunk that is longer than it says',
+      head('POST /public', 'Transfer-Encoding: chunked') + '3\r\nabcd\r\n0\r\n\r\n',
+    ],
     ['a chunk that ends with a line feed', head('POST /public', 'Transfer-Encoding: chunked') + '3\nabc\n0\n\n'],
   ])('%s → 400, and nothing whole goes on', async (_what, bytes) => {
     expect(await statuses(bytes)).toEqual([400]);
@@ -137,7 +142,12 @@ describe('a second request within a body stays there', () => {
 
 describe('requests on one connection', () => {
   test('are answered in order, each decided on by itself', async () => {
-    const bytes = head('GET /public/1') + head('GET /api/2') + head('GET /slow/3') + head('GET /public/../4') + head('GET /public/5');
+    const bytes =
+      head('GET /public/1') +
+      head('GET /api/2') +
+      head('GET /slow/3') +
+      head('GET /public/../4') +
+      head('GET /public/5');
     expect(await statuses(bytes)).toEqual([200, 401, 200, 400, 200]);
     expect(upstream.seen.map(({ url }) => url).toSorted()).toEqual(['/public/1', '/public/5']);
   });
@@ -180,7 +190,12 @@ describe('requests on one connection', () => {
   });
 
   test('an upgrade behind a request that waits ends the connection, not the process', async () => {
-    const handshake = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'];
+    const handshake = [
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Key: x',
+      'Sec-WebSocket-Version: 13',
+    ];
     const client = await open(world.url, head('GET /slow') + head('GET /socket', ...handshake));
     await until(() => client.ended() !== undefined);
     expect(client.received()).not.toContain('101');
@@ -192,6 +207,8 @@ describe('requests on one connection', () => {
     const client = await open(world.url, 'GARBAGE\r\n\r\n');
     await client.has('400');
     await until(() => client.ended() === 'end');
-    expect(client.received()).toMatch(/^HTTP\/1\.1 400 Refused\r\nConnection: close\r\nContent-Length: 0\r\nX-Request-Id: [\w-]+\r\n\r\n$/);
+    expect(client.received()).toMatch(
+      /^HTTP\/1\.1 400 Refused\r\nConnection: close\r\nContent-Length: 0\r\nX-Request-Id: [\w-]+\r\n\r\n$/,
+    );
   });
 });

@@ -80,18 +80,38 @@ describe('header sections', () => {
   test.each([
     ['no Host', 'GET /public HTTP/1.1\r\n\r\n', 400, 'request.malformed'],
     ['two Host', `${host}Host: y\r\n\r\n`, 400, 'request.duplicate_header'],
-    ['two Authorization', `${host}Authorization: Bearer a\r\nAuthorization: Bearer a\r\n\r\n`, 400, 'request.credentials'],
-    ['a nominated Authorization', `${host}Connection: authorization\r\nAuthorization: Bearer a\r\n\r\n`, 400, 'request.framing'],
+    [
+      'two Authorization',
+      `${host}Authorization: Bearer a\r\nAuthorization: Bearer a\r\n\r\n`,
+      400,
+      'request.credentials',
+    ],
+    [
+      'a nominated Authorization',
+      `${host}Connection: authorization\r\nAuthorization: Bearer a\r\n\r\n`,
+      400,
+      'request.framing',
+    ],
     ['an expectation', `${host}Expect: 200-ok\r\n\r\n`, 417, 'request.expectation'],
     ['two expectations', `${host}Expect: 100-continue\r\nExpect: x\r\n\r\n`, 400, 'request.duplicate_header'],
     ['too long', `${host}X-A: ${'x'.repeat(70_000)}\r\n\r\n`, 431, 'request.header_too_large'],
-    ['a target that is too long', `GET /public/${'x'.repeat(70_000)} HTTP/1.1\r\n\r\n`, 431, 'request.header_too_large'],
+    [
+      'a target that is too long',
+      `GET /public/${'x'.repeat(70_000)} HTTP/1.1\r\n\r\n`,
+      431,
+      'request.header_too_large',
+    ],
     ['HTTP/0.9', 'GET /public HTTP/0.9\r\nHost: gateway.test\r\n\r\n', 400, 'request.malformed'],
     ['another version', 'GET /public HTTP/2.0\r\nHost: gateway.test\r\n\r\n', 400, 'request.malformed'],
     ['a version that is none', 'GET /public HTTP/1.9\r\nHost: gateway.test\r\n\r\n', 400, 'request.malformed'],
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'request.malformed'],
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'request.malformed'],
-    ['a second Authorization behind thousands of fields', `${host}Authorization: Bearer a\r\n${'a:\r\n'.repeat(3000)}Authorization: Bearer a\r\n\r\n`, 400, 'request.credentials'],
+    [
+      'a second Authorization behind thousands of fields',
+      `${host}Authorization: Bearer a\r\n${'a:\r\n'.repeat(3000)}Authorization: Bearer a\r\n\r\n`,
+      400,
+      'request.credentials',
+    ],
   ])('%s → %i', async (_what, bytes, wanted, reason) => {
     expect(await status(bytes)).toBe(wanted);
     expect(upstream.seen).toEqual([]);

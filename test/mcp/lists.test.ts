@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
-import { createEventListFilter, createJsonListFilter } from '../../src/mcp/list-filter.ts';
+import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
 import { filteredMessage } from '../../src/mcp/lists.ts';
 import type { McpTarget } from '../../src/model/policy.ts';
 
 const visible = ({ name }: McpTarget): boolean => !name.includes('hidden');
+const lists: Rewriting = { concerns: () => true, rewrite: (text) => filteredMessage(text, visible), mustRead: true };
 const message = (result: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, result });
 
 describe('filteredMessage', () => {
@@ -65,7 +66,7 @@ function inPieces(text: string, cuts: readonly number[], push: (chunk: Buffer) =
   const bytes = Buffer.from(text);
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
   const parts = [0, ...places].map((start, i) => bytes.subarray(start, places[i] ?? bytes.length));
-  return Buffer.concat(parts.flatMap((part) => [...push(part)])).toString();
+  return Buffer.concat(parts.flatMap((part) => push(part))).toString();
 }
 
 describe('event streams', () => {
@@ -79,22 +80,27 @@ describe('event streams', () => {
   test('only the list is changed, wherever the stream is cut', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(400)), (cuts) => {
-        const filter = createEventListFilter(visible);
+        const filter = createEventFilter(lists);
         const out = inPieces(stream, cuts, (chunk) => filter.push(chunk));
-        expect(out).toBe(stream.replace(/event: message\r\ndata.*\r\n\r\n/, `event: message\ndata: ${message({ tools: [{ name: 'é' }] })}\n\n`));
+        expect(out).toBe(
+          stream.replace(
+            /event: message\r\ndata.*\r\n\r\n/,
+            `event: message\ndata: ${message({ tools: [{ name: 'é' }] })}\n\n`,
+          ),
+        );
         expect(filter.end()).toEqual([]);
       }),
     );
   });
 
   test('an event goes on as soon as it is whole', () => {
-    const filter = createEventListFilter(visible);
+    const filter = createEventFilter(lists);
     expect(filter.push(Buffer.from('data: {}\n'))).toEqual([]);
     expect(filter.push(Buffer.from('\ndata: {'))).toEqual([Buffer.from('data: {}\n\n')]);
   });
 
   test('an event that does not end is dropped: nobody has filtered it', () => {
-    const filter = createEventListFilter(visible);
+    const filter = createEventFilter(lists);
     expect(filter.push(Buffer.from(`data: ${message({ tools: [{ name: 'hidden' }] })}\n`))).toEqual([]);
     expect(filter.end()).toEqual([]);
   });
@@ -102,13 +108,16 @@ describe('event streams', () => {
   test('data in several lines is one message', () => {
     const text = 'data: {"result":\ndata: {"tools":[{"name":"hidden"}]}}\n\n';
     expect(eventData(text)).toBe('{"result":\n{"tools":[{"name":"hidden"}]}}');
-    expect(createEventListFilter(visible).push(Buffer.from(text)).join('')).toBe('data: {"result":{"tools":[]}}\n\n');
+    expect(createEventFilter(lists).push(Buffer.from(text)).join('')).toBe('data: {"result":{"tools":[]}}\n\n');
   });
 
   test.each(['\n', '\r\n', '\r'])('line ends %j', (end) => {
     const text = `id: 1${end}data: a${end}${end}data: b${end}${end}x`;
     const splitter = createEventSplitter(100);
-    expect(splitter.push(Buffer.from(text)).map(String)).toEqual([`id: 1${end}data: a${end}${end}`, `data: b${end}${end}`]);
+    expect(splitter.push(Buffer.from(text)).map(String)).toEqual([
+      `id: 1${end}data: a${end}${end}`,
+      `data: b${end}${end}`,
+    ]);
   });
 
   test('an event beyond the bound is broken off', () => {
@@ -124,7 +133,7 @@ describe('a JSON body', () => {
   test('is filtered at its end', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(100)), (cuts) => {
-        const filter = createJsonListFilter(visible);
+        const filter = createJsonFilter(lists);
         const text = message({ tools: [{ name: 'é' }, { name: 'hidden' }] });
         expect(inPieces(text, cuts, (chunk) => filter.push(chunk))).toBe('');
         expect(filter.end().join('')).toBe(message({ tools: [{ name: 'é' }] }));
@@ -133,12 +142,12 @@ describe('a JSON body', () => {
   });
 
   test('goes on byte for byte where nothing is to be changed', () => {
-    const filter = createJsonListFilter(visible);
+    const filter = createJsonFilter(lists);
     filter.push(Buffer.from('{ "result" : {} }'));
     expect(filter.end().join('')).toBe('{ "result" : {} }');
   });
 
   test('without a byte stays so', () => {
-    expect(createJsonListFilter(visible).end()).toEqual([]);
+    expect(createJsonFilter(lists).end()).toEqual([]);
   });
 });

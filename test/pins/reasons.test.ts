@@ -52,7 +52,9 @@ body.message                      400  -                   -32600  Invalid reque
 message.header_mismatch           400  -                   -32020  The headers contradict the message
 message.version                   400  -                   -32022  Unsupported protocol version
 message.meta                      400  -                   -32602  Invalid params
+message.method                    404  -                   -32601  Method not found
 session.unknown                   404  -                   -       Session not found
+handle.unknown                    404  -                   -32602  Not found
 authorization_server.unavailable  503  -                   -       Temporarily unavailable
 exchange.refused                  502  -                   -       Bad gateway
 exchange.invalid                  502  -                   -       Bad gateway

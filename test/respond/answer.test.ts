@@ -27,7 +27,10 @@ beforeEach(() => {
 async function answerTo(bytes: string): Promise<string> {
   const client = await open(world.url, bytes);
   await until(() => client.ended() !== undefined);
-  return client.received().replace(/x-request-id: [\w-]+/, 'x-request-id: …').replace(/Date: .*/, 'Date: …');
+  return client
+    .received()
+    .replace(/x-request-id: [\w-]+/, 'x-request-id: …')
+    .replace(/Date: .*/, 'Date: …');
 }
 
 describe('an answer of our own', () => {
@@ -51,15 +54,23 @@ describe('an answer of our own', () => {
   });
 
   test('405 says what is allowed, also where all but one is', async () => {
-    expect(await answerTo(head('PUT /api', 'Connection: close'))).toMatch(/^HTTP\/1\.1 405 [^]*\r\nallow: GET, POST\r\n/);
-    expect(await answerTo(head('TRACE /all', 'Connection: close'))).toMatch(/^HTTP\/1\.1 405 [^]*\r\nallow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n/);
+    expect(await answerTo(head('PUT /api', 'Connection: close'))).toMatch(
+      /^HTTP\/1\.1 405 [^]*\r\nallow: GET, POST\r\n/,
+    );
+    expect(await answerTo(head('TRACE /all', 'Connection: close'))).toMatch(
+      /^HTTP\/1\.1 405 [^]*\r\nallow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n/,
+    );
   });
 });
 
 describe('to a client that still sends', () => {
   test.each([
     ['counted', 'Content-Length: 20000000', (part: Buffer) => part],
-    ['chunked', 'Transfer-Encoding: chunked', (part: Buffer) => Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')])],
+    [
+      'chunked',
+      'Transfer-Encoding: chunked',
+      (part: Buffer) => Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')]),
+    ],
   ])('401 arrives whole, although it reads only after it has sent: %s', async (_what, length, framed) => {
     const client = await open(world.url, head('POST /mcp', length));
     client.socket.pause();
@@ -77,7 +88,7 @@ describe('to a client that still sends', () => {
     await client.has('HTTP/1.1 401 ');
     client.socket.write(Buffer.alloc(59_999));
     client.socket.write(head('GET /api', authorization));
-    await client.has('{"ok":true}');
+    expect(await client.has('{"ok":true}')).toBe(true);
     client.socket.destroy();
   });
 
@@ -89,11 +100,16 @@ describe('to a client that still sends', () => {
     client.socket.destroy();
   });
 
-  test('413 for a body beyond the limit: 100 MB in chunks cost us next to nothing', async () => {
+  test('413 for a body beyond the limit: as many chunks as a client can send cost us next to nothing', async () => {
     const token = await world.token({ aud: 'https://api.example' });
     const client = await open(
       world.url,
-      head('POST /mcp', `Authorization: Bearer ${token}`, 'Content-Type: application/json', 'Transfer-Encoding: chunked'),
+      head(
+        'POST /mcp',
+        `Authorization: Bearer ${token}`,
+        'Content-Type: application/json',
+        'Transfer-Encoding: chunked',
+      ),
     );
     const part = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, ' '), Buffer.from('\r\n')]);
     const before = process.memoryUsage().arrayBuffers;
@@ -101,21 +117,22 @@ describe('to a client that still sends', () => {
     let sent = 0;
     const pump = (): void => {
       peak = Math.max(peak, process.memoryUsage().arrayBuffers - before);
-      while (sent < 100_000_000 && client.socket.write(part)) sent += part.length;
+      while (sent < 400_000_000 && client.socket.write(part)) sent += part.length;
     };
     client.socket.on('drain', pump);
     pump();
     await client.has('HTTP/1.1 413 ');
     await client.has('"body.too_large"');
     await until(() => client.ended() !== undefined);
-    expect(peak).toBeLessThan(64_000_000);
+    // Both ends live in this process, and what was read waits for the garbage collector.
+    expect(peak).toBeLessThan(150_000_000);
     expect(upstream.seen).toEqual([]);
   });
 
   test('a declared length beyond the limit is refused before its first byte', async () => {
     const fields = [authorization, 'Content-Type: application/json', 'Content-Length: 100000000'];
     const client = await open(world.url, head('POST /mcp', ...fields));
-    await client.has('HTTP/1.1 413 ');
+    expect(await client.has('HTTP/1.1 413 ')).toBe(true);
     client.socket.destroy();
   });
 });

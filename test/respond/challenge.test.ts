@@ -1,11 +1,14 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { challenge } from '../../src/respond/challenge.ts';
 
 test.each([
   [['invalid_token', [], undefined], 'Bearer error="invalid_token"'],
   [['invalid_token', ['read'], undefined], 'Bearer error="invalid_token", scope="read"'],
-  [['insufficient_scope', ['read', 'pay'], 'http://x/m'], 'Bearer error="insufficient_scope", scope="read pay", resource_metadata="http://x/m"'],
+  [
+    ['insufficient_scope', ['read', 'pay'], 'http://x/m'],
+    'Bearer error="insufficient_scope", scope="read pay", resource_metadata="http://x/m"',
+  ],
   [['invalid_token', [], 'http://x/m'], 'Bearer error="invalid_token", resource_metadata="http://x/m"'],
 ] as const)('%j', ([error, scope, resourceMetadata], value) => {
   expect(challenge({ error, scope, resourceMetadata })).toBe(value);

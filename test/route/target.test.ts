@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Denial } from '../../src/model/denial.ts';
 import { canonicalTarget, foldedPath, type Target } from '../../src/route/target.ts';
@@ -33,7 +33,7 @@ describe('what is let through, byte for byte', () => {
     ['/a%20b', '/a%20b', ''],
     ['/caf%C3%A9', '/caf%C3%A9', ''],
     ['/caf%c3%a9', '/caf%c3%a9', ''],
-    ['/~user/x@y:z!$&\'()*+,=', '/~user/x@y:z!$&\'()*+,=', ''],
+    ["/~user/x@y:z!$&'()*+,=", "/~user/x@y:z!$&'()*+,=", ''],
     ['/...', '/...', ''],
     ['/.well-known/x', '/.well-known/x', ''],
     ['/a.b/..c/d..', '/a.b/..c/d..', ''],
@@ -91,8 +91,40 @@ describe('what is not', () => {
 });
 
 const piece = fc.constantFrom(
-  ...['/', '//', '.', '..', '%2e', '%2E', '%2f', '%5c', '\\', ';', '?', '#', '%', '%25', 'a', 'Z', '%61', '%20', '"', "'"],
-  ...['%C3%A9', '%EF%BC%8E', '%EF%BC%8F', '%EF%BC%BC', '%E2%80%A5', '%e2%84%aa', ' ', '\t', '\u00e9', '[', '|', '`', '<', '{'],
+  '/',
+  '//',
+  '.',
+  '..',
+  '%2e',
+  '%2E',
+  '%2f',
+  '%5c',
+  '\\',
+  ';',
+  '?',
+  '#',
+  '%',
+  '%25',
+  'a',
+  'Z',
+  '%61',
+  '%20',
+  '"',
+  "'",
+  '%C3%A9',
+  '%EF%BC%8E',
+  '%EF%BC%8F',
+  '%EF%BC%BC',
+  '%E2%80%A5',
+  '%e2%84%aa',
+  ' ',
+  '\t',
+  '\u00e9',
+  '[',
+  '|',
+  '`',
+  '<',
+  '{',
 );
 const target = fc.oneof(
   fc.array(piece, { maxLength: 12 }).map((pieces) => `/${pieces.join('')}`),
@@ -105,8 +137,8 @@ describe('for any target', () => {
   test('nothing but a Denial is thrown, and what is accepted is returned whole', () => {
     fc.assert(
       fc.property(target, (text) => {
-        const found = accepted(text);
-        if (found !== undefined) expect(found.path + found.query).toBe(text);
+        const { path, query } = accepted(text) ?? { path: text, query: '' };
+        expect(path + query).toBe(text);
       }),
       { numRuns: 2000 },
     );
@@ -162,7 +194,7 @@ describe('the folded path', () => {
         const found = accepted(text);
         if (found === undefined) return;
         const folded = foldedPath(found.path);
-        if (!folded.includes('%')) expect(foldedPath(folded)).toBe(folded);
+        expect(folded.includes('%') || foldedPath(folded) === folded).toBe(true);
       }),
     );
   });

@@ -1,0 +1,68 @@
+/**
+ * An MCP server with all that the conformance suite asks for, and no authorization: the official SDK, legacy sessions
+ * beside the stateless 2026-07-28. What the suite scores here, it must score through the gateway.
+ *
+ * @module
+ */
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import {
+  localhostHostValidation,
+  localhostOriginValidation,
+  toNodeHandler,
+  type NodeIncomingMessageLike,
+} from '@modelcontextprotocol/node';
+import { createMcpHandler, createRequestStateCodec, isLegacyRequest, McpServer } from '@modelcontextprotocol/server';
+import { listen, type Running } from '../demo/listen.ts';
+import { addContentTools } from './fixture/content-tools.ts';
+import { addAskingTools, addInputRequiredTools } from './fixture/input-tools.ts';
+import { addPrompts } from './fixture/prompts.ts';
+import { addResources } from './fixture/resources.ts';
+import { createSessions } from './fixture/sessions.ts';
+import { addStreamTools } from './fixture/stream-tools.ts';
+
+/** Starts the server on loopback; it serves at `/mcp`. */
+export async function startEverythingServer(): Promise<Running> {
+  const state = createRequestStateCodec({ key: randomBytes(32) });
+  const hostIsAllowed = localhostHostValidation();
+  const originIsAllowed = localhostOriginValidation();
+  const modern = createMcpHandler(newServer, { legacy: 'reject' });
+  const legacy = createSessions(newServer);
+
+  function newServer(): McpServer {
+    const server = new McpServer(
+      { name: 'everything', version: '1.0.0' },
+      {
+        capabilities: { logging: {}, resources: { subscribe: true } },
+        requestState: { verify: (sealed, context) => state.verify(sealed, context) },
+      },
+    );
+    addContentTools(server);
+    addStreamTools(server, modern.notify);
+    addAskingTools(server);
+    addInputRequiredTools(server, (payload) => state.mint(payload));
+    addPrompts(server);
+    addResources(server);
+    server.server.setRequestHandler('resources/subscribe', () => ({}));
+    server.server.setRequestHandler('resources/unsubscribe', () => ({}));
+    return server;
+  }
+
+  const serveMcp = toNodeHandler({
+    fetch: async (request) => ((await isLegacyRequest(request)) ? legacy.serve(request) : modern.fetch(request)),
+  });
+  const server = createServer((request, response) => {
+    if (!hostIsAllowed(request, response) || !originIsAllowed(request, response)) return;
+    // The SDK's type forbids the `undefined` that Node's allows; both mean absent.
+    void serveMcp(request as NodeIncomingMessageLike, response);
+  });
+  const running = await listen(server, 0);
+  return {
+    url: `${running.url}/mcp`,
+    async close() {
+      await modern.close();
+      await legacy.close();
+      await running.close();
+    },
+  };
+}

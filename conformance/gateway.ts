@@ -1,0 +1,67 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { Running } from '../demo/listen.ts';
+
+/** What the gateway's configuration names. */
+export interface GatewayOptions {
+  /** Takes the configuration, and the log as `gateway.log`. */
+  readonly folder: string;
+  readonly publicUrl: string;
+  readonly issuer: string;
+  /** The MCP server behind it. */
+  readonly upstream: string;
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/**
+ * Starts `sallyport serve` as a process of its own: one MCP route whose policy asks for a scope and no more, so that
+ * whatever differs behind it is the protocol and not a policy.
+ */
+export async function startGateway({ folder, publicUrl, issuer, upstream }: GatewayOptions): Promise<Running> {
+  await mkdir(join(folder, 'policies'), { recursive: true });
+  await writeFile(join(folder, 'policies', 'reader.yaml'), 'scope: read\n');
+  const config = {
+    public_url: publicUrl,
+    listen: '127.0.0.1:0',
+    admin: 'off',
+    authorization_servers: { main: { issuer, jwt: { algorithms: ['RS256'] } } },
+    routes: [{ name: 'everything', path: '/mcp', protocol: 'mcp', policy: 'reader', upstream: { url: upstream } }],
+  };
+  const file = join(folder, 'gateway.yaml');
+  // JSON is YAML.
+  await writeFile(file, JSON.stringify(config, undefined, 2));
+  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--config', file], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  child.stdout.pipe(createWriteStream(join(folder, 'gateway.log')));
+  return {
+    url: await listening(child, child.stdout),
+    async close() {
+      child.kill('SIGTERM');
+      // A second signal does not wait for the streams that the suite left open.
+      const impatience = setTimeout(() => child.kill('SIGTERM'), 1000);
+      await ended;
+      clearTimeout(impatience);
+    },
+  };
+}
+
+/** The address that the gateway's log says it listens on. */
+function listening(child: ChildProcess, log: Readable): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  createInterface({ input: log }).on('line', (line) => {
+    const { msg, url } = JSON.parse(line) as { msg: string; url: string };
+    if (msg === 'listening') resolve(url);
+  });
+  child.once('exit', () => reject(new Error('the gateway ended before it listened')));
+  return promise;
+}

@@ -1,0 +1,92 @@
+/**
+ * Runs the official conformance suite against a server that passes it, directly and through the gateway, and compares
+ * every check: the gateway must not change what the protocol looks like.
+ *
+ *     npm run conformance -- [--revision 2025-11-25|2026-07-28] [--only SCENARIO]
+ *
+ * @module
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Running } from '../demo/listen.ts';
+import { startIssuer } from '../test/support/issuer.ts';
+import { startBearerProxy, type Onward } from './bearer-proxy.ts';
+import { differencesOf } from './compare.ts';
+import { startEverythingServer } from './everything-server.ts';
+import { startGateway } from './gateway.ts';
+import { checkText, differenceText, heading, rowText, type Row } from './report.ts';
+import { requirementsOf, revisions, runSuite, type Results, type Revision } from './suite.ts';
+
+/** Where the suite finds the same server on both ways. */
+interface Ways {
+  readonly direct: string;
+  readonly through: string;
+}
+
+const { values: options } = parseArgs({ options: { revision: { type: 'string' }, only: { type: 'string' } } });
+const folder = await mkdtemp(join(tmpdir(), 'sallyport-conformance-'));
+const running: Running[] = [];
+try {
+  const ways = await startAll();
+  const chosen = revisions.filter((revision) => revision === (options.revision ?? revision));
+  const rows = (await Promise.all(chosen.map((revision) => compare(revision, ways)))).flat();
+  process.stdout.write(`${[heading, ...rows.map(rowText)].join('\n')}\n`);
+  const faults = rows.length > 0 ? rows.flatMap(faultsOf) : ['no revision has such a scenario'];
+  if (faults.length > 0) {
+    process.stdout.write(`\n${faults.join('\n')}\n\nWhat the suite found, and the gateway's log: ${folder}\n`);
+    process.exitCode = 1;
+  }
+} finally {
+  for (const part of running.toReversed()) await part.close();
+  if (process.exitCode === undefined) await rm(folder, { recursive: true });
+}
+
+/** Starts the server, an issuer, the gateway, and the proxy through which the suite reaches it. */
+async function startAll(): Promise<Ways> {
+  let onward: Onward;
+  const server = await startEverythingServer();
+  running.push(server);
+  const issuer = await startIssuer();
+  running.push(issuer);
+  const proxy = await startBearerProxy(() => onward);
+  running.push(proxy);
+  const through = `${proxy.url}/mcp`;
+  const parts = { folder, publicUrl: proxy.url, issuer: issuer.url, upstream: server.url };
+  const gateway = await startGateway(parts);
+  running.push(gateway);
+  const inAnHour = Math.floor(Date.now() / 1000) + 3600;
+  const token = await issuer.sign({ aud: through, scope: 'read', exp: inAnHour });
+  onward = { url: gateway.url, token };
+  return { direct: server.url, through };
+}
+
+/** Runs what was asked for of one revision on both ways; a row for the scored scenarios and one for the others. */
+async function compare(revision: Revision, ways: Ways): Promise<readonly Row[]> {
+  const { scored, notScored } = await requirementsOf(revision);
+  const wanted = (scenario: string): boolean => options.only === undefined || scenario === options.only;
+  if (![...scored, ...notScored].some(wanted)) return [];
+  const direct = await runSuite(ways.direct, revision, options.only, join(folder, revision, 'direct'));
+  const through = await runSuite(ways.through, revision, options.only, join(folder, revision, 'through'));
+  const row = (names: readonly string[], isScored: boolean): Row => {
+    const scenarios = names.filter(wanted);
+    const differences = differencesOf(scenarios, direct, through);
+    return { revision, scored: isScored, scenarios, direct, through, differences };
+  };
+  return [row(scored, true), row(notScored, false)].filter(({ scenarios }) => scenarios.length > 0);
+}
+
+/** What must not be: a check that differs, a scenario that did not run, and a scored one that our server fails. */
+function faultsOf({ revision, scored, scenarios, direct, differences }: Row): readonly string[] {
+  const missing = scenarios.filter((scenario) => !direct.has(scenario)).map((scenario) => `${scenario} did not run`);
+  const failing = scored ? scenarios.flatMap((scenario) => failuresOf(scenario, direct)) : [];
+  return [...missing, ...failing, ...differences.map(differenceText)].map((fault) => `${revision} ${fault}`);
+}
+
+/** A warning is a failure here: without a session, say, the suite only warns, and has then tried nothing. */
+function failuresOf(scenario: string, results: Results): readonly string[] {
+  return (results.get(scenario) ?? [])
+    .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+    .map((check) => `${scenario}\n  direct   ${checkText(check)}`);
+}

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+
+/** The revisions for which the suite says what conforming takes. */
+export const revisions = ['2025-11-25', '2026-07-28'] as const;
+
+/** One of {@link revisions}. */
+export type Revision = (typeof revisions)[number];
+
+/** What the suite found out about one requirement. */
+export interface Check {
+  readonly id: string;
+  readonly name: string;
+  readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  readonly errorMessage?: string;
+  /** `messagesValidated`, of the check that each scenario ends with: how many messages the suite saw. */
+  readonly details?: { readonly messagesValidated?: number };
+}
+
+/** Scenario → its checks in the order in which they were made. */
+export type Results = ReadonlyMap<string, readonly Check[]>;
+
+/** The scenarios of a revision; conforming takes the scored ones. */
+export interface Requirements {
+  readonly scored: readonly string[];
+  readonly notScored: readonly string[];
+}
+
+const suite = new URL(import.meta.resolve('@modelcontextprotocol/conformance/package.json'));
+
+/** What the suite says that a server of `revision` must pass, from the file that it publishes. */
+export async function requirementsOf(revision: Revision): Promise<Requirements> {
+  const text = await readFile(new URL(`requirements/${revision}.yaml`, suite), 'utf8');
+  const { server, not_scored: others } = parse(text) as RequirementsFile;
+  return { scored: server, notScored: others.filter(({ leg }) => leg === 'server').map(({ scenario }) => scenario) };
+}
+
+interface RequirementsFile {
+  readonly server: string[];
+  readonly not_scored: { readonly scenario: string; readonly leg: string }[];
+}
+
+/**
+ * Runs the suite's server scenarios against `url`, all that the revision names or `only` one, and reads what it found.
+ * What it says and finds stays in `folder`.
+ */
+export async function runSuite(
+  url: string,
+  revision: Revision,
+  only: string | undefined,
+  folder: string,
+): Promise<Results> {
+  await mkdir(folder, { recursive: true });
+  const what =
+    only === undefined ? ['--requirements', revision] : ['--scenario', only, '--spec-version', revision, '--force'];
+  const command = [
+    fileURLToPath(new URL('dist/index.js', suite)),
+    'server',
+    '--url',
+    url,
+    '--output-dir',
+    folder,
+    ...what,
+  ];
+  const child = spawn(process.execPath, command, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const log = createWriteStream(join(folder, 'suite.log'));
+  child.stdout.pipe(log);
+  child.stderr.pipe(log);
+  // It exits with 1 where a check failed; what failed is in its files.
+  await once(child, 'close');
+  return readResults(folder);
+}
+
+async function readResults(folder: string): Promise<Results> {
+  const results = new Map<string, readonly Check[]>();
+  for (const entry of await readdir(folder)) {
+    const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(entry)?.[1];
+    // A scenario that broke off leaves an empty folder: no result.
+    if (scenario === undefined || !(await readdir(join(folder, entry))).includes('checks.json')) continue;
+    results.set(scenario, JSON.parse(await readFile(join(folder, entry, 'checks.json'), 'utf8')) as Check[]);
+  }
+  return results;
+}

@@ -1,0 +1,70 @@
+import { createEventSplitter, eventData, withData } from './event-stream.ts';
+
+/** Changes an answer's body on its way. Both may throw: then the answer is broken off. */
+export interface BodyFilter {
+  /** What goes on now that `chunk` has come; perhaps nothing. */
+  push(chunk: Buffer): readonly Buffer[];
+  /** What goes on at the end. */
+  end(): readonly Buffer[];
+}
+
+/** What is to be changed in the messages of an answer. */
+export interface Rewriting {
+  /** Whether bytes may hold what it changes; the rest is not even decoded. */
+  concerns(part: Buffer): boolean;
+  /** The text of a message, changed, or undefined where nothing is to be changed. May throw for what it cannot read. */
+  rewrite(text: string): string | undefined;
+  /** Whether nothing may pass that was not read: what is too long, or has no end, is not sent then. */
+  readonly mustRead: boolean;
+}
+
+/** What is longer, one body or one event, is not read: it would have to be held whole. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Creates the filter of an `application/json` body: one message, read at its end. */
+export function createJsonFilter(rewriting: Rewriting): BodyFilter {
+  let held: Buffer[] = [];
+  let bytes = 0;
+  return {
+    push(chunk) {
+      bytes += chunk.length;
+      if (bytes > MAX_BYTES && rewriting.mustRead) throw new RangeError(`a message of more than ${MAX_BYTES} bytes`);
+      held.push(chunk);
+      return bytes > MAX_BYTES ? release() : [];
+    },
+    end() {
+      if (bytes === 0 || bytes > MAX_BYTES) return [];
+      const body = Buffer.concat(release(), bytes);
+      const changed = rewriting.concerns(body) ? rewriting.rewrite(body.toString()) : undefined;
+      return [changed === undefined ? body : Buffer.from(changed)];
+    },
+  };
+
+  function release(): Buffer[] {
+    const released = held;
+    held = [];
+    return released;
+  }
+}
+
+/** Creates the filter of an event stream: each event goes on when it is whole. */
+export function createEventFilter(rewriting: Rewriting): BodyFilter {
+  const splitter = createEventSplitter(rewriting.mustRead ? MAX_BYTES : Infinity);
+  return {
+    push(chunk) {
+      const events = splitter.push(chunk).map((event) => rewritten(event, rewriting));
+      return splitter.held() > MAX_BYTES ? [...events, splitter.release()] : events;
+    },
+    // WHATWG HTML §9.2.6: an event without its end is none; but the client may as well see that for itself.
+    end: () => (rewriting.mustRead || splitter.held() === 0 ? [] : [splitter.release()]),
+  };
+}
+
+function rewritten(event: Buffer, rewriting: Rewriting): Buffer {
+  if (!rewriting.concerns(event)) return event;
+  const text = event.toString();
+  const data = eventData(text);
+  if (data === undefined || data === '') return event;
+  const changed = rewriting.rewrite(data);
+  return changed === undefined ? event : Buffer.from(withData(text, changed));
+}

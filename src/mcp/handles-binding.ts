@@ -1,0 +1,92 @@
+import { Denial } from '../model/denial.ts';
+import type { MessageId } from '../model/grant.ts';
+import { givenHandles, isNamedTask, type Handle, type HandleKind } from './handles.ts';
+import { spliceStrings, type Change } from './handles-splice.ts';
+import type { OwnerBound } from './owner-bound.ts';
+
+/** A message of a client as its upstream is to see it. */
+interface Unbound {
+  readonly text: string;
+  /** The task that `Mcp-Name` repeats, as a field value; undefined where it repeats none. */
+  readonly mcpName: string | undefined;
+}
+
+/**
+ * Binds the task ids and `requestState` of an upstream to who got them, as `Mcp-Session-Id` is bound. A client sees
+ * base64url, a dot and the MAC: no JSON encoder escapes it, and a header carries it.
+ */
+export interface HandleBinding {
+  /**
+   * The text of a server's message with its handles bound, or undefined where it has none. What is no JSON has none. An
+   * unbound handle that slips by is worth nothing: no request that shows it passes.
+   */
+  bindAll(text: string, owner: readonly string[], listIsOwn: boolean): string | undefined;
+  /**
+   * The text of a client's message with the upstream's own handles.
+   *
+   * @throws {Denial} `handle.unknown` for one that was given to somebody else, or to nobody.
+   */
+  unbindAll(text: string, handles: readonly Handle[], owner: readonly string[], messageId: MessageId): Unbound;
+}
+
+/** base64url of the handle, and a MAC of 128 bits. */
+const boundForm = /^[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{22}$/;
+
+/** Creates the binding of handles from that of anything. */
+export function createHandleBinding(handles: OwnerBound): HandleBinding {
+  function bind(value: string, kind: HandleKind, owner: readonly string[]): string {
+    return handles.bind(Buffer.from(value).toString('base64url'), [...owner, kind]);
+  }
+
+  function unbind(value: string, kind: HandleKind, owner: readonly string[]): string | undefined {
+    const own = boundForm.test(value) ? handles.unbind(value, [...owner, kind]) : undefined;
+    return own === undefined ? undefined : Buffer.from(own, 'base64url').toString();
+  }
+
+  return {
+    bindAll(text, owner, listIsOwn) {
+      const changes = given(text, listIsOwn)
+        // UTF-8 cannot hold a lone surrogate; another handle would come back.
+        .filter(({ value }) => value.isWellFormed())
+        .map(({ path, kind, value }) => ({ path, from: value, to: bind(value, kind, owner) }));
+      return changes.length === 0 ? undefined : spliceStrings(text, changes);
+    },
+    unbindAll(text, shown, owner, messageId) {
+      const changes: Change[] = [];
+      let mcpName: string | undefined;
+      for (const handle of shown) {
+        const own = unbind(handle.value, handle.kind, owner);
+        // In an answer to the server it may be of a task that the client runs: given out by itself, and bound by nobody.
+        if (own === undefined && handle.path[0] === 'result') continue;
+        if (own === undefined) {
+          throw new Denial('handle.unknown', `${handle.path.join('.')} is not of this person on this route`, {
+            messageId,
+          });
+        }
+        changes.push({ path: handle.path, from: handle.value, to: own });
+        if (isNamedTask(handle)) mcpName = fieldValue(own);
+      }
+      return { text: changes.length === 0 ? text : spliceStrings(text, changes), mcpName };
+    },
+  };
+}
+
+/** The handles of a server's message, or of a batch of them (2025-03-26). */
+function given(text: string, listIsOwn: boolean): readonly Handle[] {
+  let message: unknown;
+  try {
+    message = JSON.parse(text);
+  } catch {
+    return [];
+  }
+  if (!Array.isArray(message)) return givenHandles(message, listIsOwn);
+  return message.flatMap((each, i) =>
+    givenHandles(each, listIsOwn).map(({ kind, path, value }) => ({ kind, path: [String(i), ...path], value })),
+  );
+}
+
+/** MCP 2026-07-28, §Value Encoding: as it is where a field can carry it, else `=?base64?…?=` over UTF-8. */
+function fieldValue(value: string): string {
+  const isPlain = /^[!-~](?:[ -~]*[!-~])?$/.test(value) && !value.startsWith('=?base64?');
+  return isPlain ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`;
+}

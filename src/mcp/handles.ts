@@ -1,0 +1,147 @@
+/**
+ * Where handles stand in the envelope of a message: task ids and `requestState`. What a tool is given or says
+ * (`arguments`, `content`, `structuredContent`) is never looked into, whatever its members are called.
+ *
+ * @module
+ */
+
+import { Denial } from '../model/denial.ts';
+import type { MessageId } from '../model/grant.ts';
+import type { Era } from './agreement.ts';
+import { member } from './member.ts';
+
+/** What a handle stands for: bound as one, it is never accepted as the other. */
+export type HandleKind = 'task' | 'state';
+
+/** One handle in a message. */
+export interface Handle {
+  readonly kind: HandleKind;
+  /** Keys and array indexes from the message's top. */
+  readonly path: readonly string[];
+  readonly value: string;
+}
+
+/** A path in which `*` stands for every index of an array. */
+interface Place {
+  readonly kind: HandleKind;
+  readonly path: readonly string[];
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const relatedTask = 'io.modelcontextprotocol/related-task';
+
+const namedTask: Place = { kind: 'task', path: ['params', 'taskId'] };
+const requestState: Place = { kind: 'state', path: ['params', 'requestState'] };
+const subscribedTasks: Place = { kind: 'task', path: ['params', 'notifications', 'taskIds', '*'] };
+/** The first is of 2025-11-25, the second of the draft of the task extension. */
+const relatedTasks: readonly Place[] = [
+  { kind: 'task', path: ['params', '_meta', relatedTask, 'taskId'] },
+  { kind: 'task', path: ['params', '_meta', 'io.modelcontextprotocol/relatedTaskIds', '*'] },
+];
+const relatedToResult: Place = { kind: 'task', path: ['result', '_meta', relatedTask, 'taskId'] };
+const listedTasks: Place = { kind: 'task', path: ['result', 'tasks', '*', 'taskId'] };
+
+/** 2025-11-25 §Tasks (`result.task`, `tasks/get`), SEP-2663 (`result.taskId`), 2026-07-28 (`InputRequiredResult`). */
+const resultPlaces: readonly Place[] = [
+  { kind: 'task', path: ['result', 'taskId'] },
+  { kind: 'task', path: ['result', 'task', 'taskId'] },
+  { kind: 'state', path: ['result', 'requestState'] },
+  relatedToResult,
+];
+
+/**
+ * The handles that a client shows. In both eras alike: one that counted in one era only would be shown unbound in the
+ * other, to a server that speaks both.
+ *
+ * @throws {Denial} `body.message` for a handle that is no string; `body.ambiguous` for a key that some parsers would take
+ *   for the handle's. One that is missing is for the server to miss.
+ */
+export function shownHandles(method: string | undefined, message: Members, messageId: MessageId): readonly Handle[] {
+  if (method === undefined) return shownAt(relatedToResult, message, messageId);
+  const places = [...relatedTasks];
+  if (method.startsWith('tasks/')) places.push(namedTask);
+  // 2026-07-28 reserves the name on requests only; notifications may use it for something else.
+  if (!method.startsWith('notifications/')) places.push(requestState);
+  if (method === 'subscriptions/listen') places.push(subscribedTasks);
+  return places.flatMap((place) => shownAt(place, message, messageId));
+}
+
+/** Whether a handle is the one that `Mcp-Name` repeats. */
+export function isNamedTask({ path }: Handle): boolean {
+  return path.length === 2 && path[1] === 'taskId';
+}
+
+function shownAt({ kind, path }: Place, message: Members, messageId: MessageId): readonly Handle[] {
+  let found: { readonly path: readonly string[]; readonly value: unknown }[] = [{ path: [], value: message }];
+  for (const step of path) {
+    found = found.flatMap(({ path: above, value }) => {
+      if (step === '*' && Array.isArray(value))
+        return value.map((entry, i) => ({ path: [...above, String(i)], value: entry }));
+      if (step === '*' || !isObject(value)) throw mistyped(above, messageId);
+      const inner = member(value, step, messageId);
+      return inner === undefined || inner === null ? [] : [{ path: [...above, step], value: inner }];
+    });
+  }
+  return found.map(({ path: at, value }) => {
+    if (typeof value !== 'string') throw mistyped(at, messageId);
+    return { kind, path: at, value };
+  });
+}
+
+function mistyped(path: readonly string[], messageId: MessageId): Denial {
+  return new Denial('body.message', `${path.join('.')} is of the wrong type`, { messageId });
+}
+
+/**
+ * The handles that a server gives out in one message. What the server asks of a task that the client runs (`tasks/get`
+ * from the server) carries the client's own handle, and is none of these.
+ *
+ * @param listIsOwn whether a list of tasks is known to hold only those of the caller.
+ */
+export function givenHandles(message: unknown, listIsOwn: boolean): readonly Handle[] {
+  if (!isObject(message)) return [];
+  const { method } = message;
+  if (typeof method !== 'string') {
+    const places = listIsOwn ? [...resultPlaces, listedTasks] : resultPlaces;
+    return places.flatMap((place) => givenAt(place, message));
+  }
+  const places = [...relatedTasks];
+  if (method === 'notifications/tasks' || method === 'notifications/tasks/status') places.push(namedTask);
+  if (method === 'notifications/subscriptions/acknowledged') places.push(subscribedTasks);
+  return places.flatMap((place) => givenAt(place, message));
+}
+
+function givenAt({ kind, path }: Place, message: Members): readonly Handle[] {
+  let found: { readonly path: readonly string[]; readonly value: unknown }[] = [{ path: [], value: message }];
+  for (const step of path) {
+    found = found.flatMap(({ path: above, value }) => {
+      if (step === '*')
+        return Array.isArray(value) ? value.map((entry, i) => ({ path: [...above, String(i)], value: entry })) : [];
+      return isObject(value) && Object.hasOwn(value, step) ? [{ path: [...above, step], value: value[step] }] : [];
+    });
+  }
+  return found.flatMap(({ path: at, value }) => (typeof value === 'string' ? [{ kind, path: at, value }] : []));
+}
+
+/** 2026-07-28 §Multi round-trip requests: what a server may answer with `input_required`, asked or not. */
+const multiRoundTrip: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+/**
+ * Whether the answer to a message may give out handles. Others flow as they are: this is what decides which answers
+ * are read at all.
+ */
+export function mayYieldHandle(
+  method: string | undefined,
+  params: Members,
+  era: Era,
+  shown: readonly Handle[],
+): boolean {
+  if (method === undefined) return false;
+  if (shown.length > 0 || method.startsWith('tasks/')) return true;
+  return era === 'modern' ? multiRoundTrip.has(method) : Object.hasOwn(params, 'task');
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,22 @@
+import { Denial } from '../model/denial.ts';
+import type { MessageId } from '../model/grant.ts';
+
+/**
+ * A member of an object that a client sent, or undefined. A key that differs from `name` only in case is refused: some
+ * parsers take it for the member (Go's do), and would read what was never looked at here (CVE-2026-27896). Beside the
+ * member itself such a key has been refused already.
+ *
+ * @throws {Denial} `body.ambiguous`
+ */
+export function member(object: Readonly<Record<string, unknown>>, name: string, messageId: MessageId): unknown {
+  if (Object.hasOwn(object, name)) return object[name];
+  // Case folding keeps the number of letters.
+  const variant = Object.keys(object).find((key) => key.length === name.length && folded(key) === folded(name));
+  if (variant === undefined) return undefined;
+  throw new Denial('body.ambiguous', `a key that differs from ${name} only in case`, { messageId });
+}
+
+/** As the most forgiving parser sees a key: ſ is s, K is k. */
+function folded(key: string): string {
+  return key.normalize('NFKC').toUpperCase().toLowerCase();
+}

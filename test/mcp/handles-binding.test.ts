@@ -1,0 +1,127 @@
+import { array, assert, constantFrom, json, jsonValue, property, string } from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
+import { shownHandles } from '../../src/mcp/handles.ts';
+import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
+import { Denial } from '../../src/model/denial.ts';
+
+const sessions = createOwnerBound('a key of at least thirty-two characters');
+const binding = createHandleBinding(sessions);
+const alice = ['tools', 'https://issuer.example', 'subject', 'alice'];
+const bob = ['tools', 'https://issuer.example', 'subject', 'bob'];
+
+/** The handle that `owner` sees for the upstream's. */
+function boundTask(value: string, owner = alice): string {
+  const text = binding.bindAll(JSON.stringify({ result: { taskId: value } }), owner, false) ?? '{"result":{}}';
+  return (JSON.parse(text) as { result: { taskId: string } }).result.taskId;
+}
+
+function unbound(text: string, owner = alice): ReturnType<typeof binding.unbindAll> {
+  const message = JSON.parse(text) as Record<string, unknown>;
+  return binding.unbindAll(text, shownHandles(message['method'] as string | undefined, message, 1), owner, 1);
+}
+
+const askedFor = (taskId: string): string => JSON.stringify({ method: 'tasks/get', params: { taskId } });
+const oddAnswer = (id: string): string =>
+  `{"result" : {"n":9007199254740993,"m":1e400,\t"taskId": "${id}", "e":"\\u00e9é"}}`;
+const oddRequest = (id: string): string =>
+  `{ "x\\u0041":1e400, "method" :"tasks/get",\n"params":{"arguments":{"taskId":"${boundTask('a')}","n":-0.10},"taskId" : "${id}" , "z":[1 , {"taskId":"x"}]}} `;
+const answered = (taskId: string): string =>
+  JSON.stringify({ id: 1, result: { _meta: { 'io.modelcontextprotocol/related-task': { taskId } } } });
+const batch = (id: string): string => `[{"result":{}}, {"result":{"taskId":"${id}"}}]`;
+
+describe('binding', () => {
+  test('comes back to its owner, whatever it is made of', () => {
+    assert(
+      property(string({ unit: 'binary' }), (value) => {
+        const task = boundTask(value);
+        expect(task).toMatch(/^[\w-]*\.[\w-]{22}$/);
+        const { text } = unbound(JSON.stringify({ method: 'tasks/get', params: { taskId: task } }));
+        expect(JSON.parse(text)).toEqual({ method: 'tasks/get', params: { taskId: value } });
+      }),
+    );
+  });
+
+  test.each([
+    ['another person’s', askedFor(boundTask('a', bob))],
+    ['the upstream’s own', askedFor('a')],
+    ['one that looks bound', askedFor(`YQ.${'A'.repeat(22)}`)],
+    ['one with something behind', askedFor(`${boundTask('a')}\n`)],
+    ['a session', askedFor(sessions.bind('a', alice))],
+    ['a task as state', JSON.stringify({ method: 'tools/call', params: { requestState: boundTask('a') } })],
+  ])('%s is refused', (_, text) => {
+    expect(() => unbound(text)).toThrow(expect.objectContaining({ reason: 'handle.unknown', messageId: 1 }));
+  });
+
+  test('only the handle changes: spaces, escapes and numbers stay', () => {
+    expect(unbound(oddRequest(boundTask('a'))).text).toBe(oddRequest('a'));
+    expect(binding.bindAll(oddAnswer('a'), alice, false)).toBe(oddAnswer(boundTask('a')));
+  });
+
+  test('an escaped spelling of the same handle is the same', () => {
+    const escaped = boundTask('a').replace('Y', String.raw`\u0059`);
+    expect(unbound(`{"method":"tasks/get","params":{"task\\u0049d":"${escaped}"}}`).text).toBe(
+      String.raw`{"method":"tasks/get","params":{"task\u0049d":"a"}}`,
+    );
+  });
+
+  test('a batch', () => {
+    expect(binding.bindAll(batch('a'), alice, false)).toBe(batch(boundTask('a')));
+  });
+
+  test.each([
+    '',
+    '{',
+    '[]',
+    'null',
+    '"taskId"',
+    '{"result":{"content":[{"taskId":"x"}]}}',
+    '{"result":{"taskId":"\\ud800"}}',
+  ])('%s has none', (text) => expect(binding.bindAll(text, alice, true)).toBeUndefined());
+
+  test('a handle that stands twice is not guessed at', () => {
+    expect(() => binding.bindAll('{"result":{"taskId":"a","taskId":"b"}}', alice, false)).toThrow(SyntaxError);
+  });
+
+  test('in a client’s answer, what is not bound is of a task that it runs itself', () => {
+    expect(unbound(answered('own')).text).toBe(answered('own'));
+    expect(unbound(answered(boundTask('a'))).text).toBe(answered('a'));
+  });
+
+  test.each([
+    ['task-1', 'task-1'],
+    ['a b', 'a b'],
+    [' a', '=?base64?IGE=?='],
+    ['é', '=?base64?w6k=?='],
+    ['=?base64?YQ==?=', '=?base64?PT9iYXNlNjQ/WVE9PT89?='],
+    ['', '=?base64??='],
+  ])('Mcp-Name of %j', (task, field) => expect(unbound(askedFor(boundTask(task))).mcpName).toBe(field));
+
+  test('never throws anything but a Denial or a SyntaxError', () => {
+    const place = constantFrom('params', 'result', 'taskId', '_meta', 'task', 'notifications', 'requestState', 'tasks');
+    const nested = array(place, { maxLength: 5 });
+    assert(
+      property(
+        nested,
+        jsonValue(),
+        json(),
+        constantFrom('tasks/get', 'tools/call', 'notifications/tasks', undefined),
+        (path, value, text, method) => {
+          const message: unknown = path
+            .toReversed()
+            .reduce<unknown>((inner, key) => ({ [key]: inner, x: value }), value);
+          const whole = JSON.stringify(
+            typeof message === 'object' && message !== null ? { method, ...message } : { method },
+          );
+          try {
+            binding.bindAll(text, alice, true);
+            binding.bindAll(whole, alice, true);
+            unbound(whole);
+          } catch (error) {
+            if (!(error instanceof Denial || error instanceof SyntaxError)) throw error;
+          }
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,67 @@
+import { array, assert, nat, property } from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
+import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
+import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
+
+const sessions = createOwnerBound('a key of at least thirty-two characters');
+const binding = createHandleBinding(sessions);
+const alice = ['tools', 'https://issuer.example', 'subject', 'alice'];
+
+/** The task `é` as alice sees it. */
+const bound = sessions.bind(Buffer.from('é').toString('base64url'), [...alice, 'task']);
+
+const message = (id: string): string => ` {"result":{"taskId":"${id}","n":1e400}}\n`;
+const events = (id: string): string =>
+  [
+    ': comment é\n\n',
+    'event: message\r\ndata: {"result":{"content":[]}}\r\n\r\n',
+    `id: 1\ndata: {"method":"notifications/tasks/status",\ndata: "params":{"taskId":"${id}","n":1e400}}\n\n`,
+    'data: {"params":{"taskId":"of nobody"}}\n\n',
+    'data: taskId, but no JSON\r\r',
+    'data: without its end',
+  ].join('');
+
+const rewriting: Rewriting = {
+  concerns: (part) => part.includes('taskId'),
+  rewrite: (text) => binding.bindAll(text, alice, false),
+  mustRead: false,
+};
+
+/** Pushes `text` in pieces cut at `cuts`, and ends. */
+function through(filter: ReturnType<typeof createEventFilter>, text: string, cuts: readonly number[]): string {
+  const bytes = Buffer.from(text);
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
+  const out = [0, ...places].flatMap((start, i) => filter.push(bytes.subarray(start, places[i] ?? bytes.length)));
+  return Buffer.concat([...out, ...filter.end()]).toString();
+}
+
+describe('in an answer', () => {
+  test('of events, wherever the stream is cut', () => {
+    assert(
+      property(array(nat(400)), (cuts) => {
+        expect(through(createEventFilter(rewriting), events('é'), cuts)).toBe(events(bound));
+      }),
+    );
+  });
+
+  test('of JSON, wherever it is cut', () => {
+    assert(
+      property(array(nat(100)), (cuts) => {
+        expect(through(createJsonFilter(rewriting), message('é'), cuts)).toBe(message(bound));
+      }),
+    );
+    expect(through(createJsonFilter(rewriting), '{ "result" :1}', [])).toBe('{ "result" :1}');
+  });
+
+  test.each([
+    ['JSON', createJsonFilter],
+    ['an event', createEventFilter],
+  ])('%s that is too long to be read goes on as it is', (_, create) => {
+    const long = `data: {"result":{"taskId":"a","x":"${'x'.repeat(9 * 1024 * 1024)}"}}`;
+    const filter = create(rewriting);
+    expect(Buffer.concat(filter.push(Buffer.from(long))).length).toBe(long.length);
+    const rest = [...filter.push(Buffer.from('\n\n')), ...filter.end()];
+    expect(Buffer.concat(rest).toString()).toBe('\n\n');
+  });
+});

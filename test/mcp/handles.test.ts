@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import { givenHandles, mayYieldHandle, shownHandles } from '../../src/mcp/handles.ts';
+import { Denial } from '../../src/model/denial.ts';
+
+const related = 'io.modelcontextprotocol/related-task';
+
+/** Each handle as `kind path value`. */
+function shown(method: string | undefined, message: object): readonly string[] | string {
+  try {
+    return shownHandles(method, message as Record<string, unknown>, 1).map(text);
+  } catch (error) {
+    if (error instanceof Denial) return `${error.reason} ${JSON.stringify(error.messageId)}`;
+    throw error;
+  }
+}
+
+function text({ kind, path, value }: ReturnType<typeof givenHandles>[number]): string {
+  return `${kind} ${path.join('.')} ${value}`;
+}
+
+describe('what a client shows', () => {
+  test.each([
+    ['tasks/get', { params: { taskId: 'a' } }, ['task params.taskId a']],
+    ['tasks/result', { params: { taskId: 'a' } }, ['task params.taskId a']],
+    ['tasks/cancel', { params: { taskId: 'a' } }, ['task params.taskId a']],
+    ['tasks/update', { params: { taskId: 'a', inputResponses: { taskId: 'x' } } }, ['task params.taskId a']],
+    ['tasks/list', { params: { cursor: 'c' } }, []],
+    ['tasks/later', { params: { taskId: 'a' } }, ['task params.taskId a']],
+    ['tools/call', { params: { name: 'x', requestState: 's' } }, ['state params.requestState s']],
+    ['elicitation/x', { params: { _meta: { [related]: { taskId: 'a' } } } }, [`task params._meta.${related}.taskId a`]],
+    [
+      'tools/call',
+      { params: { _meta: { 'io.modelcontextprotocol/relatedTaskIds': ['a', 'b'] } } },
+      [
+        'task params._meta.io.modelcontextprotocol/relatedTaskIds.0 a',
+        'task params._meta.io.modelcontextprotocol/relatedTaskIds.1 b',
+      ],
+    ],
+    [
+      'subscriptions/listen',
+      { params: { notifications: { taskIds: ['a'] } } },
+      ['task params.notifications.taskIds.0 a'],
+    ],
+    [
+      undefined,
+      { result: { _meta: { [related]: { taskId: 'a' } }, taskId: 'own' } },
+      [`task result._meta.${related}.taskId a`],
+    ],
+    [
+      'tools/call',
+      { params: { taskId: 'x', arguments: { taskId: 'x', requestState: 'x', _meta: { [related]: { taskId: 'x' } } } } },
+      [],
+    ],
+    ['notifications/tasks/status', { params: { taskId: 'of the client' } }, []],
+    ['notifications/vendor', { params: { requestState: 'x' } }, []],
+    ['ping', {}, []],
+    ['tasks/get', { params: {} }, []],
+    ['ping', { params: { _meta: null, requestState: null } }, []],
+  ])('%s %j', (method, message, wanted) => expect(shown(method, message)).toEqual(wanted));
+
+  test.each([
+    ['tasks/get', { params: { taskId: 1 } }, 'body.message 1'],
+    ['tasks/get', { params: { taskId: ['a'] } }, 'body.message 1'],
+    ['tools/call', { params: { requestState: {} } }, 'body.message 1'],
+    ['tools/call', { params: { _meta: { [related]: 'a' } } }, 'body.message 1'],
+    ['subscriptions/listen', { params: { notifications: { taskIds: 'a' } } }, 'body.message 1'],
+    ['subscriptions/listen', { params: { notifications: { taskIds: [{}] } } }, 'body.message 1'],
+    ['tasks/get', { params: { TaskID: 'a' } }, 'body.ambiguous 1'],
+    ['tools/call', { params: { RequestState: 'a' } }, 'body.ambiguous 1'],
+    ['tools/call', { params: { requeſtState: 'a' } }, 'body.ambiguous 1'],
+    ['tools/call', { Params: { requestState: 'a' } }, 'body.ambiguous 1'],
+    ['tools/call', { params: { _Meta: { [related]: { taskId: 'a' } } } }, 'body.ambiguous 1'],
+    ['subscriptions/listen', { params: { Notifications: { taskIds: ['a'] } } }, 'body.ambiguous 1'],
+  ])('%s %j → refused', (method, message, wanted) => expect(shown(method, message)).toBe(wanted));
+});
+
+describe('what a server gives out', () => {
+  test.each([
+    [{ result: { task: { taskId: 'a', status: 'working' } } }, ['task result.task.taskId a']],
+    [{ result: { taskId: 'a', resultType: 'task' } }, ['task result.taskId a']],
+    [{ result: { resultType: 'input_required', requestState: 's' } }, ['state result.requestState s']],
+    [{ result: { content: [], _meta: { [related]: { taskId: 'a' } } } }, [`task result._meta.${related}.taskId a`]],
+    [{ method: 'notifications/tasks/status', params: { taskId: 'a' } }, ['task params.taskId a']],
+    [{ method: 'notifications/tasks', params: { taskId: 'a', result: { taskId: 'x' } } }, ['task params.taskId a']],
+    [
+      { method: 'notifications/subscriptions/acknowledged', params: { notifications: { taskIds: ['a', 'b'] } } },
+      ['task params.notifications.taskIds.0 a', 'task params.notifications.taskIds.1 b'],
+    ],
+    [
+      { method: 'elicitation/create', params: { _meta: { [related]: { taskId: 'a' } } } },
+      [`task params._meta.${related}.taskId a`],
+    ],
+    [{ method: 'tasks/get', params: { taskId: 'of the client' } }, []],
+    [{ method: 'notifications/message', params: { taskId: 'x', data: { taskId: 'x' } } }, []],
+    [
+      {
+        result: {
+          content: [{ taskId: 'x' }],
+          structuredContent: { taskId: 'x', requestState: 'x', task: { taskId: 'x' } },
+        },
+      },
+      [],
+    ],
+    [{ result: { taskId: 1, task: null, tasks: {}, requestState: [] } }, []],
+    [{ error: { data: { taskId: 'x' } } }, []],
+    [{ result: null }, []],
+    ['taskId', []],
+    [null, []],
+  ])('%j', (message, wanted) => expect(givenHandles(message, true).map(text)).toEqual(wanted));
+
+  test('a list of tasks, only where it is known to be the caller’s', () => {
+    const message = { result: { tasks: [{ taskId: 'a' }, {}, { taskId: 'b' }] } };
+    expect(givenHandles(message, true).map(text)).toEqual([
+      'task result.tasks.0.taskId a',
+      'task result.tasks.2.taskId b',
+    ]);
+    expect(givenHandles(message, false)).toEqual([]);
+  });
+});
+
+const handle = { kind: 'task', path: ['params', 'taskId'], value: 'a' } as const;
+
+test.each([
+  ['a task method', 'tasks/list', {}, 'legacy', [], true],
+  ['a call as a task', 'tools/call', { task: {} }, 'legacy', [], true],
+  ['a plain call', 'tools/call', {}, 'legacy', [], false],
+  ['whatever showed a handle', 'x/y', {}, 'legacy', [handle], true],
+  ['a call that may need input', 'tools/call', {}, 'modern', [], true],
+  ['a prompt', 'prompts/get', {}, 'modern', [], true],
+  ['a resource', 'resources/read', {}, 'modern', [], true],
+  ['a list', 'tools/list', {}, 'modern', [], false],
+  ['task is nothing in a modern list', 'tools/list', { task: {} }, 'modern', [], false],
+  ['a client’s answer', undefined, {}, 'legacy', [handle], false],
+] as const)('%s: whether its answer is read', (_, method, params, era, handles, wanted) => {
+  expect(mayYieldHandle(method, params, era, handles)).toBe(wanted);
+});
