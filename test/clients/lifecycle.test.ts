@@ -1,0 +1,135 @@
+/**
+ * The whole authorization life cycle, walked by the official clients themselves: only the person at the browser is ours.
+ *
+ * @module
+ */
+
+import type { StoredOAuthTokens } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import type { WalkingClient } from '../../demo/walk/oauth-client.ts';
+import { createAgent, signedInAgent, toolCalls, type Agent } from './agent.ts';
+import { officialClients } from './official-clients.ts';
+import { preRegistered } from './pre-registered.ts';
+import { startWorld, type World } from './world.ts';
+
+let world: World;
+const agents: Agent[] = [];
+
+beforeAll(async () => {
+  world = await startWorld({ authorizationServer: { highPrivilegeTtl: 3 } });
+});
+afterAll(async () => {
+  await Promise.all(agents.map((agent) => agent.close()));
+  await world.close();
+});
+
+const transfer = { from: 'savings', to: 'trading', amount: 10 };
+const moved = '{"moved":10,"from":"savings","to":"trading"}';
+const balance = '{"id":"savings","currency":"SEK","balance":12500}';
+
+function kept(agent: Agent): Agent {
+  agents.push(agent);
+  return agent;
+}
+
+function granted(oauth: WalkingClient): StoredOAuthTokens {
+  const tokens = oauth.tokens();
+  if (tokens === undefined) throw new Error('it has no tokens');
+  return tokens;
+}
+
+function challengesOf(agent: Agent): readonly (readonly [number, string | null])[] {
+  return toolCalls(agent.recorder.take()).map(({ status, headers }) => [status, headers.get('www-authenticate')]);
+}
+
+describe.each(officialClients)('$name', (client) => {
+  test('discovers, registers, signs in, lists and calls', async () => {
+    const agent = kept(createAgent(client, world.mcpUrl));
+    expect(await agent.connect(), 'it wants its user').toBe(false);
+    expect(agent.recorder.take().map(({ method, url, status }) => `${method} ${url.pathname} ${status}`)).toEqual([
+      'POST /mcp 401',
+      'GET /.well-known/oauth-protected-resource/mcp 200',
+      'GET /.well-known/oauth-authorization-server 200',
+      'POST /oauth/v2/oauth-registration 201',
+    ]);
+    expect(await agent.authorize()).toBe('read');
+    expect(await agent.connect()).toBe(true);
+    expect(agent.revision).toBe(client.revision);
+    const methods = agent.recorder.take().map(({ sent }) => sent?.match(/"method":"([^"]*)"/)?.[1]);
+    expect(methods, 'no era is tried in vain').not.toContain(client.methodOfTheOtherEra);
+    expect(await agent.toolNames()).toContain('transfer_funds');
+    expect(await agent.call('get_balance', { account: 'savings' })).toBe(balance);
+    expect(agent.browser.pages).toEqual(['Sign in', 'Allow access']);
+  });
+
+  test('steps up', async () => {
+    const agent = kept(await signedInAgent(client, world.mcpUrl));
+    const challenge = `Bearer error="insufficient_scope", scope="read payments", ${world.resourceMetadata}`;
+    expect(await agent.call('transfer_funds', transfer), 'it wants its user').toBeUndefined();
+    expect(challengesOf(agent)).toEqual([[403, expect.stringContaining(challenge)]]);
+    expect(await agent.authorize()).toBe('read payments');
+    expect(await agent.call('transfer_funds', transfer)).toBe(moved);
+    expect(challengesOf(agent)).toEqual([[200, null]]);
+  });
+
+  test(`asks for ${client.stepUpScope} on top of what it was granted beyond the challenge`, async () => {
+    const agent = kept(createAgent(client, world.mcpUrl));
+    await agent.connect();
+    await agent.authorize('read write');
+    await agent.connect();
+    expect(await agent.call('transfer_funds', transfer), 'it wants its user').toBeUndefined();
+    expect(await agent.authorize()).toBe(client.stepUpScope);
+    expect(await agent.call('transfer_funds', transfer)).toBe(moved);
+  });
+
+  test('is told the same, byte for byte, when less was granted than it asked for, and does not loop', async () => {
+    const agent = kept(await signedInAgent(client, world.mcpUrl));
+    expect(await agent.call('transfer_funds', transfer), 'it wants its user').toBeUndefined();
+    expect(await agent.authorize('read')).toBe('read payments');
+    const outcome = agent.call('transfer_funds', transfer).then(String, String);
+    expect(await outcome).toContain(client.atTheSameChallenge);
+    const [first, second, ...more] = challengesOf(agent);
+    expect(first?.[0]).toBe(403);
+    expect(second).toEqual(first);
+    expect(more, 'one request a call').toEqual([]);
+  });
+
+  test('retries once, and no more, when it renews its token without its user and that does not help', async () => {
+    const oauth = preRegistered(world.issuer);
+    const agent = kept(await signedInAgent(client, world.mcpUrl, { oauth }));
+    // As if it had been granted the scope: then it has nothing to ask its user for, and refreshes.
+    oauth.saveTokens({ ...granted(oauth), scope: 'read payments' });
+    await expect(agent.call('transfer_funds', transfer)).rejects.toThrow(/403/);
+    const seen = agent.recorder.take();
+    expect(seen.filter(({ sent }) => sent?.includes('grant_type=refresh_token')).length).toBe(1);
+    const [first, second, ...more] = toolCalls(seen).map(({ headers }) => headers.get('www-authenticate'));
+    expect(first).toContain('error="insufficient_scope"');
+    expect(second).toBe(first);
+    expect(more).toEqual([]);
+  });
+
+  test('a tool that no policy lists is an error, and no reason to authorize', async () => {
+    const agent = kept(await signedInAgent(client, world.mcpUrl));
+    await expect(agent.call('close_account', { account: 'savings' })).rejects.toThrow('tool.unlisted');
+    expect(challengesOf(agent)).toEqual([[403, null]]);
+    expect(() => agent.oauth.takeAuthorizationUrl(), 'nobody is sent to a browser').toThrow('did not send');
+    expect(await agent.call('get_balance', { account: 'savings' }), 'and goes on').toBe(balance);
+  });
+});
+
+describe.concurrent('after the end of its token', () => {
+  test.each(officialClients)('$name begins again', async (client) => {
+    const agent = kept(await signedInAgent(client, world.mcpUrl));
+    await agent.call('transfer_funds', transfer);
+    await agent.authorize();
+    await expect.poll(() => agent.call('get_balance', { account: 'savings' }), { timeout: 15_000 }).toBeUndefined();
+    expect(challengesOf(agent).at(-1)).toEqual([
+      401,
+      expect.stringContaining(`Bearer error="invalid_token", scope="read", ${world.resourceMetadata}`),
+    ]);
+    expect(await agent.authorize(), 'no more than everybody needs').toBe('read');
+    expect(await agent.call('get_balance', { account: 'savings' })).toBe(balance);
+    expect(agent.browser.pages).toEqual(['Sign in', 'Allow access', 'Allow access', 'Allow access']);
+  });
+});

@@ -1,0 +1,59 @@
+/**
+ * A stream that outlives its token would be a way around the end of it: the gateway ends it with the token.
+ *
+ * @module
+ */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { createAgent } from './agent.ts';
+import { legacyClients } from './official-clients.ts';
+import { preRegistered } from './pre-registered.ts';
+import { startStatefulServer, type StatefulServer } from './stateful-server.ts';
+import { startWorld, type World } from './world.ts';
+
+let server: StatefulServer;
+let world: World;
+const open: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  server = await startStatefulServer();
+  world = await startWorld({ mcpServer: server.url, authorizationServer: { accessTokenTtl: 3 } });
+});
+afterAll(async () => {
+  await Promise.all(open.map((each) => each.close()));
+  await world.close();
+  await server.close();
+});
+
+test.concurrent.each(legacyClients)('$name renews it and listens again, in the same session', async (client) => {
+  const alice = createAgent(client, world.mcpUrl, { oauth: preRegistered(world.issuer) });
+  await alice.connect();
+  await alice.authorize();
+  alice.recorder.take();
+  const connection = client.open(world.mcpUrl, alice.oauth, alice.recorder.fetch);
+  open.push(alice, connection);
+  await connection.connect();
+  let heard = 0;
+  connection.onToolsChanged(() => (heard += 1));
+  const session = connection.session();
+  await expect.poll(() => (server.announce(), heard)).toBeGreaterThan(0);
+  const streams: (readonly [string, number])[] = [];
+  await expect
+    .poll(
+      () => {
+        const seen = alice.recorder.take().filter(({ method, url }) => method === 'GET' && url.pathname === '/mcp');
+        streams.push(...seen.map(({ method, status }) => [method, status] as const));
+        return streams.slice(0, 3);
+      },
+      { timeout: 15_000 },
+    )
+    .toEqual([
+      ['GET', 200],
+      ['GET', 401],
+      ['GET', 200],
+    ]);
+  const before = heard;
+  await expect.poll(() => (server.announce(), heard)).toBeGreaterThan(before);
+  expect(connection.session()).toBe(session);
+});

@@ -1,0 +1,47 @@
+/**
+ * The long stream of the stateless revision, `subscriptions/listen`, ends with its token as well.
+ *
+ * @module
+ */
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { createRecorder, type Seen } from '../../demo/walk/recorder.ts';
+import { signedInAgent } from './agent.ts';
+import { sdkV2Auto } from './official-clients.ts';
+import { preRegistered } from './pre-registered.ts';
+import { startWorld, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ authorizationServer: { accessTokenTtl: 3 } });
+});
+afterAll(() => world.close());
+
+const wish = { toolsListChanged: true };
+
+function listens({ sent }: Seen): boolean {
+  return sent?.includes('"subscriptions/listen"') === true;
+}
+
+test('a client sees it end, and may listen again with a new token', async () => {
+  const oauth = preRegistered(world.issuer);
+  await (await signedInAgent(sdkV2Auto, world.mcpUrl, { oauth })).close();
+  const recorder = createRecorder();
+  const client = new Client({ name: 'listener', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
+  await client.connect(new StreamableHTTPClientTransport(world.mcpUrl, { authProvider: oauth, fetch: recorder.fetch }));
+
+  const subscription = await client.listen(wish);
+  expect(subscription.honoredFilter).toEqual(wish);
+  expect(await subscription.closed).toBe('remote');
+  const again = await client.listen(wish);
+  expect(
+    recorder
+      .take()
+      .filter(listens)
+      .map(({ status }) => status),
+  ).toEqual([200, 401, 200]);
+  await again.close();
+  await client.close();
+});

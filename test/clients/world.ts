@@ -1,0 +1,72 @@
+import { createServer } from 'node:http';
+import { Writable } from 'node:stream';
+
+import { startAuthorizationServer, type AuthorizationServerOptions } from '../../demo/authorization-server.ts';
+import { startBackend } from '../../demo/backend.ts';
+import { listen } from '../../demo/listen.ts';
+import { startMcpServer } from '../../demo/mcp-server.ts';
+import { start } from '../../src/cli/start.ts';
+import { loadConfig } from '../../src/config/load.ts';
+
+/** The demo with the committed `gateway.yaml`, on ports of its own and under the URL that clients really use. */
+export interface World {
+  readonly mcpUrl: URL;
+  readonly issuer: string;
+  /** What a `WWW-Authenticate` of the MCP route ends with. */
+  readonly resourceMetadata: string;
+  /** The gateway's decisions so far. */
+  decisions(): readonly Record<string, unknown>[];
+  close(): Promise<void>;
+}
+
+/** What a test wants otherwise. */
+export interface WorldOptions {
+  /** Another MCP server than the demo's, as an origin. */
+  readonly mcpServer?: string;
+  readonly authorizationServer?: Partial<AuthorizationServerOptions>;
+}
+
+/** Starts it; `close` ends all of it. */
+export async function startWorld({ mcpServer, authorizationServer = {} }: WorldOptions = {}): Promise<World> {
+  // Clients compare URLs as strings, so the gateway's must be known before it listens.
+  const reserved = await listen(createServer(), 0);
+  await reserved.close();
+  const gatewayUrl = reserved.url;
+  const mcpUrl = new URL('/mcp', gatewayUrl);
+  const server = await startAuthorizationServer({
+    port: 0,
+    mcpResource: mcpUrl.href,
+    apiAudience: 'https://api.demo.example',
+    ...authorizationServer,
+  });
+  const tools = mcpServer === undefined ? await startMcpServer({ port: 0, apiUrl: gatewayUrl }) : undefined;
+  const backend = await startBackend({ port: 0 });
+  const config = await loadConfig('gateway.yaml', {
+    PUBLIC_URL: gatewayUrl,
+    GATEWAY_LISTEN: new URL(gatewayUrl).host,
+    GATEWAY_ADMIN: 'off',
+    ISSUER: server.issuer,
+    ISSUER_BACKCHANNEL: server.issuer,
+    MCP_SERVER_URL: mcpServer ?? tools?.url,
+    BACKEND_URL: backend.url,
+  });
+  const log: Record<string, unknown>[] = [];
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      const lines = chunk.toString().split('\n');
+      for (const line of lines) if (line !== '') log.push(JSON.parse(line) as Record<string, unknown>);
+      done();
+    },
+  });
+  const gateway = await start(config, { output });
+  return {
+    mcpUrl,
+    issuer: server.issuer,
+    resourceMetadata: `resource_metadata="${gatewayUrl}/.well-known/oauth-protected-resource/mcp"`,
+    decisions: () => log.filter(({ msg }) => msg === 'decision'),
+    async close() {
+      await gateway.close(0);
+      await Promise.all([server.close(), tools?.close(), backend.close()]);
+    },
+  };
+}
