@@ -1,18 +1,11 @@
+import { hopByHop } from '../lib/hop-by-hop.ts';
+
 /**
  * What an upstream relies on for framing, routing or trust, or what the gateway itself says or takes away there. A claim
  * in one of these would let whoever chooses its value speak as the gateway.
  */
 const reserved: ReadonlySet<string> = new Set([
-  // RFC 9110 §7.6.1 and what travels one hop only.
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
+  ...hopByHop,
   // Where a request goes and what is in it.
   'host',
   'expect',

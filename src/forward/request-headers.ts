@@ -1,22 +1,9 @@
+import { hopByHop } from '../lib/hop-by-hop.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
-
-/** RFC 9110 §7.6.1: about one connection only. Both ways. */
-export const hopByHop: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authentication-info',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /**
  * What a client must not say to an upstream: its own credential, where it comes from, and that the method or path were

@@ -1,6 +1,7 @@
+import { hopByHop } from '../lib/hop-by-hop.ts';
 import type { Call } from '../model/call.ts';
 import type { Grant } from '../model/grant.ts';
-import { hopByHop, nominatedBy } from './request-headers.ts';
+import { nominatedBy } from './request-headers.ts';
 
 /** What of an upstream's header section goes to the client, and what it says of the body. */
 export interface ResponseHeaders {
@@ -71,7 +72,7 @@ export function responseHeaders(
   if (isEventStream) dropped.add('content-length').add('x-accel-buffering');
   if (willChange) for (const name of aboutBytes) dropped.add(name);
   const fields = dropped.size === 0 ? all : without(all, dropped);
-  if (isEventStream) fields.push('x-accel-buffering', 'no');
+  if (isEventStream) fields.push('X-Accel-Buffering', 'no');
   for (const [name, value] of crossOrigin) fields.push(name, value);
   return {
     fields,

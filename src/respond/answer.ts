@@ -22,9 +22,9 @@ export function answer(call: Call, status: number, headers: OutgoingHttpHeaders,
   response.writeHead(status, STATUS_CODES[status], {
     ...headers,
     // RFC 9110 §8.6: MUST NOT with a 204.
-    ...(status !== 204 && { 'content-length': Buffer.byteLength(body) }),
-    'x-request-id': call.id,
-    ...(stillSending && { connection: 'close' }),
+    ...(status !== 204 && { 'Content-Length': Buffer.byteLength(body) }),
+    'X-Request-Id': call.id,
+    ...(stillSending && { Connection: 'close' }),
   });
   if (!stillSending) {
     response.end(body);

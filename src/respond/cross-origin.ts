@@ -21,7 +21,7 @@ export interface CrossOrigin {
 export function createCrossOrigin(isAllowed: (origin: string) => boolean): CrossOrigin {
   function headers({ fields: { origin } }: Call): Record<string, string> {
     if (origin === undefined || !isAllowed(origin)) return {};
-    return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed, vary: 'Origin' };
+    return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': exposed, Vary: 'Origin' };
   }
 
   return {
@@ -31,10 +31,10 @@ export function createCrossOrigin(isAllowed: (origin: string) => boolean): Cross
       if (call.method !== 'OPTIONS' || call.fields.origin === undefined || wanted === undefined) return false;
       answer(call, 204, {
         ...headers(call),
-        'access-control-allow-methods': methods === undefined ? wanted : [...methods].join(', '),
-        'access-control-allow-headers': allowedHeaders(header(call, 'access-control-request-headers')),
-        'access-control-max-age': DAY_SECONDS,
-        vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+        'Access-Control-Allow-Methods': methods === undefined ? wanted : [...methods].join(', '),
+        'Access-Control-Allow-Headers': allowedHeaders(header(call, 'access-control-request-headers')),
+        'Access-Control-Max-Age': DAY_SECONDS,
+        Vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
       });
       return true;
     },

@@ -9,10 +9,10 @@ export type Publish = (call: Call) => boolean;
 
 /** RFC 9728 §3.2 documents are public: any page may read them, with any header. */
 const openToAll = {
-  'access-control-allow-origin': '*',
-  'access-control-allow-methods': 'GET, HEAD, OPTIONS',
-  'access-control-allow-headers': '*',
-  'access-control-max-age': '86400',
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
+  'Access-Control-Allow-Headers': '*',
+  'Access-Control-Max-Age': '86400',
 };
 
 /**
@@ -31,10 +31,10 @@ export function createPublish(config: Config): Publish {
       answer(
         call,
         200,
-        { ...openToAll, 'content-type': 'application/json', 'cache-control': 'public, max-age=300' },
+        { ...openToAll, 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300' },
         document,
       );
-    } else answer(call, 405, { ...openToAll, allow: 'GET, HEAD, OPTIONS' });
+    } else answer(call, 405, { ...openToAll, Allow: 'GET, HEAD, OPTIONS' });
     return true;
   };
 }

@@ -31,16 +31,16 @@ export function createRefuse(
     const refusal: Refusal = refusals[denial.reason];
     const headers: OutgoingHttpHeaders = { ...crossOrigin.headers(call) };
     const wanted = challengeOf(refusal, denial);
-    if (wanted !== undefined) headers['www-authenticate'] = wanted;
-    if (refusal.status === 405) headers['allow'] = [...(methods ?? everyMethod)].join(', ');
-    if (refusal.status === 503) headers['retry-after'] = RETRY_AFTER;
+    if (wanted !== undefined) headers['WWW-Authenticate'] = wanted;
+    if (refusal.status === 405) headers['Allow'] = [...(methods ?? everyMethod)].join(', ');
+    if (refusal.status === 503) headers['Retry-After'] = RETRY_AFTER;
     // The authorization specification §7: a 401 of an API has an empty body.
     if (refusal.status === 401 && route?.protocol === 'http') {
       answer(call, refusal.status, headers);
       return;
     }
     const { type, text } = body(refusal, denial, decision, messageId);
-    answer(call, refusal.status, { ...headers, 'content-type': type, 'cache-control': 'no-store' }, text);
+    answer(call, refusal.status, { ...headers, 'Content-Type': type, 'Cache-Control': 'no-store' }, text);
   };
 }
 

@@ -49,7 +49,7 @@ describe('an event stream', () => {
   test.each(['text/event-stream', 'Text/Event-Stream;charset=utf-8', 'text/event-stream ; x=y'])('%s', (type) => {
     const raw = ['Content-Type', type, 'Content-Length', '5', 'X-Accel-Buffering', 'yes'].map(String);
     expect(read(raw)).toMatchObject({
-      fields: ['Content-Type', type, 'x-accel-buffering', 'no'],
+      fields: ['Content-Type', type, 'X-Accel-Buffering', 'no'],
       hasDate: false,
       isEventStream: true,
     });

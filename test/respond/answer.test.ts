@@ -29,7 +29,7 @@ async function answerTo(bytes: string): Promise<string> {
   await until(() => client.ended() !== undefined);
   return client
     .received()
-    .replace(/x-request-id: [\w-]+/, 'x-request-id: …')
+    .replace(/X-Request-Id: [\w-]+/, 'X-Request-Id: …')
     .replace(/Date: .*/, 'Date: …');
 }
 
@@ -38,9 +38,9 @@ describe('an answer of our own', () => {
     expect(await answerTo(head('GET /api', 'Connection: close'))).toBe(
       [
         'HTTP/1.1 401 Unauthorized',
-        'www-authenticate: Bearer',
-        'content-length: 0',
-        'x-request-id: …',
+        'WWW-Authenticate: Bearer',
+        'Content-Length: 0',
+        'X-Request-Id: …',
         'Date: …',
         'Connection: close',
         '\r\n',
@@ -55,10 +55,10 @@ describe('an answer of our own', () => {
 
   test('405 says what is allowed, also where all but one is', async () => {
     expect(await answerTo(head('PUT /api', 'Connection: close'))).toMatch(
-      /^HTTP\/1\.1 405 [^]*\r\nallow: GET, POST\r\n/,
+      /^HTTP\/1\.1 405 [^]*\r\nAllow: GET, POST\r\n/,
     );
     expect(await answerTo(head('TRACE /all', 'Connection: close'))).toMatch(
-      /^HTTP\/1\.1 405 [^]*\r\nallow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n/,
+      /^HTTP\/1\.1 405 [^]*\r\nAllow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n/,
     );
   });
 });
