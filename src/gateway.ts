@@ -78,7 +78,11 @@ export async function startGateway(config: Config, { log, metrics, clock }: Surr
   const router = createRouter(new Map(config.routes.map((route) => [route.path, stagesOf(route)])));
 
   function ownHeaders(route: Route): OwnHeaders {
-    return { crossOrigin: crossOrigin.headers, sessionId: createSessionId(route, sessions) };
+    return {
+      crossOrigin: crossOrigin.headers,
+      upstreamChallenges: route.upstream.token.kind === 'forward',
+      sessionId: createSessionId(route, sessions),
+    };
   }
 
   function stagesOf(route: Route): Stages {

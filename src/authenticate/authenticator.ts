@@ -23,6 +23,12 @@ export interface Authentication {
   revalidate(token: PresentedToken): Promise<void>;
 }
 
+/** The same for all routes that trust alike, before the audience is asked. */
+interface CachedVerifier {
+  authenticate(token: PresentedToken): Principal | Promise<Principal>;
+  revalidate(token: PresentedToken): Promise<Principal>;
+}
+
 /** Counts a look-up of the verified-token cache. */
 export type CountCacheLookup = (kind: 'token', result: 'hit' | 'miss') => void;
 
@@ -46,7 +52,7 @@ export function createAuthenticators(
   clock: Clock,
 ): (route: Route) => Authentication {
   const authorities = new Map([...clients].map(([name, client]) => [name, authorityOf(client)]));
-  const verifiers = new Map<string, Authentication>();
+  const verifiers = new Map<string, CachedVerifier>();
 
   return (route) => {
     const names = route.authorizationServers.map(({ name }) => name);
@@ -61,7 +67,9 @@ export function createAuthenticators(
           ? principal.then((later) => requireAudience(later, audiences))
           : requireAudience(principal, audiences);
       },
-      revalidate: (token) => verified.revalidate(token),
+      async revalidate(token) {
+        requireAudience(await verified.revalidate(token), audiences);
+      },
     };
   };
 
@@ -87,7 +95,7 @@ function createCachedVerifier(
   forms: Route['tokens'],
   count: CountCacheLookup,
   clock: Clock,
-): Authentication {
+): CachedVerifier {
   const known = createExpiringCache<Principal>(MAX_TOKENS, clock);
   const flight = createSingleFlight<Principal>();
 
@@ -101,7 +109,7 @@ function createCachedVerifier(
     async revalidate(token) {
       const key = hash('sha256', token, 'base64url');
       try {
-        await flight(key, () => verify(token, key));
+        return await flight(key, () => verify(token, key));
       } catch (error) {
         if (!(error instanceof Denial && error.reason === 'authorization_server.unavailable')) known.delete(key);
         throw error;

@@ -135,6 +135,6 @@ function reachable(endpoint: string, server: AuthorizationServer): string {
   if (url.origin !== issuer.origin) return endpoint;
   const from = issuer.pathname.replace(/\/$/, '');
   const to = server.backchannel.replace(/\/$/, '');
-  if (!url.pathname.startsWith(from)) return endpoint;
+  if (url.pathname !== from && !url.pathname.startsWith(`${from}/`)) return endpoint;
   return `${to}${url.pathname.slice(from.length)}${url.search}`;
 }

@@ -40,6 +40,10 @@ export function createActionReader(route: Route, parts: ActionParts): ReadAction
 
 /** A GET opens the server's stream and a DELETE ends a session (Streamable HTTP, legacy revisions): no message. */
 function sessionAction(call: Call, principal: Principal | undefined, route: Route, { sessions }: ActionParts): Action {
+  // A page or an old event stream below the endpoint is no message, and nobody could decide on it.
+  if (call.path !== route.path && call.path !== `${route.path}/`) {
+    throw new Denial('route.unknown', `a ${call.method} below the endpoint of an MCP route`);
+  }
   if (call.fields.transferEncoding !== undefined || Number(call.fields.contentLength ?? 0) > 0) {
     throw new Denial('request.framing', `a ${call.method} with a body, which would pass without being read`);
   }
@@ -58,7 +62,7 @@ function sessionAction(call: Call, principal: Principal | undefined, route: Rout
 }
 
 /** RFC 8259 §8.1: JSON is UTF-8; a charset that says so changes nothing. */
-const jsonType = /^application\/json *(?:; *charset="?utf-8"?)? *$/i;
+const jsonType = /^application\/json *(?:; *charset="?utf-8"? *)?$/i;
 
 async function messageAction(
   call: Call,

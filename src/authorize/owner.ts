@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { HandleBinding } from '../mcp/handles-binding.ts';
 import type { OwnerBound } from '../mcp/owner-bound.ts';
 import type { Grant } from '../model/grant.ts';
@@ -11,6 +12,8 @@ import type { Route } from '../model/route.ts';
 export function ownerOf(route: Route, principal: Principal | undefined): readonly string[] {
   if (principal === undefined) return [route.name];
   const { issuer, subject, clientId } = principal;
+  // RFC 7662 lets both be absent. Whoever is nobody shares nothing, not even with themselves.
+  if (subject === undefined && clientId === undefined) return [route.name, issuer, 'nobody', randomUUID()];
   return subject === undefined
     ? [route.name, issuer, 'client', clientId ?? '']
     : [route.name, issuer, 'subject', subject];

@@ -87,7 +87,8 @@ export function hostName(text: string): string {
 
 /** A key that nobody guesses. */
 export function longSecret(text: string): string {
-  return text.length >= 32 ? text : refuse('is too short: at least 32 characters');
+  if (text.length < 32) refuse('is too short: at least 32 characters');
+  return new Set(text).size < 10 ? refuse('is too plain: make it random') : text;
 }
 
 /** What names a route. */

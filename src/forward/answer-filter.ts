@@ -24,7 +24,7 @@ export function answerFilter(
   grant: Grant,
   bindHandles: BindHandles,
 ): ChooseFilter | undefined {
-  const lists = mayHoldList(route, call, grant) ? listRewriting(grant, route) : undefined;
+  const lists = mayHoldList(route, grant) ? listRewriting(grant, route) : undefined;
   const handles = grant.action.mayYieldHandle ? handleRewriting(grant, bindHandles) : undefined;
   if (lists === undefined) return handles && ((answer) => filterOf(answer, handles));
   return (answer) => filterOf(answer, handles === undefined ? lists : both(lists, handles));
@@ -44,7 +44,8 @@ function both(first: Rewriting, second: Rewriting): Rewriting {
 function filterOf(answer: ResponseHeaders, rewriting: Rewriting): BodyFilter | undefined {
   if (!answer.isEncoded && answer.isEventStream) return createEventFilter(rewriting);
   if (!answer.isEncoded && answer.isJson) return createJsonFilter(rewriting);
-  if (!rewriting.mustRead) return undefined;
+  // Without a type there is no body, or none that a client reads.
+  if (!rewriting.mustRead || !answer.hasType) return undefined;
   throw new Denial(
     'upstream.invalid',
     'a list that is compressed, or neither JSON nor an event stream, cannot be filtered',

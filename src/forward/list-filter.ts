@@ -1,16 +1,14 @@
 import type { Rewriting } from '../mcp/body-filter.ts';
 import { filteredMessage, listMethods } from '../mcp/lists.ts';
-import type { Call } from '../model/call.ts';
 import type { Grant } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
 
 /** Whether the answer to a call may hold a list that the route's policy wants filtered, and so must not be compressed. */
-export function mayHoldList(route: Route, call: Call, { action: { attempt } }: Grant): boolean {
+export function mayHoldList(route: Route, { action: { attempt } }: Grant): boolean {
   if (route.policy?.lists !== 'filter' || attempt.kind !== 'mcp') return false;
-  if (attempt.method !== undefined) return listMethods.has(attempt.method);
-  // Legacy revisions: a stream that broke off is resumed by another request.
-  return call.fields.lastEventId !== undefined;
+  // Legacy revisions: a stream that broke off is resumed by another request, which may be any GET.
+  return attempt.method === undefined || listMethods.has(attempt.method);
 }
 
 /** What narrows the lists of an answer to what this caller could call. */

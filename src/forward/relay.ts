@@ -57,8 +57,10 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     const { route, call, grant, own, chooseFilter, observer } = this.#parts;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
-    // 202 and 204 have no body, and an error tells no names and gives out no handles.
-    const filter = status === 200 ? chooseFilter : undefined;
+    // The upstream of an MCP route sees no token of the client's; a client that is told to get another would loop.
+    if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
+    // An error tells no names and gives out no handles.
+    const filter = status < 300 && status !== 204 ? chooseFilter : undefined;
     const answer = responseHeaders((controller.rawHeaders ?? []) as Buffer[], call, grant, own, filter !== undefined);
     this.#filter = filter?.(answer);
     if (answer.hasDate) call.response.sendDate = false;

@@ -27,10 +27,32 @@ const neverFromClients: ReadonlySet<string> = new Set([
   'x-method-override',
   'x-real-ip',
   'x-request-id',
+  'x-url-scheme',
+  'x-script-name',
+  'x-scheme',
+  'x-proxyuser-ip',
+  'x-path-info',
+  'x-host',
+  'x-forward-for',
+  'remote-user',
+  'front-end-https',
+  'fastly-client-ip',
+  'cluster-client-ip',
+  'base-url',
   'x-rewrite-url',
   'true-client-ip',
 ]);
-const prefixesNeverFromClients = ['x-forwarded-', 'x-original-'];
+const prefixesNeverFromClients = [
+  'x-appengine-',
+  'x-azure-',
+  'x-envoy-',
+  'x-forwarded-',
+  'x-http-',
+  'x-original-',
+  'x-override-',
+  'x-remote-',
+  'x-ssl-',
+];
 
 /** Names that are remembered at most; callers choose names, and must not choose how much we remember. */
 const MAX_VERDICTS = 1024;

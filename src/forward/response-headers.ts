@@ -12,6 +12,8 @@ export interface ResponseHeaders {
   readonly isEventStream: boolean;
   /** `application/json`. */
   readonly isJson: boolean;
+  /** Any `Content-Type` at all. */
+  readonly hasType: boolean;
   /** Other than `identity`. */
   readonly isEncoded: boolean;
 }
@@ -20,6 +22,8 @@ export interface ResponseHeaders {
 export interface OwnHeaders {
   /** CORS for the page that called; empty for other callers. What the upstream says of it is dropped then. */
   readonly crossOrigin: (call: Call) => Readonly<Record<string, string>>;
+  /** Whether what the upstream says in `WWW-Authenticate` is its own to say: it got the client's own token. */
+  readonly upstreamChallenges: boolean;
   /** The `Mcp-Session-Id` that the client sees for the upstream's; undefined for none. */
   readonly sessionId: (theirs: string, grant: Grant) => string | undefined;
 }
@@ -61,6 +65,7 @@ export function responseHeaders(
     if (lower === 'connection') connection += `,${value}`;
     if (hopByHop.has(lower)) continue;
     if (crossOrigin.length > 0 && lower.startsWith('access-control-')) continue;
+    if (lower === 'www-authenticate' && !own.upstreamChallenges) continue;
     if (lower === 'date') hasDate = true;
     else if (lower === 'content-type') contentType = value;
     else if (lower === 'content-encoding') contentEncoding = value;
@@ -79,6 +84,7 @@ export function responseHeaders(
     hasDate,
     isEventStream,
     isJson: /^application\/json *(?:;|$)/i.test(contentType),
+    hasType: contentType !== '',
     isEncoded: contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity',
   };
 }

@@ -8,6 +8,8 @@
  * @module
  */
 
+import { folded } from './folded.ts';
+
 /** The bounds of a text that is still read. */
 export interface ScanLimits {
   /** Objects and arrays inside each other. */
@@ -165,7 +167,7 @@ function foldedKey(literal: string): string {
   if (simpleKey.test(literal)) return literal;
   const key = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
   if (loneSurrogate.test(key)) throw new JsonScanError('ambiguous', 'a lone surrogate in a key', 0);
-  return `"${key.normalize('NFKC').toUpperCase().toLowerCase()}"`;
+  return `"${folded(key)}"`;
 }
 
 const simpleKey = /^"[a-z0-9_$./:-]*"$/;

@@ -24,10 +24,13 @@ export function createAllowed({ allowedHosts, allowedOrigins }: Config): Allowed
   return {
     require({ fields: { host, origin } }) {
       if (host === undefined || !allowedHosts.has(hostName(host))) {
-        throw new Denial('request.host', `Host ${JSON.stringify(host)} is not among allowed_hosts`);
+        throw new Denial('request.host', `Host ${JSON.stringify(host?.slice(0, 128))} is not among allowed_hosts`);
       }
       if (origin !== undefined && !isAllowed(origin)) {
-        throw new Denial('request.origin', `Origin ${JSON.stringify(origin)} is not among allowed_origins`);
+        throw new Denial(
+          'request.origin',
+          `Origin ${JSON.stringify(origin.slice(0, 128))} is not among allowed_origins`,
+        );
       }
     },
     origin: isAllowed,

@@ -62,7 +62,8 @@ export function createEventFilter(rewriting: Rewriting): BodyFilter {
 
 function rewritten(event: Buffer, rewriting: Rewriting): Buffer {
   if (!rewriting.concerns(event)) return event;
-  const text = event.toString();
+  // A stream may begin with a BOM, which its reader drops: what follows is data all the same.
+  const text = event.toString().replace(/^\uFEFF/, '');
   const data = eventData(text);
   if (data === undefined || data === '') return event;
   const changed = rewriting.rewrite(data);

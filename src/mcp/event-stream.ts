@@ -15,30 +15,45 @@ const eventEnd = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g;
 
 /** @throws {RangeError} from `push` for an event of more than `maxBytes`. */
 export function createEventSplitter(maxBytes: number): EventSplitter {
-  let held = '';
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  /** The end of what is held: the end of the event may have begun in it. Only this is searched again. */
+  let tail = '';
+
+  function take(last: Buffer): Buffer {
+    const event = held.length === 0 ? last : Buffer.concat([...held, last]);
+    held = [];
+    heldBytes = 0;
+    return event;
+  }
+
   return {
     push(chunk) {
-      // An end may have begun in what was searched already.
-      eventEnd.lastIndex = Math.max(0, held.length - 3);
-      held += chunk.toString('latin1');
+      const text = tail + chunk.toString('latin1');
+      const before = tail.length;
       const events: Buffer[] = [];
+      let start = 0;
+      let searched = 0;
+      eventEnd.lastIndex = 0;
       for (;;) {
-        const end = eventEnd.exec(held);
+        const end = eventEnd.exec(text);
         // A CR at the very end may be half of a line end.
-        if (end === null || (end.index + end[0].length === held.length && held.endsWith('\r'))) break;
-        const length = end.index + end[0].length;
-        events.push(Buffer.from(held.slice(0, length), 'latin1'));
-        held = held.slice(length);
-        eventEnd.lastIndex = 0;
+        if (end === null || (eventEnd.lastIndex === text.length && text.endsWith('\r'))) break;
+        searched = eventEnd.lastIndex;
+        events.push(take(chunk.subarray(start, searched - before)));
+        start = searched - before;
       }
-      if (held.length > maxBytes) throw new RangeError(`an event of more than ${maxBytes} bytes`);
+      const rest = chunk.subarray(start);
+      held.push(rest);
+      heldBytes += rest.length;
+      tail = text.slice(Math.max(searched, text.length - 3));
+      if (heldBytes > maxBytes) throw new RangeError(`an event of more than ${maxBytes} bytes`);
       return events;
     },
-    held: () => held.length,
+    held: () => heldBytes,
     release() {
-      const rest = Buffer.from(held, 'latin1');
-      held = '';
-      return rest;
+      tail = '';
+      return take(Buffer.alloc(0));
     },
   };
 }

@@ -1,3 +1,4 @@
+import { folded } from '../lib/folded.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 
@@ -14,9 +15,4 @@ export function member(object: Readonly<Record<string, unknown>>, name: string, 
   const variant = Object.keys(object).find((key) => key.length === name.length && folded(key) === folded(name));
   if (variant === undefined) return undefined;
   throw new Denial('body.ambiguous', `a key that differs from ${name} only in case`, { messageId });
-}
-
-/** As the most forgiving parser sees a key: ſ is s, K is k. */
-function folded(key: string): string {
-  return key.normalize('NFKC').toUpperCase().toLowerCase();
 }

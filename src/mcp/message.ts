@@ -41,7 +41,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const message = parse(text);
   if (Array.isArray(message)) throw new Denial('body.message', 'a batch');
   if (!isObject(message)) throw new Denial('body.message', 'not an object');
-  if (message['jsonrpc'] !== '2.0') throw new Denial('body.message', 'jsonrpc is not "2.0"');
+  if (member(message, 'jsonrpc', null) !== '2.0') throw new Denial('body.message', 'jsonrpc is not "2.0"');
   const id = messageId(message, text);
   const method = methodOf(message, id);
   const params = paramsOf(message, id);
@@ -53,7 +53,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
     id: method === undefined ? null : id,
     era,
     targets: method === undefined ? [] : targetsOf(method, params, id),
-    arguments: Object.hasOwn(params, 'arguments') ? params['arguments'] : undefined,
+    arguments: member(params, 'arguments', id),
     handles,
     mayYieldHandle: mayYieldHandle(method, params, era, handles),
   };
@@ -79,20 +79,22 @@ function parse(text: string): unknown {
 
 /** MCP, Base Protocol: a request's id MUST be a string or integer and MUST NOT be null. */
 function messageId(message: Record<string, unknown>, text: string): MessageId {
-  if (!Object.hasOwn(message, 'id')) return null;
-  const { id } = message;
-  if (typeof id === 'string' || Number.isSafeInteger(id)) return id as string | number;
+  const id = member(message, 'id', null);
+  if (id === undefined) return null;
+  if (typeof id === 'string') return id;
   if (typeof id !== 'number') throw new Denial('body.message', 'id is neither a string nor a number');
-  return (parseToRewrite(text) as { id: number | object }).id;
+  return Number.isSafeInteger(id) ? id : (parseToRewrite(text) as { id: number | object }).id;
 }
 
 function methodOf(message: Record<string, unknown>, messageId: MessageId): string | undefined {
-  if (Object.hasOwn(message, 'method')) {
-    const { method } = message;
-    if (typeof method === 'string') return method;
-    throw new Denial('body.message', 'method is not a string', { messageId });
-  }
-  if (Object.hasOwn(message, 'result') || Object.hasOwn(message, 'error')) return undefined;
+  const method = member(message, 'method', messageId);
+  const answers =
+    member(message, 'result', messageId) !== undefined || member(message, 'error', messageId) !== undefined;
+  if (method !== undefined && answers)
+    throw new Denial('body.message', 'a request and a response in one', { messageId });
+  if (typeof method === 'string') return method;
+  if (method !== undefined) throw new Denial('body.message', 'method is not a string', { messageId });
+  if (answers) return undefined;
   throw new Denial('body.message', 'neither a request nor a response', { messageId });
 }
 

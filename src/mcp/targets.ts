@@ -5,6 +5,9 @@ import { member } from './member.ts';
 
 type Params = Readonly<Record<string, unknown>>;
 
+/** Each is decided on its own. */
+const MAX_SUBSCRIPTIONS = 100;
+
 /** The methods that are about one thing: its kind, and the parameter that names it. */
 const named: Readonly<Record<string, { readonly kind: McpTarget['kind']; readonly parameter: string }>> = {
   'tools/call': { kind: 'tool', parameter: 'name' },
@@ -55,5 +58,7 @@ function subscriptions(params: Params, messageId: MessageId): readonly McpTarget
   if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string')) {
     throw new Denial('body.message', 'resourceSubscriptions is not a list of strings', { messageId });
   }
+  if (uris.length > MAX_SUBSCRIPTIONS)
+    throw new Denial('body.message', `more than ${MAX_SUBSCRIPTIONS} subscriptions`, { messageId });
   return uris.map((name) => ({ kind: 'resource', name }));
 }

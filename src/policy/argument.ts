@@ -1,6 +1,6 @@
 import type { PolicyDenial } from '../model/policy.ts';
 import type { ValueDocument } from './document.ts';
-import { type PointerReader, pointerReader } from './json-pointer.ts';
+import { type PointerReader, strictPointerReader } from './json-pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
 import { malformedPointer } from './shown.ts';
@@ -22,7 +22,7 @@ export function compileArguments(
 ): readonly ArgumentCondition[] {
   return Object.entries(documents).map(([pointer, value]) => {
     const at = [...path, 'arguments', pointer];
-    const read = pointerReader(pointer);
+    const read = strictPointerReader(pointer);
     if (read === undefined) faults.push({ path: at, message: malformedPointer(pointer) });
     const predicates = compilePredicates(value, at, faults);
     return { rule: rulePath(at), pointer, read: read ?? (() => undefined), predicates };

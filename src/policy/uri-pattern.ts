@@ -15,6 +15,9 @@ export function uriPattern(pattern: string): Pattern {
   };
 }
 
+/** Far more than a uri of the longest length takes that was not made to be slow; one that was is an error, and denied. */
+const MAX_STEPS = 50_000;
+
 /**
  * Tries each wildcard as short as possible, and lengthens only the last `*` and the last `**`. Earlier ones need not be
  * tried again: what they could still take, the later one of the same kind takes as well, and a `*` cannot give away a
@@ -28,7 +31,8 @@ function matches(pattern: string, uri: string): boolean {
   let starUntil = 0;
   let afterAny = -1;
   let anyUntil = 0;
-  for (;;) {
+  for (let left = MAX_STEPS; ; left -= 1) {
+    if (left === 0) throw new Error('the uri takes too many steps to match');
     if (pattern[step] === '*') {
       if (pattern[step + 1] === '*') {
         step += 2;

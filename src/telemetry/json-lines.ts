@@ -16,6 +16,7 @@ const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 export function createJsonLines(output: Writable): JsonLines {
   let lines: string[] = [];
   let dropped = 0;
+  let told = 0;
   const flush = (): void => {
     if (lines.length === 0) return;
     const text = lines.join('');
@@ -29,6 +30,12 @@ export function createJsonLines(output: Writable): JsonLines {
         return;
       }
       if (lines.length === 0) setImmediate(flush);
+      if (dropped > told) {
+        lines.push(
+          `${JSON.stringify({ time: new Date().toISOString(), level: 'warn', msg: 'log lines dropped', dropped })}\n`,
+        );
+        told = dropped;
+      }
       lines.push(`${JSON.stringify(entry)}\n`);
     },
     get dropped() {

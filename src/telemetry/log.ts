@@ -29,6 +29,11 @@ export function createLog({ level, decisions }: Config['log'], lines: JsonLines)
   };
 }
 
+/** What a caller chose, as much of it as says what it is. */
+function cut(text: string | undefined): string | undefined {
+  return text !== undefined && text.length > 256 ? `${text.slice(0, 256)}…` : text;
+}
+
 /** The members of a decision's line, in this order; the undefined ones are left out by JSON.stringify. */
 function decisionLine(outcome: Outcome): object {
   const { call, route, principal, attempt, denial, shadow } = outcome;
@@ -48,8 +53,8 @@ function decisionLine(outcome: Outcome): object {
     subject: principal?.subject,
     client_id: principal?.clientId,
     issuer: principal?.issuer,
-    method: mcp?.method ?? call.method,
-    tool: toolOf(mcp),
+    method: cut(mcp?.method ?? call.method),
+    tool: cut(toolOf(mcp)),
     scope: principal?.claims['scope'],
     needed_scope: refused === undefined || refused.scope.length === 0 ? undefined : refused.scope.join(' '),
     policy: route?.policy?.name,

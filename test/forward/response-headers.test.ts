@@ -4,7 +4,7 @@ import { responseHeaders, type ResponseHeaders } from '../../src/forward/respons
 import type { Call } from '../../src/model/call.ts';
 import type { Grant } from '../../src/model/grant.ts';
 
-const own = { crossOrigin: () => ({}), sessionId: (theirs: string) => theirs };
+const own = { upstreamChallenges: false, crossOrigin: () => ({}), sessionId: (theirs: string) => theirs };
 
 function read(raw: readonly (Buffer | string)[]): ResponseHeaders {
   return responseHeaders(raw, {} as Call, {} as Grant, own, false);
@@ -18,8 +18,8 @@ describe('what goes on', () => {
     expect(fieldsOf(...raw)).toEqual(raw);
   });
 
-  test('what the upstream said of its credentials', () => {
-    expect(fieldsOf('WWW-Authenticate', 'Basic')).toEqual(['WWW-Authenticate', 'Basic']);
+  test('but a challenge: clients would go where the upstream sends them, with a token that is fine', () => {
+    expect(fieldsOf('WWW-Authenticate', 'Bearer resource_metadata="http://evil.example"')).toEqual([]);
   });
 });
 

@@ -81,8 +81,17 @@ describe('what is refused', () => {
     ['a lone surrogate', call('{"name":"\\ud800"}'), 'body.ambiguous'],
   ])('%s', (_what, text, wanted) => expect(reason(text)).toBe(wanted));
 
-  test('only one key of a kind, but in capitals: no reader finds two', () => {
-    expect(reason('{"JSONRPC":"2.0","method":"n"}'), 'we find none').toBe('body.message');
+  test.each([
+    '{"JSONRPC":"2.0","method":"n"}',
+    '{"jsonrpc":"2.0","id":1,"Method":"tools/call","params":{"name":"x"},"result":{}}',
+    '{"jsonrpc":"2.0","ID":1,"method":"n"}',
+    '{"jsonrpc":"2.0","id":1,"Result":{}}',
+    '{"jsonrpc":"2.0","id":1,"method":"n","Params":{}}',
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","Arguments":{}}}',
+  ])('a key that some readers take for ours: %s', (text) => expect(reason(text)).toBe('body.ambiguous'));
+
+  test('a request and a response in one', () => {
+    expect(reason('{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}')).toBe('body.message');
   });
 });
 

@@ -50,13 +50,15 @@ test('agrees with a regular expression', () => {
   );
 });
 
-test('is not slow for a URI made to be slow', () => {
-  const begin = performance.now();
-  for (const pattern of [`${'**a*a'.repeat(50)}b`, `**a${'*a'.repeat(50)}b`, '**a*b']) {
+test.each([`${'**a*a'.repeat(50)}b`, `**a${'*a'.repeat(50)}b`, '**a*b'])(
+  'gives up on a URI that was made to be slow: %s',
+  (pattern) => {
     const { matches } = uriPattern(pattern);
-    expect(matches('a'.repeat(2048))).toBe(false);
-    expect(matches(`${'a'.repeat(2047)}/`)).toBe(false);
-    expect(matches('a/'.repeat(1024))).toBe(false);
-  }
-  expect(performance.now() - begin).toBeLessThan(500);
+    expect(() => matches(`${'a'.repeat(2046)}/a`)).toThrow('too many steps');
+  },
+);
+
+test('has steps enough for the longest URI of the usual kind', () => {
+  const { matches } = uriPattern('repo://**/v*/docs/**.md');
+  expect(matches(`repo://${'a/'.repeat(1000)}v1/docs/x.md`)).toBe(true);
 });
