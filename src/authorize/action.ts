@@ -1,3 +1,4 @@
+import { declaresBody } from '../lib/declares-body.ts';
 import type { HandleBinding } from '../mcp/handles-binding.ts';
 import { readMessage, type Message } from '../mcp/message.ts';
 import type { OwnerBound } from '../mcp/owner-bound.ts';
@@ -44,7 +45,7 @@ function sessionAction(call: Call, principal: Principal | undefined, route: Rout
   if (call.path !== route.path && call.path !== `${route.path}/`) {
     throw new Denial('route.unknown', `a ${call.method} below the endpoint of an MCP route`);
   }
-  if (call.fields.transferEncoding !== undefined || Number(call.fields.contentLength ?? 0) > 0) {
+  if (declaresBody(call.fields)) {
     throw new Denial('request.framing', `a ${call.method} with a body, which would pass without being read`);
   }
   const sessionId = ownSession(call, principal, route, sessions, null);

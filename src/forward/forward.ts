@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../lib/clock.ts';
+import { declaresBody } from '../lib/declares-body.ts';
 import type { Call } from '../model/call.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
@@ -79,7 +80,7 @@ export function createForward(
  * request that fails, and the client's request must live to be answered.
  */
 function streamedBody({ request, fields }: Call): PassThrough | null {
-  if (fields.transferEncoding === undefined && Number(fields.contentLength ?? 0) === 0) return null;
+  if (!declaresBody(fields)) return null;
   const body = new PassThrough();
   // undici listens only while it sends; an error without a listener would end the process.
   body.on('error', () => {});

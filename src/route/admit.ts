@@ -1,3 +1,4 @@
+import { declaresBody } from '../lib/declares-body.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Route } from '../model/route.ts';
@@ -24,7 +25,7 @@ export function createAdmit(route: Route): Admit {
     if (!isUpgrade) return;
     if (route.upgrade !== 'websocket') throw new Denial('route.upgrade', 'the route serves no upgrade');
     if (call.method !== 'GET') throw new Denial('route.upgrade', 'an upgrade of another method than GET');
-    if (call.fields.transferEncoding !== undefined || Number(call.fields.contentLength ?? 0) > 0) {
+    if (declaresBody(call.fields)) {
       throw new Denial('request.framing', 'an upgrade with a body');
     }
   };

@@ -1,3 +1,4 @@
+import { folded } from '../lib/folded.ts';
 import { Denial } from '../model/denial.ts';
 
 /** A request target in origin form, split, in the only spelling that we let through. */
@@ -42,7 +43,7 @@ export function canonicalTarget(target: string): Target {
 export function foldedPath(path: string): string {
   const lower = path.toLowerCase();
   if (!lower.includes('%')) return lower;
-  return decodeURIComponent(path).normalize('NFKC').toUpperCase().toLowerCase();
+  return folded(decodeURIComponent(path));
 }
 
 function requirePlain(path: string): void {
