@@ -1,34 +1,30 @@
 /**
- * The composition root: the only file that knows every stage.
+ * The composition root: the only file that knows every stage. One configuration in, what serves by it out.
  *
  * @module
  */
 
-import { randomBytes, randomUUID } from 'node:crypto';
-import { createAuthenticators } from './authenticate/authenticator.ts';
+import type { Authenticators } from './authenticate/authenticator.ts';
 import { presentedToken } from './authenticate/credentials.ts';
-import { createServerClient } from './authenticate/server-client.ts';
 import { createActionReader } from './authorize/action.ts';
-import { createBindHandles, createSessionId } from './authorize/owner.ts';
 import { createAuthorize } from './authorize/authorize.ts';
+import { createBindHandles, createSessionId } from './authorize/owner.ts';
 import { createExchange } from './exchange/exchange.ts';
-import type { OwnHeaders } from './forward/response-headers.ts';
 import { createForward } from './forward/forward.ts';
-import { createPools } from './forward/pools.ts';
+import type { Pools } from './forward/pools.ts';
+import type { OwnHeaders } from './forward/response-headers.ts';
 import { createForwardUpgrade } from './forward/upgrade.ts';
 import type { Clock } from './lib/clock.ts';
-import { createHandleBinding } from './mcp/handles-binding.ts';
-import { createOwnerBound } from './mcp/owner-bound.ts';
-import type { Call } from './model/call.ts';
 import { createAllowed } from './listen/allow.ts';
 import { readBody } from './listen/body.ts';
 import { arrive, canonicalCall } from './listen/call.ts';
-import { listen, type Listener, type OnMalformed } from './listen/server.ts';
-import type { ServerState } from './model/authorization-server.ts';
+import { createHandleBinding } from './mcp/handles-binding.ts';
+import type { OwnerBound } from './mcp/owner-bound.ts';
+import type { AuthorizationServerClient } from './model/authorization-server.ts';
+import type { Call } from './model/call.ts';
 import type { Config } from './model/config.ts';
-import { Denial, refusals } from './model/denial.ts';
 import type { Route } from './model/route.ts';
-import { serve, type Gateway, type Stages } from './pipeline.ts';
+import type { Gateway, Stages } from './pipeline.ts';
 import { createCrossOrigin } from './respond/cross-origin.ts';
 import { createPublish } from './respond/publish.ts';
 import { createRefuse } from './respond/refuse.ts';
@@ -38,40 +34,27 @@ import { canonicalTarget } from './route/target.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
-/** What outlives a configuration, and what tests set. */
-export interface Surroundings {
+/** What outlives a configuration: connections, caches, counters. */
+export interface Lasting {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  readonly pools: Pools;
+  readonly authenticators: Authenticators;
 }
 
-/** A gateway that serves. */
-export interface RunningGateway {
-  readonly url: string;
-  /** Each authorization server as it is now. */
-  servers(): readonly ServerState[];
-  /** Accepts no more, lets requests finish for `graceMs`, then ends what is left. */
-  close(graceMs: number): Promise<void>;
+/** What belongs to one configuration, and is taken over from the one before where nothing changed in it. */
+export interface Parts {
+  readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
+  readonly sessions: OwnerBound;
 }
 
-/**
- * Builds a whole gateway from a configuration and listens. Authorization servers are discovered behind it: one that is
- * away delays nothing but the requests that need it.
- *
- * @throws the system's error where the address cannot be listened on, `EADDRINUSE` among them.
- */
-export async function startGateway(config: Config, { log, metrics, clock }: Surroundings): Promise<RunningGateway> {
-  const clients = new Map(
-    [...config.authorizationServers].map(([name, server]) => [
-      name,
-      createServerClient(server, metrics.serverCall, clock),
-    ]),
-  );
-  const pools = createPools();
-  const authenticators = createAuthenticators(clients, config.scopeHierarchy, metrics.tokenCache, clock);
+/** Builds what serves by `config`. Nothing is asked of anybody yet. */
+export function createGateway(config: Config, { clients, sessions }: Parts, lasting: Lasting): Gateway {
+  const { log, metrics, clock, pools } = lasting;
+  const authentication = lasting.authenticators(clients, config.scopeHierarchy);
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
-  const sessions = createOwnerBound(config.sessionKey ?? randomBytes(32));
   const handles = createHandleBinding(sessions);
   const actionParts = { readBody: (call: Call) => readBody(call, config.limits.requestBodyBytes), sessions, handles };
   const forwardParts = { publicUrl: config.publicUrl, pools, observer: metrics, clock };
@@ -86,18 +69,18 @@ export async function startGateway(config: Config, { log, metrics, clock }: Surr
   }
 
   function stagesOf(route: Route): Stages {
-    const authentication = route.public ? undefined : authenticators(route);
+    const tokens = route.public ? undefined : authentication(route);
     return {
       route,
       allow: allowed.require,
       preflight: (call) => crossOrigin.preflight(call, methodsOf(route)),
       admit: createAdmit(route),
       token: (call) => (route.public ? undefined : presentedToken(call.fields, call.query)),
-      authenticate: (token) => (token === undefined ? undefined : authentication?.authenticate(token)),
+      authenticate: (token, call) => (token === undefined ? undefined : tokens?.authenticate(token, call)),
       readAction: createActionReader(route, actionParts),
       authorize: createAuthorize(route),
       exchange: createExchange(route.upstream, clients, clock),
-      revalidation: (token) => (token === undefined ? undefined : () => authentication?.revalidate(token)),
+      revalidation: (token) => (token === undefined ? undefined : () => tokens?.revalidate(token)),
       forward: createForward(route, {
         ...forwardParts,
         own: ownHeaders(route),
@@ -119,7 +102,7 @@ export async function startGateway(config: Config, { log, metrics, clock }: Surr
     }
   }
 
-  const gateway: Gateway = {
+  return {
     arrive,
     canonical: (arrived) => canonicalCall(arrived, canonicalTarget),
     publish: createPublish(config),
@@ -140,60 +123,6 @@ export async function startGateway(config: Config, { log, metrics, clock }: Surr
         detail,
         stack,
       });
-    },
-  };
-
-  const onMalformed: OnMalformed = (reason, detail) => {
-    const call = { id: randomUUID(), method: '', startedAt: performance.now() };
-    const denial = new Denial(reason, detail);
-    gateway.record({
-      decision: randomUUID(),
-      call,
-      route: undefined,
-      principal: undefined,
-      attempt: undefined,
-      allow: false,
-      rule: undefined,
-      denial,
-      shadow: undefined,
-      decidedAt: call.startedAt,
-    });
-    const { status } = refusals[reason];
-    gateway.answered(undefined, call, status);
-    return { status, requestId: call.id };
-  };
-
-  let listener: Listener;
-  try {
-    listener = await listen(
-      config.listen,
-      config.limits.requestHeadersBytes,
-      (request, response, head) => {
-        serve(gateway, request, response, head).catch((error: unknown) => {
-          // Even refusing has failed: nobody may wait for an answer that does not come, and the process lives.
-          log.event('error', 'a bug', { stack: error instanceof Error ? error.stack : String(error) });
-          response.destroy();
-        });
-      },
-      onMalformed,
-    );
-  } catch (error) {
-    await closeParts();
-    throw error;
-  }
-  metrics.configLoaded(config.hash);
-
-  async function closeParts(): Promise<void> {
-    for (const client of clients.values()) client.close();
-    await pools.close();
-  }
-
-  return {
-    url: listener.url,
-    servers: () => [...clients.values()].map((client) => client.state()),
-    async close(graceMs) {
-      await listener.close(graceMs);
-      await closeParts();
     },
   };
 }

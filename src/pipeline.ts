@@ -6,7 +6,6 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from './model/call.ts';
 import { Denial } from './model/denial.ts';
@@ -32,7 +31,8 @@ export interface Stages {
   admit(call: Call, isUpgrade: boolean): void;
   /** Undefined only on a public route. */
   token(call: Call): PresentedToken | undefined;
-  authenticate(token: PresentedToken | undefined): Soon<Principal | undefined>;
+  /** Whose token it is, and that it is the caller's: a token bound to a key only with the proof of it. */
+  authenticate(token: PresentedToken | undefined, call: Call): Soon<Principal | undefined>;
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
   authorize(principal: Principal | undefined, action: Action): Grant;
   exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
@@ -47,7 +47,7 @@ export interface Stages {
     head: Buffer,
     refuse: (denial: Denial) => void,
   ): void;
-  refuse(call: Call, denial: Denial, decision: string, messageId: MessageId): void;
+  refuse(call: Call, denial: Denial, messageId: MessageId): void;
 }
 
 /** What comes before a route is known, and what happens around every call. */
@@ -59,7 +59,7 @@ export interface Gateway {
   publish(call: Call): boolean;
   route(call: Call): Stages;
   /** Refuses a call that met no route. */
-  refuse(call: Call, denial: Denial, decision: string, messageId: MessageId): void;
+  refuse(call: Call, denial: Denial, messageId: MessageId): void;
   record(outcome: Outcome): void;
   answered(route: Route | undefined, call: KnownCall, status: number): void;
   /** What went wrong after a call was allowed, or what is our own fault. */
@@ -73,7 +73,6 @@ export async function serve(
   response: ServerResponse,
   head?: Buffer,
 ): Promise<void> {
-  const decision = randomUUID();
   let call = gateway.arrive(request, response);
   let stages: Stages | undefined;
   let principal: Principal | undefined;
@@ -89,7 +88,7 @@ export async function serve(
     if (stages.preflight(call)) return;
     stages.admit(call, head !== undefined);
     const token = stages.token(call);
-    principal = await stages.authenticate(token);
+    principal = await stages.authenticate(token, call);
     action = await stages.readAction(call, principal);
     grant = stages.authorize(principal, action);
     const credential = await stages.exchange(grant, token);
@@ -105,13 +104,12 @@ export async function serve(
     // One decision a call: what goes wrong after it was allowed is another matter.
     if (!decided && denial.reason !== 'gateway.error') record(denial);
     else gateway.failed(call, stages?.route, denial);
-    (stages ?? gateway).refuse(call, denial, decision, action?.messageId ?? denial.messageId ?? null);
+    (stages ?? gateway).refuse(call, denial, action?.messageId ?? denial.messageId ?? null);
   }
 
   function record(denial: Denial | undefined): void {
     decided = true;
     gateway.record({
-      decision,
       call,
       route: stages?.route,
       principal,

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { RunningGateway } from '../gateway.ts';
 import type { Address } from '../model/config.ts';
+import type { Service } from '../service.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 /** The second listener: for the operator's network, not for clients. */
@@ -16,14 +16,14 @@ export interface Admin {
  *
  * @throws the system's error where the address cannot be listened on.
  */
-export async function startAdmin(address: Address, gateway: RunningGateway, { registry }: Metrics): Promise<Admin> {
+export async function startAdmin(address: Address, service: Service, { registry }: Metrics): Promise<Admin> {
   const pages: Readonly<Record<string, (response: ServerResponse) => Promise<void> | void>> = {
     async '/metrics'(response) {
       const text = await registry.metrics();
       response.writeHead(200, { 'content-type': registry.contentType }).end(text);
     },
     '/healthz': (response) => json(response, { status: 'ok' }),
-    '/readyz': (response) => json(response, { status: 'ready', authorization_servers: gateway.servers() }),
+    '/readyz': (response) => json(response, { status: 'ready', authorization_servers: service.servers() }),
   };
   const server = createServer((request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';

@@ -1,16 +1,18 @@
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../lib/clock.ts';
 import { createExpiringCache } from '../lib/expiring-cache.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
+import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
-import type { PresentedToken } from '../model/grant.ts';
+import type { AccessToken, PresentedToken } from '../model/grant.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { createIntrospector, type Introspector } from './introspection.ts';
 import { claimedIssuer, createJwtVerifier, type JwtVerifier } from './jwt.ts';
-import { createKeySource } from './keys.ts';
+import { createKeySource, type KeySource } from './keys.ts';
 
 /** Bounds memory whatever callers present; a full cache forgets the least recently used. */
 const MAX_TOKENS = 20_000;
@@ -18,15 +20,15 @@ const MAX_TOKENS = 20_000;
 /** Validates tokens for one route. */
 export interface Authentication {
   /** Synchronous when the token is known already. */
-  authenticate(token: PresentedToken): Principal | Promise<Principal>;
+  authenticate(token: PresentedToken, call: Call): Principal | Promise<Principal>;
   /** Validates a token that is in use once more, past the cache; what it says holds for everybody. */
   revalidate(token: PresentedToken): Promise<void>;
 }
 
 /** The same for all routes that trust alike, before the audience is asked. */
 interface CachedVerifier {
-  authenticate(token: PresentedToken): Principal | Promise<Principal>;
-  revalidate(token: PresentedToken): Promise<Principal>;
+  authenticate(token: AccessToken): Principal | Promise<Principal>;
+  revalidate(token: AccessToken): Promise<Principal>;
 }
 
 /** Counts a look-up of the verified-token cache. */
@@ -40,54 +42,92 @@ interface Authority {
   readonly introspect: Introspector | undefined;
 }
 
-/**
- * Creates the validation of tokens for each route. Routes that trust the same servers share one cache of verified
- * tokens, keyed by SHA-256 and never used past `exp`; the audience is checked at each use, so that a token for one
- * route opens no other.
- */
-export function createAuthenticators(
+/** By the clients and scopes of a configuration, then by route: who is asked about a token, and how. */
+export type Authenticators = (
   clients: ReadonlyMap<string, AuthorizationServerClient>,
   scopeHierarchy: Config['scopeHierarchy'],
-  count: CountCacheLookup,
-  clock: Clock,
-): (route: Route) => Authentication {
-  const authorities = new Map([...clients].map(([name, client]) => [name, authorityOf(client)]));
-  const verifiers = new Map<string, CachedVerifier>();
+) => (route: Route) => Authentication;
 
-  return (route) => {
-    const names = route.authorizationServers.map(({ name }) => name);
-    const key = JSON.stringify([names, [...route.tokens].toSorted()]);
-    const verified = verifiers.get(key) ?? createCachedVerifier(names.map(authority), route.tokens, count, clock);
-    verifiers.set(key, verified);
-    const audiences = new Set(route.audiences);
-    return {
-      authenticate(token) {
-        const principal = verified.authenticate(token);
-        return principal instanceof Promise
-          ? principal.then((later) => requireAudience(later, audiences))
-          : requireAudience(principal, audiences);
-      },
-      async revalidate(token) {
-        requireAudience(await verified.revalidate(token), audiences);
-      },
+/**
+ * Creates the validation of tokens. Routes that trust the same servers share one cache of verified tokens, keyed by
+ * SHA-256 and never used past `exp`; the audience is checked at each use, so that a token for one route opens no other.
+ * The caches and keys stay for a next configuration that trusts the same servers.
+ */
+export function createAuthenticators(count: CountCacheLookup, clock: Clock): Authenticators {
+  const keySources = new WeakMap<AuthorizationServerClient, KeySource>();
+  let trust: Trust | undefined;
+
+  return (clients, scopeHierarchy) => {
+    if (trust === undefined || !isSame(trust, clients, scopeHierarchy)) {
+      const authorities = new Map([...clients].map(([name, client]) => [name, authorityOf(client, scopeHierarchy)]));
+      trust = { clients, scopeHierarchy, authorities, verifiers: new Map() };
+    }
+    const { authorities, verifiers } = trust;
+    return (route) => {
+      const names = route.authorizationServers.map(({ name }) => name);
+      const key = JSON.stringify([names, [...route.tokens].toSorted()]);
+      const trusted = names.map((name) => required(authorities, name));
+      const verified = verifiers.get(key) ?? createCachedVerifier(trusted, route.tokens, count, clock);
+      verifiers.set(key, verified);
+      return authenticationFor(route, verified);
     };
   };
 
-  function authority(name: string): Authority {
-    const found = authorities.get(name);
-    if (found === undefined) throw new TypeError(`no client for the authorization server ${name}`);
-    return found;
-  }
-
-  function authorityOf(client: AuthorizationServerClient): Authority {
+  function authorityOf(client: AuthorizationServerClient, scopeHierarchy: Config['scopeHierarchy']): Authority {
     const { server } = client;
     return {
       issuer: server.issuer,
       cacheMs: server.introspection?.cacheMs ?? 0,
-      verify: server.jwt && createJwtVerifier(server, createKeySource(client, clock), scopeHierarchy, clock),
+      verify: server.jwt && createJwtVerifier(server, keysOf(client), scopeHierarchy, clock),
       introspect: server.introspection && createIntrospector(client, scopeHierarchy, clock),
     };
   }
+
+  function keysOf(client: AuthorizationServerClient): KeySource {
+    const keys = keySources.get(client) ?? createKeySource(client, clock);
+    keySources.set(client, keys);
+    return keys;
+  }
+}
+
+/** Whom a configuration trusts, and what was verified under it. */
+interface Trust {
+  readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
+  readonly scopeHierarchy: Config['scopeHierarchy'];
+  readonly authorities: ReadonlyMap<string, Authority>;
+  readonly verifiers: Map<string, CachedVerifier>;
+}
+
+/** A client is the same object only while nothing in its server's settings changed. */
+function isSame(
+  trust: Trust,
+  clients: ReadonlyMap<string, AuthorizationServerClient>,
+  scopeHierarchy: Config['scopeHierarchy'],
+): boolean {
+  const sameClients =
+    trust.clients.size === clients.size && [...clients].every(([name, client]) => trust.clients.get(name) === client);
+  return sameClients && isDeepStrictEqual(trust.scopeHierarchy, scopeHierarchy);
+}
+
+function required(authorities: ReadonlyMap<string, Authority>, name: string): Authority {
+  const found = authorities.get(name);
+  if (found === undefined) throw new TypeError(`no client for the authorization server ${name}`);
+  return found;
+}
+
+function authenticationFor({ audiences: accepted }: Route, verified: CachedVerifier): Authentication {
+  const audiences = new Set(accepted);
+  return {
+    authenticate(token) {
+      const principal = verified.authenticate(token.value);
+      return principal instanceof Promise
+        ? principal.then((later) => requireAudience(later, audiences))
+        : requireAudience(principal, audiences);
+    },
+    async revalidate(token) {
+      requireAudience(await verified.revalidate(token.value), audiences);
+    },
+  };
 }
 
 function createCachedVerifier(
@@ -117,7 +157,7 @@ function createCachedVerifier(
     },
   };
 
-  async function verify(token: PresentedToken, key: string): Promise<Principal> {
+  async function verify(token: AccessToken, key: string): Promise<Principal> {
     const issuer = claimedIssuer(token);
     if (!forms.has(issuer === undefined ? 'opaque' : 'jwt')) {
       throw new Denial('token.form', `the route does not accept ${issuer === undefined ? 'opaque tokens' : 'JWTs'}`);

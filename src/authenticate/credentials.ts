@@ -1,6 +1,6 @@
 import { Denial } from '../model/denial.ts';
 import type { Fields } from '../model/call.ts';
-import type { PresentedToken } from '../model/grant.ts';
+import type { AccessToken, PresentedToken } from '../model/grant.ts';
 
 /** RFC 9110 §11.1: the scheme is case-insensitive. */
 const bearerScheme = /^bearer(?: |$)/i;
@@ -22,7 +22,7 @@ export function presentedToken(fields: Fields, query: string): PresentedToken {
   const token = bearer.exec(fields.authorization)?.[1];
   if (token === undefined)
     throw new Denial('token.malformed', 'the Authorization header is not of the form Bearer b64token');
-  return token as PresentedToken;
+  return { scheme: 'bearer', value: token as AccessToken };
 }
 
 function hasTokenInQuery(query: string): boolean {

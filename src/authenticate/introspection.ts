@@ -30,7 +30,7 @@ export function createIntrospector(
     if (endpoint === undefined)
       throw unavailable('its metadata has no introspection_endpoint; set introspection.endpoint');
     const form = new URLSearchParams({ token, token_type_hint: 'access_token' });
-    const { status, body } = await client.post('introspection', endpoint, form, introspection);
+    const { status, body } = await client.post('introspection', endpoint, form, introspection.credentials);
     // RFC 7662 §2.3: a 401 is about our credentials, never about the token.
     if (status !== 200)
       throw unavailable(`${endpoint} answered ${status}; check introspection.client_id and client_secret`);

@@ -8,6 +8,9 @@ const WINDOW_MS = 5_000;
 /** Older keys are renewed behind the request that found them so. */
 const RENEW_MS = 5 * 60_000;
 
+/** Finds the key that a token names in its header. */
+export type KeySource = JWTVerifyGetKey;
+
 /**
  * The signing keys of an authorization server, RFC 7517: fetched when first needed, renewed when old or when a `kid`
  * is unknown, and kept while the server is away. Only keys published for signatures and for the token's `alg` are found.
@@ -15,7 +18,7 @@ const RENEW_MS = 5 * 60_000;
  * @returns a key source for jose that throws {Denial} `token.key` for a key that the server does not publish, and
  *   `authorization_server.unavailable` where that cannot be known now.
  */
-export function createKeySource(client: AuthorizationServerClient, clock: Clock): JWTVerifyGetKey {
+export function createKeySource(client: AuthorizationServerClient, clock: Clock): KeySource {
   let keys: LocalJWKSet | undefined;
   let fetchedAt = -Infinity;
   let triedAt = -Infinity;

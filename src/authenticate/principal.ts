@@ -39,6 +39,8 @@ export function principalOf(
     expiresAt: date(claims, 'exp'),
     issuedAt: date(claims, 'iat'),
     form,
+    confirmation: undefined,
+    introspectionJwt: undefined,
     claims,
   };
 }

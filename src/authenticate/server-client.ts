@@ -56,9 +56,12 @@ export function createServerClient(
 /** RFC 6749 §2.3.1: HTTP Basic over the form-encoded id and secret, or both as parameters of the body. */
 function authenticated(
   form: URLSearchParams,
-  { clientId, clientSecret, clientAuth }: ClientCredentials,
+  credentials: ClientCredentials,
 ): Pick<FetchJsonOptions, 'body' | 'headers'> {
   const body = new URLSearchParams(form);
+  const { clientId, clientAuth } = credentials;
+  if (clientAuth === 'private_key_jwt') throw new TypeError('not yet');
+  const { clientSecret } = credentials;
   if (clientAuth === 'client_secret_post') {
     body.set('client_id', clientId);
     body.set('client_secret', clientSecret);

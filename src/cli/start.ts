@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 import { startAdmin } from '../admin/admin.ts';
-import { startGateway } from '../gateway.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Config } from '../model/config.ts';
+import { startService } from '../service.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -32,21 +32,21 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const lines = createJsonLines(output);
   const metrics = createMetrics();
   const log = createLog(config.log, lines);
-  const gateway = await startGateway(config, { log, metrics, clock });
+  const service = await startService(config, { log, metrics, clock });
   try {
-    const admin = config.admin && (await startAdmin(config.admin, gateway, metrics));
-    log.event('info', 'listening', { url: gateway.url, admin: admin?.url, config: config.hash });
+    const admin = config.admin && (await startAdmin(config.admin, service, metrics));
+    log.event('info', 'listening', { url: service.url, admin: admin?.url, config: config.hash });
     return {
-      url: gateway.url,
+      url: service.url,
       adminUrl: admin?.url,
       async close(graceMs) {
-        await gateway.close(graceMs);
+        await service.close(graceMs);
         await admin?.close();
         lines.flush();
       },
     };
   } catch (error) {
-    await gateway.close(0);
+    await service.close(0);
     throw error;
   }
 }

@@ -26,6 +26,8 @@ export function callerOf(
     expiresAt: dates?.exp,
     issuedAt: dates?.iat,
     form: 'jwt',
+    confirmation: undefined,
+    introspectionJwt: undefined,
     // What a test says in so many words stands, even where it contradicts the rest.
     claims: { iss, ...(granted.length > 0 && { scope: granted.join(' ') }), ...dates, ...claims },
   };

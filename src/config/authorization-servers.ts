@@ -31,6 +31,7 @@ export function readAuthorizationServers(field: Field): ReadonlyMap<string, Auth
       introspection: introspection.present ? readIntrospection(introspection) : undefined,
       clockToleranceMs: server.get('clock_tolerance').read(duration('0s', '5m')) ?? 5000,
       timeoutMs: server.get('timeout').read(duration('1ms')) ?? 5000,
+      staleMs: 24 * 3_600_000,
     });
   }
   return servers;
@@ -56,7 +57,8 @@ function readJwt(field: Field): JwtValidation {
 
 function readIntrospection(field: Field): Introspection {
   return {
-    ...readCredentials(field, undefined),
+    credentials: readCredentials(field, undefined),
+    response: { kind: 'json' },
     endpoint: field.get('endpoint').read(endpointUrl),
     cacheMs: field.get('cache').read(duration('0s')) ?? 30_000,
     audience: field.get('audience').read(oneOf('required', 'optional')) ?? 'required',
@@ -65,12 +67,13 @@ function readIntrospection(field: Field): Introspection {
 
 /** `client_id`, `client_secret` and `client_auth` of a mapping; what it leaves out, it takes from `fallback`. */
 export function readCredentials(field: Field, fallback: ClientCredentials | undefined): ClientCredentials {
+  const secret = fallback?.clientAuth === 'private_key_jwt' ? undefined : fallback;
   return {
-    clientId: field.get('client_id').text() ?? fallback?.clientId ?? '',
-    clientSecret: field.get('client_secret').text() ?? fallback?.clientSecret ?? '',
+    clientId: field.get('client_id').text() ?? secret?.clientId ?? '',
+    clientSecret: field.get('client_secret').text() ?? secret?.clientSecret ?? '',
     clientAuth:
       field.get('client_auth').read(oneOf('client_secret_basic', 'client_secret_post')) ??
-      fallback?.clientAuth ??
+      secret?.clientAuth ??
       'client_secret_basic',
   };
 }

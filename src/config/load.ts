@@ -81,6 +81,9 @@ function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<
   return {
     publicUrl,
     ...readAddresses(root),
+    tls: undefined,
+    trustedProxies: [],
+    shared: undefined,
     authorizationServers: servers,
     scopeHierarchy: readScopes(root.get('scopes')),
     sessionKey: root.get('session_key').read(longSecret),
@@ -89,6 +92,7 @@ function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<
     limits: {
       requestBodyBytes: limits.get('request_body').read(size('1024MiB')) ?? 1024 * 1024,
       requestHeadersBytes: limits.get('request_headers').read(size('1MiB')) ?? 16 * 1024,
+      failures: undefined,
     },
     log: {
       level: log.get('level').read(oneOf('debug', 'info', 'warn', 'error')) ?? 'info',

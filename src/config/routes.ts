@@ -65,6 +65,8 @@ function readRoute(field: Field, referents: Referents): Route {
     upstream: readUpstream(field.get('upstream'), protocol, referents.servers),
     keepaliveMs: field.get('keepalive').read(duration('1ms')),
     revalidateMs: field.get('revalidate').read(duration('1ms')),
+    dpop: undefined,
+    rate: undefined,
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
 }

@@ -18,6 +18,7 @@ export function readUpstream(
     origin,
     path,
     identity: readIdentity(field.get('identity')),
+    signedIdentity: undefined,
     token: readToken(field, protocol, servers),
     connectTimeoutMs: timeouts.get('connect').read(duration('1ms')) ?? 5000,
     responseTimeoutMs: timeouts.get('response').read(duration('1ms')) ?? 60_000,
@@ -73,7 +74,10 @@ function readExchange(field: Field, servers: ReadonlyMap<string, AuthorizationSe
     field.refuse(`missing keys: client_id, client_secret (${server.name} has no introspection to take them from)`);
   }
   return {
-    ...readCredentials(field, own ? undefined : server?.introspection),
+    credentials: readCredentials(field, own ? undefined : server?.introspection?.credentials),
+    subjectTokenType: 'access_token',
+    requestedTokenType: 'access_token',
+    actor: 'none',
     server: server ?? nowhere,
     endpoint: field.get('endpoint').read(endpointUrl),
     audience: field.get('audience').read(anyText),
@@ -91,6 +95,7 @@ const nowhere: AuthorizationServer = {
   introspection: undefined,
   clockToleranceMs: 0,
   timeoutMs: 0,
+  staleMs: 0,
 };
 
 function exchangeServer(

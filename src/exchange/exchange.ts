@@ -4,7 +4,7 @@ import { createExpiringCache } from '../lib/expiring-cache.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
-import type { Grant, PresentedToken, UpstreamCredential } from '../model/grant.ts';
+import type { AccessToken, Grant, PresentedToken, UpstreamCredential } from '../model/grant.ts';
 import type { TokenExchange, Upstream } from '../model/route.ts';
 
 /** Grant → what the upstream gets as `Authorization`. */
@@ -35,6 +35,8 @@ export function createExchange(
   switch (wanted.kind) {
     case 'none':
       return () => undefined;
+    case 'phantom':
+      throw new TypeError('phantom tokens are not sent yet');
     case 'forward':
       return (_grant, token) => credential(`Bearer ${required(token)}`);
     case 'exchange': {
@@ -74,7 +76,7 @@ function createTokenExchange(exchange: TokenExchange, client: AuthorizationServe
 async function request(
   exchange: TokenExchange,
   client: AuthorizationServerClient,
-  subjectToken: PresentedToken,
+  subjectToken: AccessToken,
 ): Promise<Credential> {
   const endpoint = exchange.endpoint ?? (await client.metadata()).tokenEndpoint;
   if (endpoint === undefined)
@@ -88,7 +90,7 @@ async function request(
   if (exchange.audience !== undefined) form.set('audience', exchange.audience);
   if (exchange.resource !== undefined) form.set('resource', exchange.resource);
   if (exchange.scope.length > 0) form.set('scope', exchange.scope.join(' '));
-  return read(await client.post('exchange', endpoint, form, exchange));
+  return read(await client.post('exchange', endpoint, form, exchange.credentials));
 }
 
 /** RFC 8693 §2.2: what is not plainly a bearer access token goes nowhere. */
@@ -126,9 +128,9 @@ function digest(parts: readonly string[]): string {
   return hash.digest('base64url');
 }
 
-function required(token: PresentedToken | undefined): PresentedToken {
+function required(token: PresentedToken | undefined): AccessToken {
   if (token === undefined) throw new TypeError('a credential for the upstream needs the token of the caller');
-  return token;
+  return token.value;
 }
 
 function credential(value: string): UpstreamCredential {

@@ -1,7 +1,10 @@
 /** What a server answered: its status and, where the body was JSON, the value. */
 export interface JsonAnswer {
   readonly status: number;
-  /** The parsed body; undefined where it is not JSON. */
+  /** `Content-Type` in lower case without parameters; `''` without one. */
+  readonly mediaType: string;
+  readonly text: string;
+  /** The parsed text; undefined where it is not JSON. */
   readonly body: unknown;
 }
 
@@ -41,7 +44,9 @@ export async function fetchJson(url: string, options: FetchJsonOptions): Promise
       await response.body?.cancel();
       throw new FetchError(`${url} answered with a redirect (${response.status}), which is not followed`);
     }
-    return { status: response.status, body: parsed(await boundedText(response, maxBytes, url)) };
+    const mediaType = (response.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+    const text = await boundedText(response, maxBytes, url);
+    return { status: response.status, mediaType, text, body: parsed(text) };
   } catch (error) {
     if (error instanceof FetchError) throw error;
     throw new FetchError(`${url}: ${reasonOf(error)}`, { cause: error });

@@ -11,6 +11,7 @@ export type CanonicalTarget = (target: string) => Pick<Call, 'path' | 'query'>;
 export function arrive(request: IncomingMessage, response: ServerResponse): Call {
   return {
     id: randomUUID(),
+    decision: randomUUID(),
     startedAt: performance.now(),
     method: request.method ?? '',
     path: '',
@@ -22,6 +23,8 @@ export function arrive(request: IncomingMessage, response: ServerResponse): Call
       transferEncoding: request.headers['transfer-encoding'],
     },
     peer: request.socket.remoteAddress ?? '',
+    client: request.socket.remoteAddress ?? '',
+    certificateThumbprint: undefined,
     request,
     response,
   };
@@ -29,10 +32,10 @@ export function arrive(request: IncomingMessage, response: ServerResponse): Call
 
 /** The same call with its header section and target, read once and found canonical. */
 export function canonicalCall(arrived: Call, canonicalTarget: CanonicalTarget): Call {
-  const { id, startedAt, method, peer, request, response } = arrived;
   // Node's parser lets HTTP/0.9 and HTTP/2.0 pass.
+  const { request } = arrived;
   if (request.httpVersionMajor !== 1) throw new Denial('request.malformed', `HTTP/${request.httpVersion}`);
   const fields = readFields(request.rawHeaders);
   const { path, query } = canonicalTarget(request.url ?? '');
-  return { id, startedAt, method, path, query, fields, peer, request, response };
+  return { ...arrived, path, query, fields };
 }

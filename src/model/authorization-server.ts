@@ -1,8 +1,22 @@
-/** How we authenticate at an authorization server's endpoints, RFC 6749 §2.3.1. */
-export interface ClientCredentials {
+import type { KeyObject } from 'node:crypto';
+
+/** How we authenticate at an authorization server's endpoints, RFC 6749 §2.3.1 and RFC 7523 §2.2. */
+export type ClientCredentials = SecretCredentials | KeyCredentials;
+
+interface SecretCredentials {
   readonly clientId: string;
-  readonly clientSecret: string;
   readonly clientAuth: 'client_secret_basic' | 'client_secret_post';
+  readonly clientSecret: string;
+}
+
+interface KeyCredentials {
+  readonly clientId: string;
+  readonly clientAuth: 'private_key_jwt';
+  readonly key: KeyObject;
+  /** `alg` of the assertion. */
+  readonly algorithm: string;
+  /** `kid` of the assertion. */
+  readonly keyId: string | undefined;
 }
 
 /** How JWT access tokens of one authorization server are verified. */
@@ -16,13 +30,16 @@ export interface JwtValidation {
 }
 
 /** How opaque tokens of one authorization server are explained, RFC 7662. */
-export interface Introspection extends ClientCredentials {
+export interface Introspection {
+  readonly credentials: ClientCredentials;
   /** Endpoint; undefined: `introspection_endpoint` of the discovered metadata. */
   readonly endpoint: string | undefined;
   /** Longest reuse of a positive answer; never past `exp`; 0 asks every time. */
   readonly cacheMs: number;
   /** Whether an answer without `aud` is refused. */
   readonly audience: 'required' | 'optional';
+  /** `jwt`: a signed answer is asked for (RFC 9701, or the phantom token), with the algorithms that it may be signed with. */
+  readonly response: { readonly kind: 'json' } | { readonly kind: 'jwt'; readonly algorithms: readonly string[] };
 }
 
 /** An authorization server that routes may trust. */
@@ -39,14 +56,20 @@ export interface AuthorizationServer {
   readonly clockToleranceMs: number;
   /** Of one call to it. */
   readonly timeoutMs: number;
+  /** How long metadata and keys are used after the last time that they could be fetched. */
+  readonly staleMs: number;
 }
 
 /** What we ask an authorization server for; the label `operation` in metrics. */
-export type ServerOperation = 'discovery' | 'jwks' | 'introspection' | 'exchange';
+export type ServerOperation = 'discovery' | 'jwks' | 'introspection' | 'exchange' | 'client_credentials';
 
-/** What an authorization server answered: any status is an answer; `body` is undefined where it was not JSON. */
+/** What an authorization server answered: any status is an answer. */
 export interface ServerAnswer {
   readonly status: number;
+  /** `Content-Type` in lower case without parameters; `''` without one. */
+  readonly mediaType: string;
+  readonly text: string;
+  /** The parsed text; undefined where it is not JSON. */
   readonly body: unknown;
 }
 
@@ -74,12 +97,17 @@ export interface AuthorizationServerClient {
   readonly server: AuthorizationServer;
   metadata(): Promise<ServerMetadata>;
   get(operation: ServerOperation, url: string): Promise<ServerAnswer>;
-  /** Posts `form` as `application/x-www-form-urlencoded`, authenticated as RFC 6749 §2.3.1 says. */
+  /**
+   * Posts `form` as `application/x-www-form-urlencoded`, authenticated as `credentials` says.
+   *
+   * @param accept Default `application/json`.
+   */
   post(
     operation: ServerOperation,
     url: string,
     form: URLSearchParams,
     credentials: ClientCredentials,
+    accept?: string,
   ): Promise<ServerAnswer>;
   state(): ServerState;
   /** Ends the renewing of its metadata. */

@@ -26,6 +26,8 @@ export interface Fields {
 export interface Call {
   /** `X-Request-Id`: ours, never the client's, so that nobody can forge a line of another request. */
   readonly id: string;
+  /** The id of the decision on this call: a refusal's answer, the log and a signed identity carry it. */
+  readonly decision: string;
   /** `performance.now()` at arrival. */
   readonly startedAt: number;
   readonly method: string;
@@ -36,6 +38,10 @@ export interface Call {
   readonly fields: Fields;
   /** The peer's address. */
   readonly peer: string;
+  /** The client's address: the peer's, or what a trusted proxy says of it. */
+  readonly client: string;
+  /** SHA-256 in base64url of the certificate that the client proved to have, RFC 8705 §3.1; undefined without one. */
+  readonly certificateThumbprint: string | undefined;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }

@@ -1,6 +1,6 @@
 import type { AuthorizationServer } from './authorization-server.ts';
 import type { Policy } from './policy.ts';
-import type { Route } from './route.ts';
+import type { Rate, Route } from './route.ts';
 
 /** A socket address to listen on. Port 0 lets the system choose. */
 export interface Address {
@@ -13,7 +13,13 @@ export interface Config {
   /** An origin (`https://gateway.example`), without a trailing slash. Everything published is built from it. */
   readonly publicUrl: string;
   readonly listen: Address;
+  /** Undefined: plain HTTP. */
+  readonly tls: Tls | undefined;
   readonly admin: Address | undefined;
+  /** Addresses and prefixes (CIDR) of proxies whose word on the client counts: its address, its certificate. */
+  readonly trustedProxies: readonly string[];
+  /** Where replicas keep what they know together; undefined: each for itself. */
+  readonly shared: SharedStore | undefined;
   readonly authorizationServers: ReadonlyMap<string, AuthorizationServer>;
   /** Scope → the scopes that it implies, transitively closed, without itself. */
   readonly scopeHierarchy: ReadonlyMap<string, readonly string[]>;
@@ -31,9 +37,28 @@ export interface Config {
   readonly hash: string;
 }
 
+/** The files of our own certificate. */
+export interface Tls {
+  /** A PEM file: the certificate, then its chain. */
+  readonly cert: string;
+  /** A PEM file. */
+  readonly key: string;
+  /** Who may have issued client certificates, a PEM file; `any`: everybody, for tokens bound to self-signed ones; undefined: none are asked for. */
+  readonly clientCa: string | undefined;
+}
+
+/** A Redis or Valkey. */
+export interface SharedStore {
+  readonly url: string;
+  /** What becomes of a request whose replay check cannot be made. */
+  readonly onFailure: 'closed' | 'open';
+}
+
 interface Limits {
   /** Of a body that we must read, in bytes. */
   readonly requestBodyBytes: number;
   /** Of a request's header section, in bytes. */
   readonly requestHeadersBytes: number;
+  /** Tokens of one address that are refused, before the address has to wait; undefined: unlimited. */
+  readonly failures: Rate | undefined;
 }

@@ -34,9 +34,16 @@ export interface Grant {
   readonly decision: Extract<Decision, { allow: true }>;
 }
 
-declare const presented: unique symbol;
-/** An access token as a client presented it: syntactically a token, nothing more. */
-export type PresentedToken = string & { readonly [presented]: true };
+declare const accessToken: unique symbol;
+/** An access token by its bytes: syntactically a token, nothing more. */
+export type AccessToken = string & { readonly [accessToken]: true };
+
+/** An access token as a client presented it. */
+export interface PresentedToken {
+  /** RFC 6750 §2.1, or RFC 9449 §7.1 with a proof of possession beside it. */
+  readonly scheme: 'bearer' | 'dpop';
+  readonly value: AccessToken;
+}
 
 declare const credential: unique symbol;
 /** The `Authorization` value that the upstream gets; undefined is none. */

@@ -5,12 +5,10 @@ import type { Principal } from './principal.ts';
 import type { Route } from './route.ts';
 
 /** The part of a call that is known however early it was refused. */
-export type KnownCall = Pick<Call, 'id' | 'method' | 'startedAt'>;
+export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt'>;
 
 /** A decision as it is recorded: what was known when it fell. */
 export interface Outcome {
-  /** The id that a refusal's answer carries too. */
-  readonly decision: string;
   readonly call: KnownCall;
   readonly route: Route | undefined;
   readonly principal: Principal | undefined;

@@ -7,6 +7,14 @@ export type Claims = Readonly<Record<string, unknown>>;
 /** How a token was presented: a signed JWT that we verified, or a string that its issuer explained (RFC 7662). */
 export type TokenForm = 'jwt' | 'opaque';
 
+/** What a token is bound to, RFC 7800 §3: thumbprints in base64url. At least one is there, and all of them must be proved. */
+export interface Confirmation {
+  /** `jkt`, RFC 9449 §6.1: SHA-256 of a DPoP key. */
+  readonly jwkThumbprint: string | undefined;
+  /** `x5t#S256`, RFC 8705 §3.1: SHA-256 of a client certificate. */
+  readonly certificateThumbprint: string | undefined;
+}
+
 /** Who calls, as a trusted authorization server vouches for: the result of validating one access token. */
 export interface Principal {
   /** `iss`, byte for byte as configured. */
@@ -24,5 +32,9 @@ export interface Principal {
   /** `iat`. */
   readonly issuedAt: NumericDate | undefined;
   readonly form: TokenForm;
+  /** `cnf`: the key that a caller must prove to have; undefined for a bearer token. */
+  readonly confirmation: Confirmation | undefined;
+  /** The signed answer of introspection, RFC 9701 §5 or a phantom token; what `token: phantom` sends upstream. */
+  readonly introspectionJwt: string | undefined;
   readonly claims: Claims;
 }

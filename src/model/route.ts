@@ -15,8 +15,12 @@ export interface ResourceMetadata {
   readonly tosUri: string | undefined;
 }
 
+/** RFC 8693 §3: `urn:ietf:params:oauth:token-type:access_token` and `…:jwt`. */
+export type TokenType = 'access_token' | 'jwt';
+
 /** A new credential for the upstream by RFC 8693; asked of `server` with the client's token as the subject token. */
-export interface TokenExchange extends ClientCredentials {
+export interface TokenExchange {
+  readonly credentials: ClientCredentials;
   readonly server: AuthorizationServer;
   /** Endpoint; undefined: `token_endpoint` of the server's discovered metadata. */
   readonly endpoint: string | undefined;
@@ -24,13 +28,30 @@ export interface TokenExchange extends ClientCredentials {
   readonly resource: string | undefined;
   /** Requested scopes; empty: the server decides. */
   readonly scope: readonly string[];
+  /** `subject_token_type`, RFC 8693 §3. */
+  readonly subjectTokenType: TokenType;
+  /** `requested_token_type`. */
+  readonly requestedTokenType: TokenType;
+  /** Who acts for the subject: nobody is named, or we by a token of our own (client credentials grant). */
+  readonly actor: 'none' | 'client_credentials';
 }
 
 /** What the upstream gets as `Authorization`. The client's own token never, unless `forward` says so. */
 export type UpstreamToken =
   | { readonly kind: 'none' }
   | { readonly kind: 'forward' }
+  | { readonly kind: 'phantom' }
   | { readonly kind: 'exchange'; readonly exchange: TokenExchange };
+
+/** A short JWT for an upstream that wants proof of who calls. */
+export interface SignedIdentity {
+  /** Header name in lower case. */
+  readonly header: string;
+  /** `aud`. */
+  readonly audience: string;
+  /** Claims that are taken over, besides subject, client and scopes. */
+  readonly claims: readonly string[];
+}
 
 /** A server that knows nothing of users, and what we tell it about them. */
 export interface Upstream {
@@ -40,10 +61,31 @@ export interface Upstream {
   readonly path: string;
   /** Header name in lower case → the claim that it carries. */
   readonly identity: ReadonlyMap<string, string>;
+  /** A signed statement of who calls, beside or instead of the plain headers. */
+  readonly signedIdentity: SignedIdentity | undefined;
   readonly token: UpstreamToken;
   readonly connectTimeoutMs: number;
   /** Until the response's headers; a stream has no end time of its own. */
   readonly responseTimeoutMs: number;
+}
+
+/** RFC 9449 on one route. */
+export interface Dpop {
+  /** Whether tokens that are bound to nothing are refused. */
+  readonly required: boolean;
+  /** Whether a proof needs a nonce of ours, RFC 9449 §9. */
+  readonly nonce: boolean;
+  /** Accepted `alg` of proofs. */
+  readonly algorithms: readonly string[];
+  /** How old a proof may be. */
+  readonly lifetimeMs: number;
+}
+
+/** `requests` in each `perMs`, and up to `burst` at once. */
+export interface Rate {
+  readonly requests: number;
+  readonly perMs: number;
+  readonly burst: number;
 }
 
 /** One entry of `routes`, resolved: names are replaced by what they name. */
@@ -69,6 +111,10 @@ export interface Route {
   readonly keepaliveMs: number | undefined;
   /** How often the token of an open stream is asked about again; undefined: it only expires. */
   readonly revalidateMs: number | undefined;
+  /** How callers prove that a token is theirs, RFC 9449; undefined: DPoP is not served, and bound tokens are refused. */
+  readonly dpop: Dpop | undefined;
+  /** Requests of one subject on this route; undefined: unlimited. */
+  readonly rate: Rate | undefined;
   /** Whether WebSocket upgrades are let through. */
   readonly upgrade: 'websocket' | undefined;
 }

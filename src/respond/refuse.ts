@@ -8,8 +8,8 @@ import { challenge } from './challenge.ts';
 import type { CrossOrigin } from './cross-origin.ts';
 import { metadataUrl } from './resource-metadata.ts';
 
-/** Answers a call that was refused. `decision` is the id under which the log says why. */
-export type Refuse = (call: Call, denial: Denial, decision: string, messageId: MessageId) => void;
+/** Answers a call that was refused. */
+export type Refuse = (call: Call, denial: Denial, messageId: MessageId) => void;
 
 /** What a route without `methods` serves; it lets through others that upstreams may know, but never TRACE. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -27,7 +27,7 @@ export function createRefuse(
   const body = route?.protocol === 'mcp' ? jsonRpcError : problem;
   const challengeOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);
 
-  return (call, denial, decision, messageId) => {
+  return (call, denial, messageId) => {
     const refusal: Refusal = refusals[denial.reason];
     const headers: OutgoingHttpHeaders = { ...crossOrigin.headers(call) };
     const wanted = challengeOf(refusal, denial);
@@ -39,7 +39,7 @@ export function createRefuse(
       answer(call, refusal.status, headers);
       return;
     }
-    const { type, text } = body(refusal, denial, decision, messageId);
+    const { type, text } = body(refusal, denial, call.decision, messageId);
     answer(call, refusal.status, { ...headers, 'Content-Type': type, 'Cache-Control': 'no-store' }, text);
   };
 }

@@ -43,7 +43,7 @@ function decisionLine(outcome: Outcome): object {
     time: new Date().toISOString(),
     level: 'info',
     msg: 'decision',
-    decision: outcome.decision,
+    decision: call.decision,
     request_id: call.id,
     route: route?.name,
     allow: outcome.allow,

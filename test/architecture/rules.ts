@@ -9,6 +9,7 @@ const layers: readonly (readonly string[])[] = [
   ['listen', 'route', 'authenticate', 'authorize', 'exchange', 'forward', 'respond', 'config', 'telemetry'],
   ['pipeline.ts'],
   ['gateway.ts'],
+  ['service.ts'],
   ['admin'],
   ['cli'],
   ['main.ts'],

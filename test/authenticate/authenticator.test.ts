@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAuthenticators, type Authentication } from '../../src/authenticate/authenticator.ts';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
-import type { PresentedToken } from '../../src/model/grant.ts';
+import type { Call } from '../../src/model/call.ts';
 import type { TokenForm } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
+import { bearer } from '../support/bearer.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
 
@@ -31,7 +32,7 @@ afterEach(async () => {
 function use(...servers: readonly AuthorizationServer[]): void {
   for (const client of clients.values()) client.close();
   clients = new Map(servers.map((server) => [server.name, createServerClient(server, () => {}, clock)]));
-  authenticators = createAuthenticators(clients, new Map(), (_kind, result) => lookups.push(result), clock);
+  authenticators = createAuthenticators((_kind, result) => lookups.push(result), clock)(clients, new Map());
 }
 
 function route(servers: readonly string[], audience: string, tokens: readonly TokenForm[] = ['jwt', 'opaque']): Route {
@@ -41,7 +42,7 @@ function route(servers: readonly string[], audience: string, tokens: readonly To
 
 const at = (of: Route) => {
   const authentication = authenticators(of);
-  return async (token: string) => authentication.authenticate(token as PresentedToken);
+  return async (token: string) => authentication.authenticate(bearer(token), {} as Call);
 };
 const active = (otherwise: object = {}): object => ({ active: true, sub: 'alice', aud: 'r', ...otherwise });
 const asked = (issuer: Issuer): number => issuer.requests.filter(({ path }) => path === '/introspect').length;
@@ -111,14 +112,14 @@ describe('the cache', () => {
   test('an answer is reused up to `cache`, synchronously', async () => {
     one.introspection.set('t', active());
     const authentication = authenticators(route(['one'], 'r'));
-    const authenticate = (token: PresentedToken) => authentication.authenticate(token);
-    await authenticate('t' as PresentedToken);
-    expect(authenticate('t' as PresentedToken)).toMatchObject({ subject: 'alice' });
+    const authenticate = (token: string) => authentication.authenticate(bearer(token), {} as Call);
+    await authenticate('t');
+    expect(authenticate('t')).toMatchObject({ subject: 'alice' });
     now += 29_999;
-    expect(authenticate('t' as PresentedToken)).toMatchObject({ subject: 'alice' });
+    expect(authenticate('t')).toMatchObject({ subject: 'alice' });
     now += 1;
     one.introspection.delete('t');
-    await expect(authenticate('t' as PresentedToken)).rejects.toMatchObject({ reason: 'token.inactive' });
+    await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
     expect(lookups).toEqual(['miss', 'hit', 'hit', 'miss']);
   });
 

@@ -73,14 +73,24 @@ describe('RFC 7662 §2.2 — an answer', () => {
 
 describe('RFC 7662 §2.1, RFC 6749 §2.3.1 — the request', () => {
   test('client_secret_basic: form-encoded, then Basic; the secret not in the body', async () => {
-    await introspect({ active: false }, { clientId: 'a b', clientSecret: 'p:%&' });
+    await introspect(
+      { active: false },
+      {
+        credentials: { clientId: 'a b', clientSecret: 'p:%&', clientAuth: 'client_secret_basic' },
+      },
+    );
     const { authorization, body } = issuer.requests.at(-1) ?? {};
     expect(Buffer.from(authorization?.slice('Basic '.length) ?? '', 'base64').toString()).toBe('a+b:p%3A%25%26');
     expect(Object.fromEntries(new URLSearchParams(body))).toEqual({ token: 'opaque', token_type_hint: 'access_token' });
   });
 
   test('client_secret_post: in the body alone', async () => {
-    await introspect({ active: false }, { clientAuth: 'client_secret_post', clientSecret: 'p:%&' });
+    await introspect(
+      { active: false },
+      {
+        credentials: { clientId: 'gateway', clientAuth: 'client_secret_post', clientSecret: 'p:%&' },
+      },
+    );
     const { authorization, body } = issuer.requests.at(-1) ?? {};
     expect(authorization).toBeUndefined();
     expect(new URLSearchParams(body).get('client_secret')).toBe('p:%&');

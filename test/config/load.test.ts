@@ -242,13 +242,17 @@ describe('placeholders', () => {
   test('are not looked for in what they stand for', async () => {
     const yaml = edited(['client_secret: s3cr3t', 'client_secret: "${env:A}"']);
     const config = await loaded({ yaml, env: { A: '${env:B}' } });
-    expect(config.authorizationServers.get('main')?.introspection?.clientSecret).toBe('${env:B}');
+    expect(config.authorizationServers.get('main')?.introspection?.credentials).toMatchObject({
+      clientSecret: '${env:B}',
+    });
   });
 
   test('keep all of a file but its last line break', async () => {
     const yaml = edited(['client_secret: s3cr3t', 'client_secret: "${file:s}"']);
     const config = await loaded({ yaml, files: { s: ' a\nb \n\n' } });
-    expect(config.authorizationServers.get('main')?.introspection?.clientSecret).toBe(' a\nb \n');
+    expect(config.authorizationServers.get('main')?.introspection?.credentials).toMatchObject({
+      clientSecret: ' a\nb \n',
+    });
   });
 
   test('work where a word, a duration or a size is expected', async () => {

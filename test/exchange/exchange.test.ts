@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
 import { createExchange, type Exchange } from '../../src/exchange/exchange.ts';
 import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
-import type { Grant, PresentedToken } from '../../src/model/grant.ts';
+import type { Grant } from '../../src/model/grant.ts';
 import type { TokenExchange, Upstream, UpstreamToken } from '../../src/model/route.ts';
+import { bearer } from '../support/bearer.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
 
@@ -36,9 +37,10 @@ function exchangeOf(otherwise: Partial<TokenExchange> = {}): (token: string, exp
   const exchange: TokenExchange = {
     server: client.server,
     endpoint: undefined,
-    clientId: 'gateway',
-    clientSecret: 'secret',
-    clientAuth: 'client_secret_basic',
+    credentials: { clientId: 'gateway', clientSecret: 'secret', clientAuth: 'client_secret_basic' },
+    subjectTokenType: 'access_token',
+    requestedTokenType: 'access_token',
+    actor: 'none',
     audience: 'https://api.example',
     resource: undefined,
     scope: ['read', 'list'],
@@ -52,8 +54,7 @@ function create(token: UpstreamToken): Exchange {
 }
 
 function caller(exchange: Exchange): (token: string, expiresAt?: number) => Promise<unknown> {
-  return async (token, expiresAt) =>
-    exchange({ principal: { issuer: issuer.url, expiresAt } } as Grant, token as PresentedToken);
+  return async (token, expiresAt) => exchange({ principal: { issuer: issuer.url, expiresAt } } as Grant, bearer(token));
 }
 
 const calls = (): URLSearchParams[] =>

@@ -13,8 +13,7 @@ const policyDenial = {
 
 /** An outcome with everything that a line can have. */
 const everything: Outcome = {
-  decision: 'decision-id',
-  call: { id: 'request-id', method: 'POST', startedAt: 1 },
+  call: { decision: 'decision-id', id: 'request-id', method: 'POST', startedAt: 1 },
   route: { name: 'tools', policy: { name: 'tools-policy' } } as Route,
   principal: {
     issuer: 'https://as.example',
@@ -25,6 +24,8 @@ const everything: Outcome = {
     expiresAt: undefined,
     issuedAt: undefined,
     form: 'opaque',
+    confirmation: undefined,
+    introspectionJwt: undefined,
     claims: { scope: 'read', secret: 'never' },
   },
   attempt: { kind: 'mcp', method: 'tools/call', targets: [{ kind: 'tool', name: 'pay' }], arguments: {} },

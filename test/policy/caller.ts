@@ -23,6 +23,8 @@ export function caller({ scope = '', claims = {}, lifetime = 900 }: Given = {}):
     expiresAt: lifetime === null ? undefined : now + lifetime,
     issuedAt: lifetime === null ? undefined : now,
     form: 'jwt',
+    confirmation: undefined,
+    introspectionJwt: undefined,
     claims,
   };
 }

@@ -9,15 +9,15 @@ export function serverOf(issuer: Issuer, otherwise: Partial<AuthorizationServer>
     backchannel: issuer.url,
     jwt: { algorithms: ['RS256'], types: undefined, jwksUri: undefined },
     introspection: {
-      clientId: 'gateway',
-      clientSecret: 'secret',
-      clientAuth: 'client_secret_basic',
+      credentials: { clientId: 'gateway', clientSecret: 'secret', clientAuth: 'client_secret_basic' },
+      response: { kind: 'json' },
       endpoint: undefined,
       cacheMs: 30_000,
       audience: 'required',
     },
     clockToleranceMs: 5_000,
     timeoutMs: 1_000,
+    staleMs: 24 * 3_600_000,
     ...otherwise,
   };
 }

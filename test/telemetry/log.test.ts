@@ -6,8 +6,7 @@ import { createJsonLines } from '../../src/telemetry/json-lines.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 const outcome: Outcome = {
-  decision: 'd1',
-  call: { id: 'r1', method: 'POST', startedAt: 1 },
+  call: { id: 'r1', decision: 'd1', method: 'POST', startedAt: 1 },
   route: undefined,
   principal: undefined,
   attempt: undefined,
