@@ -6,6 +6,9 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # No package of ours needs a script to install; none gets to run one.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+# What is in the image beside the base: CycloneDX.
+COPY deploy/sbom.ts ./deploy/
+RUN node deploy/sbom.ts > sbom.cdx.json
 
 FROM node:24-slim AS demo
 WORKDIR /app
@@ -21,14 +24,18 @@ FROM node:24-slim AS gateway
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=dependencies /app/sbom.cdx.json ./
 COPY package.json ./
 COPY schema ./schema
+COPY templates ./templates
 COPY src ./src
-USER node
+# The user `node`, as a number: Kubernetes asks whether it is root.
+USER 1000:1000
 # Clients; and metrics, health and console, for operators only.
 EXPOSE 8080 9090
 HEALTHCHECK --interval=5s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:9090/healthz').then(r=>process.exit(+!r.ok))"]
-# Reads /app/gateway.yaml and /app/policies: mount them there.
-ENTRYPOINT ["node", "src/main.ts"]
+# gateway.yaml and policies/ are here. Mount the folder: of a single mounted file, an edit that renames is never seen.
+WORKDIR /config
+ENTRYPOINT ["node", "/app/src/main.ts"]
 CMD ["serve"]

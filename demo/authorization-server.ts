@@ -39,6 +39,8 @@ export interface AuthorizationServerOptions {
   readonly extraAccounts?: readonly Account[];
   /** Trusted clients beside `gateway` and `demo-api-client`. */
   readonly extraClients?: readonly ClientMetadata[];
+  /** Issues tokens that are bound to a client's key, RFC 9449, to clients that prove one. Default false. */
+  readonly dpop?: boolean;
   /** Client metadata documents that are accepted as clients; one that ends in a slash allows all below it. Default none. */
   readonly clientDocuments?: readonly string[];
   /** Fetches those; default: over https, from public addresses only. */
@@ -77,6 +79,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     accessTokenTtl: options.accessTokenTtl ?? 900,
     clients: [gateway, demoApiClient, ...(options.extraClients ?? [])],
     resourceServerIds: new Set([gateway.client_id]),
+    dpop: options.dpop ?? false,
     clientDocuments: options.clientDocuments ?? [],
     ...(options.fetchClientDocument && { fetchClientDocument: options.fetchClientDocument }),
   });

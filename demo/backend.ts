@@ -33,7 +33,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     case '/healthz':
       return json(response, { status: 'ok' });
     case '/demo/data':
-      return json(response, { data: 'Data for everybody who may read', user: subject(request) });
+      return json(response, { data: 'Data for everybody who may read', user: subject(request), actor: actor(request) });
     case '/demo/highworthdata':
       return json(response, { data: 'High worth data', user: subject(request), risk: risk(request) });
     case '/public/status':
@@ -48,6 +48,11 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
 /** `x-auth-subject`: the gateway's word on who calls. */
 function subject(request: IncomingMessage): string | null {
   return header(request, 'x-auth-subject') ?? null;
+}
+
+/** `x-auth-actor`: who acts for them, RFC 8693 §4.1; null where they call themselves. */
+function actor(request: IncomingMessage): string | null {
+  return header(request, 'x-auth-actor') ?? null;
 }
 
 /** `x-auth-risk`: the gateway's word on the caller's risk score. */

@@ -42,10 +42,12 @@ export interface TokenWish extends Omit<SignIn, 'authorizationUrl'> {
   readonly scope?: string;
   /** RFC 8707; without it, the server's default. */
   readonly resource?: string;
+  /** Makes the DPoP proof of the token request, RFC 9449 §5; without it, the token is bound to nothing. */
+  readonly dpop?: (tokenEndpoint: string) => Promise<string>;
 }
 
 /** Runs the whole flow: metadata, authorization with PKCE, the person's pages, token request. */
-export async function obtainToken({ issuer, client, scope, resource, ...person }: TokenWish): Promise<Tokens> {
+export async function obtainToken({ issuer, client, scope, resource, dpop, ...person }: TokenWish): Promise<Tokens> {
   const metadata = await authorizationServerMetadata(issuer);
   const verifier = randomBytes(32).toString('base64url');
   const state = randomBytes(16).toString('base64url');
@@ -67,13 +69,14 @@ export async function obtainToken({ issuer, client, scope, resource, ...person }
   const code = answer.get('code');
   if (code === null) throw new Error(`${answer.get('error')}: ${answer.get('error_description')}`);
 
-  return requestTokens(metadata.token_endpoint, client, {
+  const form = {
     grant_type: 'authorization_code',
     code,
     code_verifier: verifier,
     redirect_uri: client.redirectUri,
     ...(resource !== undefined && { resource }),
-  });
+  };
+  return requestTokens(metadata.token_endpoint, client, form, await dpop?.(metadata.token_endpoint));
 }
 
 /** Renews a token silently. */
@@ -128,10 +131,12 @@ async function requestTokens(
   tokenEndpoint: string,
   { clientId, clientSecret }: OAuthClient,
   parameters: Readonly<Record<string, string>>,
+  proof?: string,
 ): Promise<Tokens> {
   const credential = { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) };
   const body = new URLSearchParams({ ...parameters, ...credential });
-  const tokens = tokenResponse.parse(await jsonOf(await fetch(tokenEndpoint, { method: 'POST', body })));
+  const headers = { ...(proof !== undefined && { dpop: proof }) };
+  const tokens = tokenResponse.parse(await jsonOf(await fetch(tokenEndpoint, { method: 'POST', headers, body })));
   return {
     accessToken: tokens.access_token,
     expiresIn: tokens.expires_in,

@@ -34,7 +34,8 @@ Editors with YAML support complete and check both by the first line of our own f
   appears in an error, a log or a dump.
 - Durations are \`500ms\`, \`30s\`, \`5m\`, \`1h\`; sizes \`16KiB\`, \`1MiB\`.
 
-This page is made from the schemas in \`schema/\` by \`npm run docs\`.
+The language of policies is explained in [policies](policies.md). This page is made from the schemas in \`schema/\` by
+\`npm run docs\`.
 `;
 
 /** The page as it should be. */

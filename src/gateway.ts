@@ -5,27 +5,44 @@
  */
 
 import type { Authenticators } from './authenticate/authenticator.ts';
-import { presentedToken } from './authenticate/credentials.ts';
+import { createTokenReader } from './authenticate/credentials.ts';
+import type { Nonces } from './authenticate/nonces.ts';
+import { createPossession } from './authenticate/possession.ts';
+import { createProofChecks } from './authenticate/proof-check.ts';
 import { createActionReader } from './authorize/action.ts';
 import { createAuthorize } from './authorize/authorize.ts';
 import { createBindHandles, createSessionId } from './authorize/owner.ts';
-import { createExchange } from './exchange/exchange.ts';
+import type { Exchanges } from './exchange/exchange.ts';
+import { createAskedStages, createForwardAuth } from './forward-auth.ts';
 import { createForward } from './forward/forward.ts';
+import type { OpenStream, OpenStreams } from './forward/open-streams.ts';
 import type { Pools } from './forward/pools.ts';
 import type { OwnHeaders } from './forward/response-headers.ts';
+import { createSignIdentity, type SignIdentity } from './forward/signed-identity.ts';
 import { createForwardUpgrade } from './forward/upgrade.ts';
+import { createUpstreamPath } from './forward/upstream-path.ts';
 import type { Clock } from './lib/clock.ts';
+import type { RotatingKeys } from './lib/rotating-keys.ts';
 import { createAllowed } from './listen/allow.ts';
 import { readBody } from './listen/body.ts';
 import { arrive, canonicalCall } from './listen/call.ts';
+import type { CertificateOf } from './listen/client-certificate.ts';
+import { createClientBehind } from './listen/trusted-proxies.ts';
+import { createFailures } from './limit/failures.ts';
+import { createLimit } from './limit/limit.ts';
 import { createHandleBinding } from './mcp/handles-binding.ts';
 import type { OwnerBound } from './mcp/owner-bound.ts';
 import type { AuthorizationServerClient } from './model/authorization-server.ts';
 import type { Call } from './model/call.ts';
 import type { Config } from './model/config.ts';
+import { Denial } from './model/denial.ts';
+import type { PresentedToken } from './model/grant.ts';
+import type { RateLimiters } from './model/limits.ts';
 import type { Route } from './model/route.ts';
+import type { ReplayMemory } from './model/shared.ts';
 import type { Gateway, Stages } from './pipeline.ts';
 import { createCrossOrigin } from './respond/cross-origin.ts';
+import { createKeySet } from './respond/key-set.ts';
 import { createPublish } from './respond/publish.ts';
 import { createRefuse } from './respond/refuse.ts';
 import { createAdmit, methodsOf } from './route/admit.ts';
@@ -39,55 +56,128 @@ export interface Lasting {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** As the listener asks for client certificates. */
+  readonly certificateOf: CertificateOf;
   readonly pools: Pools;
   readonly authenticators: Authenticators;
+  readonly limiters: RateLimiters;
+  /** Proofs of possession that were used. */
+  readonly replays: ReplayMemory;
+  readonly exchanges: Exchanges;
+  readonly streams: OpenStreams;
+  /** Asks about the token of a call that goes on, by the newest configuration: an older one may know secrets that hold no longer. */
+  readonly revalidate: (token: PresentedToken, call: Call) => Promise<unknown>;
 }
 
 /** What belongs to one configuration, and is taken over from the one before where nothing changed in it. */
 export interface Parts {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly sessions: OwnerBound;
+  /** What proofs of possession carry, where a route wants it. */
+  readonly nonces: Nonces;
+  /** What identities for upstreams are signed with. */
+  readonly identityKeys: RotatingKeys;
+}
+
+/** What serves by one configuration. */
+export interface ConfiguredGateway extends Gateway {
+  /**
+   * Lets a stream stay open that this configuration would open too, for its caller and to the same upstream.
+   *
+   * @throws {Denial} for any other.
+   */
+  reconsider(stream: OpenStream): void;
+  /** Asks whether a token holds on the route of `call`, past every cache. */
+  revalidate(token: PresentedToken, call: Call): Promise<unknown>;
+  /** Decides for proxies, which forward what may pass themselves. */
+  readonly forwardAuth: Gateway;
+}
+
+interface ServedRoute extends Stages {
+  reconsider(stream: OpenStream): void;
+  revalidate(token: PresentedToken): Promise<unknown>;
+  /** For questions of proxies. */
+  readonly asked: Stages;
 }
 
 /** Builds what serves by `config`. Nothing is asked of anybody yet. */
-export function createGateway(config: Config, { clients, sessions }: Parts, lasting: Lasting): Gateway {
-  const { log, metrics, clock, pools } = lasting;
-  const authentication = lasting.authenticators(clients, config.scopeHierarchy);
+export function createGateway(
+  config: Config,
+  { clients, sessions, nonces, identityKeys }: Parts,
+  lasting: Lasting,
+): ConfiguredGateway {
+  const { log, metrics, clock, pools, replays, limiters, streams } = lasting;
+  const failures = createFailures(config.limits.failures && limiters('failures', config.limits.failures));
+  const authentication = lasting.authenticators(clients, config.scopeHierarchy, failures);
+  const proofChecks = createProofChecks({ publicUrl: config.publicUrl, nonces, replays, clock });
+  const clientBehind = createClientBehind(config.trustedProxies);
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
   const handles = createHandleBinding(sessions);
   const actionParts = { readBody: (call: Call) => readBody(call, config.limits.requestBodyBytes), sessions, handles };
-  const forwardParts = { publicUrl: config.publicUrl, pools, observer: metrics, clock };
+  const forwardParts = { publicUrl: config.publicUrl, pools, streams, observer: metrics, clock };
+  const askedParts = { config, crossOrigin, clientBehind };
   const router = createRouter(new Map(config.routes.map((route) => [route.path, stagesOf(route)])));
 
   function ownHeaders(route: Route): OwnHeaders {
     return {
       crossOrigin: crossOrigin.headers,
       upstreamChallenges: route.upstream.token.kind === 'forward',
+      nonce: nonceOf(route),
       sessionId: createSessionId(route, sessions),
     };
   }
 
-  function stagesOf(route: Route): Stages {
-    const tokens = route.public ? undefined : authentication(route);
-    return {
+  function signIdentityOf({ upstream: { signedIdentity } }: Route): SignIdentity | undefined {
+    return signedIdentity && createSignIdentity(signedIdentity, config.publicUrl, identityKeys, clock);
+  }
+
+  function nonceOf({ dpop }: Route): (() => string) | undefined {
+    return dpop?.nonce === true ? nonces.current : undefined;
+  }
+
+  function stagesOf(route: Route): ServedRoute {
+    const signIdentity = signIdentityOf(route);
+    const tokens = route.public ? undefined : authentication(route, createPossession(route.dpop, proofChecks));
+    const revalidate = async (token: PresentedToken): Promise<unknown> => tokens?.revalidate(token);
+    const exchange = lasting.exchanges(route, { clients, revalidate });
+    const authorize = createAuthorize(route);
+    const stages: Stages = {
       route,
       allow: allowed.require,
       preflight: (call) => crossOrigin.preflight(call, methodsOf(route)),
       admit: createAdmit(route),
-      token: (call) => (route.public ? undefined : presentedToken(call.fields, call.query)),
+      token: route.public ? () => undefined : createTokenReader(route.dpop !== undefined),
       authenticate: (token, call) => (token === undefined ? undefined : tokens?.authenticate(token, call)),
+      limit: createLimit(route, limiters),
       readAction: createActionReader(route, actionParts),
-      authorize: createAuthorize(route),
-      exchange: createExchange(route.upstream, clients, clock),
-      revalidation: (token) => (token === undefined ? undefined : () => tokens?.revalidate(token)),
+      authorize,
+      exchange: exchange.credential,
+      revalidation: (token, call) => (token === undefined ? undefined : () => lasting.revalidate(token, call)),
       forward: createForward(route, {
         ...forwardParts,
         own: ownHeaders(route),
+        signIdentity,
         bindHandles: createBindHandles(route, handles),
+        onUnauthorized: exchange.onUnauthorized,
       }),
-      forwardUpgrade: createForwardUpgrade(route, config.publicUrl, metrics, clock),
-      refuse: createRefuse(route, methodsOf(route), config.publicUrl, crossOrigin),
+      forwardUpgrade: createForwardUpgrade(route, config.publicUrl, signIdentity, streams, metrics, clock),
+      refuse: createRefuse(route, methodsOf(route), config.publicUrl, crossOrigin, nonceOf(route)),
+    };
+    return {
+      ...stages,
+      asked: createAskedStages(stages, askedParts, { signIdentity, nonce: nonceOf(route) }),
+      reconsider(stream) {
+        const { call, grant, isUpgrade } = stream;
+        if (stream.route.protocol !== route.protocol || leadsTo(stream.route, call) !== leadsTo(route, call)) {
+          throw new Denial('route.unknown', 'its path leads elsewhere now');
+        }
+        stages.allow(call);
+        stages.admit(call, isUpgrade);
+        const principal = grant.principal && tokens ? tokens.accept(grant.principal) : grant.principal;
+        authorize(principal, grant.action);
+      },
+      revalidate,
     };
   }
 
@@ -102,10 +192,10 @@ export function createGateway(config: Config, { clients, sessions }: Parts, last
     }
   }
 
-  return {
-    arrive,
-    canonical: (arrived) => canonicalCall(arrived, canonicalTarget),
-    publish: createPublish(config),
+  const gateway: Gateway = {
+    arrive: (request, response) => arrive(request, response, lasting.certificateOf),
+    canonical: (arrived) => canonicalCall(arrived, canonicalTarget, clientBehind),
+    publish: createPublish(config, createKeySet(config, identityKeys, clock)),
     route: (call) => router(call.path),
     refuse: (call, ...rest) => (addressed(call) ?? { refuse }).refuse(call, ...rest),
     record(outcome) {
@@ -125,4 +215,15 @@ export function createGateway(config: Config, { clients, sessions }: Parts, last
       });
     },
   };
+  return {
+    ...gateway,
+    reconsider: (stream) => router(stream.call.path).reconsider(stream),
+    revalidate: async (token, call) => router(call.path).revalidate(token),
+    forwardAuth: createForwardAuth(gateway, (call) => router(call.path).asked, askedParts),
+  };
+}
+
+/** Where a call on `route` ends. */
+function leadsTo(route: Route, { path, query }: Call): string {
+  return route.upstream.origin + createUpstreamPath(route)(path, query);
 }

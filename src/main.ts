@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { runCommand } from './cli/commands.ts';
+import { runCommand } from './cli/run-command.ts';
 
 // `sallyport schema | head` closes the pipe: an end like any other, not a stack.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,7 +1,7 @@
 /**
  * The path of one request. Each step returns the proof that the next one needs, so that no two can change places:
  *
- *     arrival → call → route → token → principal → action → grant → credential → forwarded
+ *     arrival → call → route → token → principal → (rate) → action → grant → credential → forwarded
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type { Route } from './model/route.ts';
 type Soon<Value> = Value | Promise<Value>;
 
 /** Rejects when a token holds no longer. */
-type Revalidate = (() => Promise<void> | undefined) | undefined;
+type Revalidate = (() => Promise<unknown> | undefined) | undefined;
 
 /** What the gateway does on one route, wired in `gateway.ts`. Every one of them refuses by throwing a {Denial}. */
 export interface Stages {
@@ -33,11 +33,13 @@ export interface Stages {
   token(call: Call): PresentedToken | undefined;
   /** Whose token it is, and that it is the caller's: a token bound to a key only with the proof of it. */
   authenticate(token: PresentedToken | undefined, call: Call): Soon<Principal | undefined>;
+  /** Counts the call, before anything is read or asked for it; undefined on a route without limit. */
+  readonly limit: ((call: Call, principal: Principal | undefined) => Soon<void>) | undefined;
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
   authorize(principal: Principal | undefined, action: Action): Grant;
   exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
-  /** Asks again whether the token holds, past every cache; undefined on a public route. */
-  revalidation(token: PresentedToken | undefined): Revalidate;
+  /** Asks again whether the token holds, past every cache, as the newest configuration says; undefined on a public route. */
+  revalidation(token: PresentedToken | undefined, call: Call): Revalidate;
   forward(call: Call, grant: Grant, credential: UpstreamCredential, revalidate: Revalidate): Promise<void>;
   forwardUpgrade(
     call: Call,
@@ -79,7 +81,7 @@ export async function serve(
   let action: Action | undefined;
   let grant: Grant | undefined;
   let decided = false;
-  response.once('close', () => gateway.answered(stages?.route, call, response.statusCode));
+  response.on('close', () => gateway.answered(stages?.route, call, response.statusCode));
   try {
     call = gateway.canonical(call);
     if (gateway.publish(call)) return;
@@ -88,12 +90,17 @@ export async function serve(
     if (stages.preflight(call)) return;
     stages.admit(call, head !== undefined);
     const token = stages.token(call);
-    principal = await stages.authenticate(token, call);
-    action = await stages.readAction(call, principal);
+    // A promise only where somebody has to be asked: to await what is there already costs a turn.
+    const known = stages.authenticate(token, call);
+    principal = known instanceof Promise ? await known : known;
+    if (stages.limit !== undefined) await stages.limit(call, principal);
+    const read = stages.readAction(call, principal);
+    action = read instanceof Promise ? await read : read;
     grant = stages.authorize(principal, action);
-    const credential = await stages.exchange(grant, token);
+    const exchanged = stages.exchange(grant, token);
+    const credential = exchanged instanceof Promise ? await exchanged : exchanged;
     record(undefined);
-    const revalidate = stages.revalidation(token);
+    const revalidate = stages.revalidation(token, call);
     if (head === undefined) await stages.forward(call, grant, credential, revalidate);
     else stages.forwardUpgrade(call, grant, credential, revalidate, head, refuse);
   } catch (error) {

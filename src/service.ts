@@ -4,34 +4,28 @@
  * @module
  */
 
-import { randomBytes, randomUUID } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
-import { createAuthenticators } from './authenticate/authenticator.ts';
-import { createServerClient } from './authenticate/server-client.ts';
-import { createPools } from './forward/pools.ts';
-import { createGateway, type Lasting, type Parts } from './gateway.ts';
-import type { Clock } from './lib/clock.ts';
-import { listen, type Listener, type OnMalformed } from './listen/server.ts';
-import { createOwnerBound } from './mcp/owner-bound.ts';
-import type { AuthorizationServer, AuthorizationServerClient, ServerState } from './model/authorization-server.ts';
-import type { Config } from './model/config.ts';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { watchFiles } from './config/watch.ts';
+import { openCertificate } from './listen/own-certificate.ts';
+import { listen, type Listener, type OnMalformed, type OnRequest, type Security } from './listen/server.ts';
+import type { ServerState } from './model/authorization-server.ts';
+import type { Config, Tls } from './model/config.ts';
 import { Denial, refusals } from './model/denial.ts';
+import type { StoreState } from './model/shared.ts';
+import { createNewestGateway, type Surroundings } from './newest-gateway.ts';
 import { serve, type Gateway } from './pipeline.ts';
-import type { Log } from './telemetry/log.ts';
-import type { Metrics } from './telemetry/metrics.ts';
-
-/** What the process brings, and what tests set. */
-export interface Surroundings {
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-}
+import { createTlsObserver } from './telemetry/tls.ts';
 
 /** A gateway that serves. */
 export interface Service {
   readonly url: string;
+  /** Where proxies ask; undefined where they cannot. */
+  readonly forwardAuthUrl: string | undefined;
   /** Each authorization server as it is now. */
   servers(): readonly ServerState[];
+  /** The store that replicas share, as it is now; undefined where none is configured. */
+  readonly sharedStore: () => StoreState | undefined;
   /** Serves by `config` from the next request on; those under way end by the one that they began with. */
   reload(config: Config): void;
   /** Accepts no more, lets requests finish for `graceMs`, then ends what is left. */
@@ -39,51 +33,24 @@ export interface Service {
 }
 
 /**
- * Builds a whole gateway from a configuration and listens. Authorization servers are discovered behind it: one that is
- * away delays nothing but the requests that need it.
+ * Serves by a configuration, and by each that comes after it.
  *
  * @throws the system's error where the address cannot be listened on, `EADDRINUSE` among them.
  */
 export async function startService(config: Config, surroundings: Surroundings): Promise<Service> {
   const { log, metrics, clock } = surroundings;
-  const lasting: Lasting = {
-    ...surroundings,
-    pools: createPools(),
-    authenticators: createAuthenticators(metrics.tokenCache, clock),
-  };
-  const randomKey = randomBytes(32);
-  let parts: Parts = { clients: new Map(), sessions: createOwnerBound(randomKey) };
-  let gateway: Gateway;
-  use(config);
-
-  function use(next: Config): void {
-    const clients = clientsOf(next);
-    const sessions = createOwnerBound(next.sessionKey ?? randomKey);
-    gateway = createGateway(next, { clients, sessions }, lasting);
-    const retired = [...parts.clients].filter(([name, client]) => clients.get(name) !== client);
-    for (const [, client] of retired) client.close();
-    parts = { clients, sessions };
-    metrics.configLoaded(next.hash);
-  }
-
-  /** Of a server whose settings stay, so do its metadata, its keys and what it said of tokens. */
-  function clientsOf({ authorizationServers }: Config): ReadonlyMap<string, AuthorizationServerClient> {
-    return new Map([...authorizationServers].map(([name, server]) => [name, known(server) ?? created(server)]));
-  }
-
-  function known(server: AuthorizationServer): AuthorizationServerClient | undefined {
-    const client = parts.clients.get(server.name);
-    return client !== undefined && isDeepStrictEqual(client.server, server) ? client : undefined;
-  }
-
-  function created(server: AuthorizationServer): AuthorizationServerClient {
-    return createServerClient(server, metrics.serverCall, clock);
-  }
+  const newest = createNewestGateway(config, surroundings);
 
   const onMalformed: OnMalformed = (reason, detail) => {
-    const call = { id: randomUUID(), decision: randomUUID(), method: '', startedAt: performance.now() };
+    const call = {
+      id: randomUUID(),
+      decision: randomUUID(),
+      method: '',
+      startedAt: performance.now(),
+      trace: undefined,
+    };
     const denial = new Denial(reason, detail);
-    gateway.record({
+    newest.current.record({
       call,
       route: undefined,
       principal: undefined,
@@ -95,40 +62,62 @@ export async function startService(config: Config, surroundings: Surroundings): 
       decidedAt: call.startedAt,
     });
     const { status } = refusals[reason];
-    gateway.answered(undefined, call, status);
+    newest.current.answered(undefined, call, status);
     return { status, requestId: call.id };
   };
 
-  let listener: Listener;
+  let security: Security | undefined;
+  const listeners: Listener[] = [];
   try {
-    listener = await listen(
-      config.listen,
-      config.limits.requestHeadersBytes,
-      (request, response, head) => {
-        serve(gateway, request, response, head).catch((error: unknown) => {
-          // Even refusing has failed: nobody may wait for an answer that does not come, and the process lives.
-          log.event('error', 'a bug', { stack: error instanceof Error ? error.stack : String(error) });
-          response.destroy();
-        });
-      },
-      onMalformed,
+    security = config.tls && (await secure(config.tls));
+    const { requestHeadersBytes } = config.limits;
+    listeners.push(
+      await listen(
+        config.listen,
+        requestHeadersBytes,
+        (request, response, head) => answerBy(newest.current, request, response, head),
+        onMalformed,
+        security,
+      ),
     );
+    if (config.forwardAuth !== undefined) {
+      // A WebSocket handshake too is only asked about: it is answered like any other question.
+      const onQuestion: OnRequest = (request, response) => answerBy(newest.current.forwardAuth, request, response);
+      listeners.push(await listen(config.forwardAuth.listen, requestHeadersBytes, onQuestion, onMalformed));
+    }
   } catch (error) {
+    await Promise.all(listeners.map((listener) => listener.close(0)));
     await closeParts();
     throw error;
   }
 
-  async function closeParts(): Promise<void> {
-    for (const client of parts.clients.values()) client.close();
-    await lasting.pools.close();
+  function answerBy(gateway: Gateway, request: IncomingMessage, response: ServerResponse, head?: Buffer): void {
+    serve(gateway, request, response, head).catch((error: unknown) => {
+      // Even refusing has failed: nobody may wait for an answer that does not come, and the process lives.
+      log.event('error', 'a bug', { stack: error instanceof Error ? error.stack : String(error) });
+      response.destroy();
+    });
   }
 
+  async function secure(tls: Tls): Promise<Security> {
+    const observer = createTlsObserver(log, metrics);
+    return { certificate: await openCertificate(tls, watchFiles, observer, clock), observer };
+  }
+
+  async function closeParts(): Promise<void> {
+    security?.certificate.close();
+    await newest.close();
+  }
+
+  const [clients, proxies] = listeners as [Listener, Listener?];
   return {
-    url: listener.url,
-    servers: () => [...parts.clients.values()].map((client) => client.state()),
-    reload: use,
+    url: clients.url,
+    forwardAuthUrl: proxies?.url,
+    sharedStore: newest.sharedStore,
+    servers: newest.servers,
+    reload: newest.use,
     async close(graceMs) {
-      await listener.close(graceMs);
+      await Promise.all(listeners.map((listener) => listener.close(graceMs)));
       await closeParts();
     },
   };

@@ -9,6 +9,7 @@ import {
   type ClientMetadata,
   type Configuration,
   type JWK,
+  type KoaContextWithOIDC,
   type RefreshToken,
 } from 'oidc-provider';
 
@@ -34,6 +35,8 @@ export interface ProviderOptions {
   readonly clients: readonly ClientMetadata[];
   /** The clients that are resource servers: they may introspect. */
   readonly resourceServerIds: ReadonlySet<string>;
+  /** Whether tokens may be bound to a key, RFC 9449. */
+  readonly dpop: boolean;
   /** URLs of client metadata documents; one that ends in a slash allows everything below it. */
   readonly clientDocuments: readonly string[];
   readonly fetchClientDocument?: typeof fetch;
@@ -76,6 +79,7 @@ export function createProvider(options: ProviderOptions): Provider {
     ttl: {
       AccessToken: (_ctx, token) => lifetime(token.scope?.split(' ') ?? []),
       AuthorizationCode: 60,
+      ClientCredentials: 600,
       Grant: 14 * 86_400,
       IdToken: 3600,
       Interaction: 3600,
@@ -110,7 +114,8 @@ function features({ clientDocuments, resources, resourceServerIds, ...options }:
   const trusted = new Set(options.clients.map((client) => client.client_id));
   return {
     devInteractions: { enabled: false },
-    dPoP: { enabled: false },
+    dPoP: { enabled: options.dpop },
+    clientCredentials: { enabled: true },
     pushedAuthorizationRequests: { enabled: false },
     userinfo: { enabled: false },
     // Open to any client without a credential. Managing a registration afterwards is not part of the specification.
@@ -128,11 +133,11 @@ function features({ clientDocuments, resources, resourceServerIds, ...options }:
     revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => revoke(client, token) },
     resourceIndicators: {
       enabled: true,
-      defaultResource: (_ctx, _client, oneOf) => oneOf ?? resources.default.uri,
+      defaultResource: (ctx, _client, oneOf) => oneOf ?? (isForItself(ctx) ? undefined : resources.default.uri),
       useGrantedResource: () => true,
-      getResourceServerInfo: (_ctx, indicator, client) => {
+      getResourceServerInfo: (ctx, indicator, client) => {
         const resource = resources.find(indicator);
-        if (!resource) throw new errors.InvalidTarget();
+        if (!resource || isForItself(ctx)) throw new errors.InvalidTarget();
         // JWTs are not issued to external agents, and their tokens are for MCP servers only: they could be read.
         if (resource.kind === 'api' && !trusted.has(client.clientId))
           throw new errors.InvalidTarget('not for this client');
@@ -145,6 +150,11 @@ function features({ clientDocuments, resources, resourceServerIds, ...options }:
       postLogoutSuccessSource: (ctx) => showPage(ctx, signedOutPage),
     },
   } satisfies Configuration['features'];
+}
+
+/** A token that a client gets for itself says who it is, and opens nothing. */
+function isForItself(ctx: KoaContextWithOIDC): boolean {
+  return ctx.oidc.params?.grant_type === 'client_credentials';
 }
 
 /**

@@ -11,7 +11,8 @@ export function gatewayClient(secret: string): ClientMetadata {
     client_secret: secret,
     // oidc-provider takes the same secret in the body as well.
     token_endpoint_auth_method: 'client_secret_basic',
-    grant_types: [tokenExchangeGrant],
+    // The latter for its own tokens, which say that it is the one who acts.
+    grant_types: [tokenExchangeGrant, 'client_credentials'],
     response_types: [],
     redirect_uris: [],
   };

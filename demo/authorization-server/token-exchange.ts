@@ -10,6 +10,7 @@ interface ExchangeParameters {
   readonly subject_token?: string;
   readonly subject_token_type?: string;
   readonly actor_token?: string;
+  readonly actor_token_type?: string;
   readonly requested_token_type?: string;
   readonly audience?: string | string[];
   readonly resource?: string | string[];
@@ -26,13 +27,22 @@ type Lifetime = (scopes: Iterable<string>) => number;
 
 /**
  * Adds RFC 8693: the gateway trades the opaque token of an MCP call for a JWT that an API behind it reads. Same person, same
- * claims, no more scope, no longer life; `act` names the gateway.
+ * claims, no more scope, no longer life; `act` names the gateway, which may prove by an actor token that it is there itself.
  */
 export function addTokenExchange(provider: Provider, resources: Resources, lifetime: Lifetime): void {
   provider.registerGrantType<ExchangeParameters>(
     tokenExchangeGrant,
     (ctx) => exchange(provider, resources, lifetime, ctx),
-    ['subject_token', 'subject_token_type', 'actor_token', 'requested_token_type', 'audience', 'resource', 'scope'],
+    [
+      'subject_token',
+      'subject_token_type',
+      'actor_token',
+      'actor_token_type',
+      'requested_token_type',
+      'audience',
+      'resource',
+      'scope',
+    ],
     ['audience', 'resource'],
   );
 }
@@ -47,6 +57,7 @@ async function exchange(
   requireSupportedTypes(params);
   const api = requestedApi(resources, params);
   const subject = await subjectToken(provider, resources, params.subject_token);
+  await requireOwnActor(provider, client.clientId, params);
   const server = new provider.ResourceServer(api.uri, resourceServer(api));
   const scopes = grantedScopes(params.scope, subject, server.scopes);
 
@@ -80,7 +91,12 @@ function requireSupportedTypes(params: ExchangeParameters): void {
   if (params.subject_token_type !== accessTokenType) {
     throw new errors.InvalidRequest(`subject_token_type must be ${accessTokenType}`);
   }
-  if (params.actor_token !== undefined) throw new errors.InvalidRequest('actor_token is not supported');
+  if (params.actor_token === undefined && params.actor_token_type !== undefined) {
+    throw new errors.InvalidRequest('actor_token_type is there without actor_token');
+  }
+  if (params.actor_token !== undefined && params.actor_token_type !== accessTokenType) {
+    throw new errors.InvalidRequest(`actor_token_type must be ${accessTokenType}`);
+  }
   if (![undefined, accessTokenType, jwtType].includes(params.requested_token_type)) {
     throw new errors.InvalidRequest(`requested_token_type must be ${accessTokenType} or ${jwtType}`);
   }
@@ -107,6 +123,21 @@ async function subjectToken(provider: Provider, resources: Resources, value = ''
     throw new errors.InvalidRequest('subject_token is not for an MCP server');
   }
   return token;
+}
+
+/**
+ * An actor token must be one that this very client got for itself: by another's, the gateway could act in that one's name.
+ * RFC 8693 §2.2.2: an invalid one is `invalid_request` as well.
+ */
+async function requireOwnActor(
+  provider: Provider,
+  clientId: string,
+  { actor_token: value }: ExchangeParameters,
+): Promise<void> {
+  if (value === undefined) return;
+  const token = await provider.ClientCredentials.find(value);
+  if (!token || token.isExpired) throw new errors.InvalidRequest('actor_token is unknown or expired');
+  if (token.clientId !== clientId) throw new errors.InvalidRequest('actor_token is not of this client');
 }
 
 /** The asked scopes, or all that the subject token and the API have in common. Never more than the person granted. */

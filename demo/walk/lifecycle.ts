@@ -109,9 +109,10 @@ async function useTools(report: Report, agent: Agent): Promise<void> {
   await report.step('Authorized', 'get_balance', () => callTool(agent, 'get_balance', { account: 'savings' }));
 
   await report.step('Authorized', 'get_demo_data: token exchanged, API called', async () => {
-    const finding = await callTool(agent, 'get_demo_data');
-    assert.match(finding.note, new RegExp(`"user":"${user}"`), 'the API knows the user');
-    return finding;
+    const { status, note } = await callTool(agent, 'get_demo_data');
+    const seen = apiAnswer.parse(JSON.parse(note));
+    assert.deepEqual(seen, { user, actor: 'gateway' }, 'the API knows the user, and that it is the gateway who acts');
+    return { status, note: `the API saw a JWT with sub ${seen.user} and act ${seen.actor}: ${note}` };
   });
 
   await report.step('Authorized', 'get_balance in revision 2025-11-25', async () => {
@@ -184,6 +185,8 @@ export async function callTool(agent: Agent, name: string, arguments_?: Record<s
   assert.notEqual(result?.isError, true, text);
   return { status: seen.status, note: text };
 }
+
+const apiAnswer = z.object({ user: z.string(), actor: z.string() });
 
 const resourceMetadata = z.object({
   resource: z.string(),

@@ -1,85 +1,99 @@
-import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../lib/clock.ts';
-import { createExpiringCache } from '../lib/expiring-cache.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
 import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { AccessToken, PresentedToken } from '../model/grant.ts';
+import type { Failures } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
-import { createIntrospector, type Introspector } from './introspection.ts';
+import type { SharedAnswers } from '../model/shared.ts';
+import { introspectAtEach, shortestReuse, type TokenAuthority } from './introspect-each.ts';
+import { createIntrospector } from './introspection.ts';
 import { claimedIssuer, createJwtVerifier, type JwtVerifier } from './jwt.ts';
 import { createKeySource, type KeySource } from './keys.ts';
-
-/** Bounds memory whatever callers present; a full cache forgets the least recently used. */
-const MAX_TOKENS = 20_000;
+import type { Possession } from './possession.ts';
+import { withHierarchy } from './principal.ts';
+import { createRefusedTokens } from './refused-tokens.ts';
+import type { Introspector } from './shared-introspection.ts';
+import { tokenKey } from './token-key.ts';
+import { createVerifiedTokens } from './verified-tokens.ts';
 
 /** Validates tokens for one route. */
 export interface Authentication {
-  /** Synchronous when the token is known already. */
+  /** Synchronous when the token is known already, as good or as refused. */
   authenticate(token: PresentedToken, call: Call): Principal | Promise<Principal>;
+  /**
+   * The principal under the settings of this route, of a caller whose token was validated before, perhaps under others.
+   *
+   * @throws {Denial} where this route would not take the token.
+   */
+  accept(principal: Principal): Principal;
   /** Validates a token that is in use once more, past the cache; what it says holds for everybody. */
-  revalidate(token: PresentedToken): Promise<void>;
+  revalidate(token: PresentedToken): Promise<Principal>;
 }
 
 /** The same for all routes that trust alike, before the audience is asked. */
 interface CachedVerifier {
-  authenticate(token: AccessToken): Principal | Promise<Principal>;
-  revalidate(token: AccessToken): Promise<Principal>;
+  authenticate(token: PresentedToken, client: string, failures: Failures): Principal | Promise<Principal>;
+  revalidate(token: PresentedToken): Promise<Principal>;
 }
 
-/** Counts a look-up of the verified-token cache. */
-export type CountCacheLookup = (kind: 'token', result: 'hit' | 'miss') => void;
+/** Counts a look-up of the verified-token cache; `negative` is a token that was refused a moment ago. */
+export type CountCacheLookup = (kind: 'token', result: 'hit' | 'miss' | 'negative') => void;
 
 /** What one authorization server can say about a token. */
-interface Authority {
+interface Authority extends TokenAuthority {
   readonly issuer: string;
-  readonly cacheMs: number;
+  readonly keys: KeySource;
   readonly verify: JwtVerifier | undefined;
-  readonly introspect: Introspector | undefined;
 }
 
 /** By the clients and scopes of a configuration, then by route: who is asked about a token, and how. */
 export type Authenticators = (
   clients: ReadonlyMap<string, AuthorizationServerClient>,
   scopeHierarchy: Config['scopeHierarchy'],
-) => (route: Route) => Authentication;
+  failures: Failures,
+) => (route: Route, possession: Possession) => Authentication;
 
 /**
  * Creates the validation of tokens. Routes that trust the same servers share one cache of verified tokens, keyed by
  * SHA-256 and never used past `exp`; the audience is checked at each use, so that a token for one route opens no other.
  * The caches and keys stay for a next configuration that trusts the same servers.
+ *
+ * @param answers Where replicas tell each other what servers said of opaque tokens, if they do.
  */
-export function createAuthenticators(count: CountCacheLookup, clock: Clock): Authenticators {
+export function createAuthenticators(count: CountCacheLookup, clock: Clock, answers?: SharedAnswers): Authenticators {
   const keySources = new WeakMap<AuthorizationServerClient, KeySource>();
   let trust: Trust | undefined;
 
-  return (clients, scopeHierarchy) => {
+  return (clients, scopeHierarchy, failures) => {
     if (trust === undefined || !isSame(trust, clients, scopeHierarchy)) {
       const authorities = new Map([...clients].map(([name, client]) => [name, authorityOf(client, scopeHierarchy)]));
       trust = { clients, scopeHierarchy, authorities, verifiers: new Map() };
     }
     const { authorities, verifiers } = trust;
-    return (route) => {
+    return (route, possession) => {
       const names = route.authorizationServers.map(({ name }) => name);
       const key = JSON.stringify([names, [...route.tokens].toSorted()]);
       const trusted = names.map((name) => required(authorities, name));
       const verified = verifiers.get(key) ?? createCachedVerifier(trusted, route.tokens, count, clock);
       verifiers.set(key, verified);
-      return authenticationFor(route, verified);
+      return authenticationFor(route, verified, possession, scopeHierarchy, failures);
     };
   };
 
   function authorityOf(client: AuthorizationServerClient, scopeHierarchy: Config['scopeHierarchy']): Authority {
     const { server } = client;
+    const keys = keysOf(client);
     return {
       issuer: server.issuer,
+      keys,
       cacheMs: server.introspection?.cacheMs ?? 0,
-      verify: server.jwt && createJwtVerifier(server, keysOf(client), scopeHierarchy, clock),
-      introspect: server.introspection && createIntrospector(client, scopeHierarchy, clock),
+      verify: server.jwt && createJwtVerifier(server, keys, scopeHierarchy, clock),
+      introspect: server.introspection && createIntrospector(client, keys, scopeHierarchy, clock, answers),
     };
   }
 
@@ -115,19 +129,47 @@ function required(authorities: ReadonlyMap<string, Authority>, name: string): Au
   return found;
 }
 
-function authenticationFor({ audiences: accepted }: Route, verified: CachedVerifier): Authentication {
-  const audiences = new Set(accepted);
+function authenticationFor(
+  route: Route,
+  verified: CachedVerifier,
+  possession: Possession,
+  scopeHierarchy: Config['scopeHierarchy'],
+  failures: Failures,
+): Authentication {
+  const audiences = new Set(route.audiences);
   return {
-    authenticate(token) {
-      const principal = verified.authenticate(token.value);
+    authenticate(token, call) {
+      const principal = verified.authenticate(token, call.client, failures);
       return principal instanceof Promise
-        ? principal.then((later) => requireAudience(later, audiences))
-        : requireAudience(principal, audiences);
+        ? principal.then((later) => requireOwn(later, token, call))
+        : requireOwn(principal, token, call);
     },
-    async revalidate(token) {
-      requireAudience(await verified.revalidate(token.value), audiences);
+    accept(principal) {
+      const server = route.authorizationServers.find(({ issuer }) => issuer === principal.issuer);
+      if (server === undefined) throw new Denial('token.issuer', 'its authorization server is trusted no longer');
+      if (!route.tokens.has(principal.form))
+        throw new Denial('token.form', `${principal.form} tokens are taken no longer`);
+      if (principal.claims['aud'] === undefined && server.introspection?.audience !== 'optional')
+        throw new Denial('token.audience', 'tokens without aud are taken no longer');
+      requireBoundAs(route.dpop, principal);
+      return withHierarchy(requireAudience(principal, audiences), scopeHierarchy);
     },
+    // RFC 9449 §4.3 binds a proof to one request: the stream that one began goes on by the token alone.
+    revalidate: async (token) => requireAudience(await verified.revalidate(token), audiences),
   };
+
+  function requireOwn(principal: Principal, token: PresentedToken, call: Call): Principal | Promise<Principal> {
+    const failed = (error: unknown): never => {
+      failures.count(call.client, error);
+      throw error;
+    };
+    try {
+      const owner = possession(requireAudience(principal, audiences), token, call);
+      return owner instanceof Promise ? owner.catch(failed) : owner;
+    } catch (error) {
+      return failed(error);
+    }
+  }
 }
 
 function createCachedVerifier(
@@ -136,20 +178,31 @@ function createCachedVerifier(
   count: CountCacheLookup,
   clock: Clock,
 ): CachedVerifier {
-  const known = createExpiringCache<Principal>(MAX_TOKENS, clock);
+  const known = createVerifiedTokens(clock);
+  const refused = createRefusedTokens(clock);
   const flight = createSingleFlight<Principal>();
 
   return {
-    authenticate(token) {
-      const key = hash('sha256', token, 'base64url');
+    authenticate(token, client, failures) {
+      const key = tokenKey(token);
       const principal = known.get(key);
-      count('token', principal === undefined ? 'miss' : 'hit');
-      return principal ?? flight(key, () => verify(token, key));
+      if (principal !== undefined) {
+        count('token', 'hit');
+        return principal;
+      }
+      const refusal = refused.get(key);
+      count('token', refusal === undefined ? 'miss' : 'negative');
+      if (refusal === undefined)
+        return failures.guard(client, () => flight(key, () => verify(token.value, key, 'known')));
+      failures.count(client, refusal);
+      throw refusal;
     },
     async revalidate(token) {
-      const key = hash('sha256', token, 'base64url');
+      const key = tokenKey(token);
+      refused.forget(key);
       try {
-        return await flight(key, () => verify(token, key));
+        // Not together with those who may go by what was said before.
+        return await flight(`afresh ${key}`, () => verify(token.value, key, 'afresh'));
       } catch (error) {
         if (!(error instanceof Denial && error.reason === 'authorization_server.unavailable')) known.delete(key);
         throw error;
@@ -157,7 +210,7 @@ function createCachedVerifier(
     },
   };
 
-  async function verify(token: AccessToken, key: string): Promise<Principal> {
+  async function verify(token: AccessToken, key: string, by: keyof Introspector): Promise<Principal> {
     const issuer = claimedIssuer(token);
     if (!forms.has(issuer === undefined ? 'opaque' : 'jwt')) {
       throw new Denial('token.form', `the route does not accept ${issuer === undefined ? 'opaque tokens' : 'JWTs'}`);
@@ -165,38 +218,33 @@ function createCachedVerifier(
     const trusted = issuer === undefined ? authorities : authorities.filter((authority) => authority.issuer === issuer);
     if (trusted.length === 0) throw new Denial('token.issuer', 'the route trusts no authorization server with its iss');
     if (issuer !== undefined && trusted[0]?.verify !== undefined) {
+      const { keys } = trusted[0];
+      const { generation } = keys;
       const principal = await trusted[0].verify(token);
-      known.set(key, principal, expiryOf(principal));
+      known.set(key, principal, expiryOf(principal), { keys, generation });
       return principal;
     }
-    const { principal, cacheMs } = await introspect(token, trusted);
-    known.set(key, principal, Math.min(clock() + cacheMs, expiryOf(principal)));
-    return principal;
-  }
-}
-
-/** Asks each server in the configured order. One that is away makes "unknown to the others" no answer. */
-async function introspect(
-  token: string,
-  authorities: readonly Authority[],
-): Promise<{ readonly principal: Principal; readonly cacheMs: number }> {
-  let unavailable: unknown;
-  for (const { introspect: ask, cacheMs } of authorities) {
-    if (ask === undefined) continue;
     try {
-      const principal = await ask(token);
-      if (principal !== undefined) return { principal, cacheMs };
+      const { principal, reusableUntil } = await introspectAtEach(token, trusted, by);
+      known.set(key, principal, reusableUntil);
+      return principal;
     } catch (error) {
-      if (!(error instanceof Denial) || error.reason !== 'authorization_server.unavailable') throw error;
-      unavailable = error;
+      refused.remember(key, error, shortestReuse(trusted));
+      throw error;
     }
   }
-  if (unavailable !== undefined) throw unavailable;
-  throw new Denial('token.inactive', 'no trusted authorization server knows it as active');
 }
 
 function expiryOf(principal: Principal): number {
   return principal.expiresAt === undefined ? Infinity : principal.expiresAt * 1000;
+}
+
+/** What can be said without a proof, which is for the first request of a stream alone. */
+function requireBoundAs(dpop: Route['dpop'], { confirmation }: Principal): void {
+  if (confirmation === undefined && dpop?.required === true)
+    throw new Denial('token.unbound', 'tokens that are bound to nothing are taken no longer');
+  if (confirmation?.jwkThumbprint !== undefined && dpop === undefined)
+    throw new Denial('token.sender_constrained', 'DPoP is served no longer');
 }
 
 /** RFC 9068 §4 and RFC 8707 §2: `aud` contains this resource exactly. */

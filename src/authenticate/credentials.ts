@@ -1,28 +1,64 @@
 import { Denial } from '../model/denial.ts';
-import type { Fields } from '../model/call.ts';
+import type { Call, Fields } from '../model/call.ts';
 import type { AccessToken, PresentedToken } from '../model/grant.ts';
 
 /** RFC 9110 §11.1: the scheme is case-insensitive. */
-const bearerScheme = /^bearer(?: |$)/i;
-/** RFC 6750 §2.1: `b64token`. */
-const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
+const ourSchemes = /^(bearer|dpop)(?: |$)/i;
+/** RFC 6750 §2.1: `b64token`; RFC 9449 §7.1 has the same. */
+const credentials = /^[a-z]+ +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /**
- * The access token of a request, RFC 6750 §2.1: from the `Authorization` header and nowhere else.
+ * The access token of a request, RFC 6750 §2.1: from the `Authorization` header and nowhere else. With `servesDpop` also of
+ * RFC 9449 §7.1, whose proof is checked once it is known what the token is bound to.
  *
  * @throws {Denial} `credentials.missing` without the header, and for a scheme that is not ours (RFC 6750 §3.1 treats
- *   both alike); `token.malformed` for a Bearer of another form;
+ *   both alike); `token.malformed` for one of ours in another form;
  *   `request.credentials` when a token is also in the query, RFC 6750 §2.
  */
-export function presentedToken(fields: Fields, query: string): PresentedToken {
+export function presentedToken(fields: Fields, query: string, servesDpop: boolean): PresentedToken {
   if (fields.authorization === undefined) throw new Denial('credentials.missing', 'no Authorization header');
   if (hasTokenInQuery(query))
     throw new Denial('request.credentials', 'an Authorization header and a token in the query');
-  if (!bearerScheme.test(fields.authorization)) throw new Denial('credentials.missing', 'a scheme other than Bearer');
-  const token = bearer.exec(fields.authorization)?.[1];
+  const scheme = schemeOf(fields.authorization);
+  if (scheme === undefined || (scheme === 'dpop' && !servesDpop))
+    throw new Denial('credentials.missing', `a scheme other than Bearer${servesDpop ? ' and DPoP' : ''}`);
+  const token = credentials.exec(fields.authorization)?.[1];
   if (token === undefined)
-    throw new Denial('token.malformed', 'the Authorization header is not of the form Bearer b64token');
-  return { scheme: 'bearer', value: token as AccessToken };
+    throw new Denial('token.malformed', `the Authorization header is not of the form ${names[scheme]} b64token`);
+  return { scheme, value: token as AccessToken };
+}
+
+/** Longer headers are read each time: what a connection remembers must be small beside what it costs anyway. */
+const MAX_REMEMBERED = 4096;
+
+/** What a connection showed last. */
+interface Shown {
+  readonly authorization: string;
+  readonly token: PresentedToken;
+}
+
+/**
+ * Creates the reading of tokens of a route, as by {@link presentedToken}. A connection that shows the same header again
+ * gives the same object, so that nothing has to be read from it, or derived from it, again.
+ */
+export function createTokenReader(servesDpop: boolean): (call: Call) => PresentedToken {
+  const shown = new WeakMap<object, Shown>();
+  return ({ fields, query, request: { socket } }) => {
+    const last = shown.get(socket);
+    if (last !== undefined && query === '' && last.authorization === fields.authorization) return last.token;
+    const token = presentedToken(fields, query, servesDpop);
+    const { authorization = '' } = fields;
+    if (authorization.length <= MAX_REMEMBERED) shown.set(socket, { authorization, token });
+    return token;
+  };
+}
+
+const names: Readonly<Record<PresentedToken['scheme'], string>> = { bearer: 'Bearer', dpop: 'DPoP' };
+
+function schemeOf(authorization: string): PresentedToken['scheme'] | undefined {
+  const scheme = ourSchemes.exec(authorization)?.[1];
+  if (scheme === undefined) return undefined;
+  return scheme.toLowerCase() === 'dpop' ? 'dpop' : 'bearer';
 }
 
 function hasTokenInQuery(query: string): boolean {

@@ -1,47 +1,75 @@
+import type { Random } from '../lib/circuit-breaker.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { AuthorizationServer, ServerAnswer, ServerMetadata, ServerState } from '../model/authorization-server.ts';
+import type { AuthorizationServer, ServerAnswer, ServerMetadata } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 
-/** The metadata of one authorization server: fetched at start, kept, renewed, and asked for again while it is away. */
+/** The metadata of one authorization server: kept, renewed, and asked for again by itself while the server is away. */
 export interface Discovery {
-  /** @throws {Denial} `authorization_server.unavailable` while there is none. */
+  /** @throws {Denial} `authorization_server.unavailable` while there is none, or none that is young enough. */
   readonly metadata: () => Promise<ServerMetadata>;
-  readonly state: () => ServerState;
+  /** Whether there is metadata to go by. */
+  isKnown(): boolean;
+  /** Why the last attempt failed; undefined where it did not, or where there was none. */
+  problem(): string | undefined;
+  /** Asks now, or in a moment if that was just done. The first time begins the renewing. */
+  check(): void;
   /** Ends the renewing. */
-  readonly close: () => void;
+  close(): void;
 }
 
-type Get = (url: string) => Promise<ServerAnswer>;
+/** What discovery needs of its client. */
+export interface DiscoveryParts {
+  readonly get: (url: string) => Promise<ServerAnswer>;
+  /** An attempt succeeded after one that did not. */
+  readonly cameBack: () => void;
+  /** An attempt is over, whatever came of it. */
+  readonly tried: () => void;
+}
 
 const RENEW_MS = 5 * 60_000;
 const RETRY_FIRST_MS = 500;
 const RETRY_LAST_MS = 15_000;
 
-/** Creates the discovery of `server` and begins at once; an unreachable server is no error here. */
-export function createDiscovery(server: AuthorizationServer, get: Get, clock: Clock): Discovery {
+/**
+ * Creates the discovery of `server`, RFC 8414. Metadata that is wrong, such as that of another issuer, counts as none and
+ * never takes the place of what was good. What is good is used for `server.staleMs` without being renewed, no longer.
+ */
+export function createDiscovery(
+  server: AuthorizationServer,
+  { get, cameBack, tried }: DiscoveryParts,
+  clock: Clock,
+  random: Random,
+): Discovery {
   let known: ServerMetadata | undefined;
-  let problem: string | undefined;
+  let fetchedAt = -Infinity;
+  let triedAt = -Infinity;
+  let failure: Denial | undefined;
   let retryMs = RETRY_FIRST_MS;
-  let lastFailureAt = -Infinity;
   let underWay: Promise<ServerMetadata> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
   async function renew(): Promise<ServerMetadata> {
+    triedAt = clock();
+    const wasAway = failure !== undefined;
     try {
       known = await discover(server, get);
-      problem = undefined;
+      fetchedAt = clock();
+      failure = undefined;
       retryMs = RETRY_FIRST_MS;
-      schedule(RENEW_MS);
+      // Replicas that were started together need not ask together for ever.
+      schedule(RENEW_MS * (1 - random() / 5));
       return known;
     } catch (error) {
-      problem = error instanceof Denial ? error.detail : String(error);
-      lastFailureAt = clock();
-      schedule(retryMs);
+      failure = error instanceof Denial ? error : unusable(server, String(error));
+      const { retryAfterSeconds } = failure;
+      schedule(Math.max((retryAfterSeconds ?? 0) * 1000, retryMs));
       retryMs = Math.min(retryMs * 2, RETRY_LAST_MS);
-      throw error;
+      throw failure;
     } finally {
       underWay = undefined;
+      if (wasAway && failure === undefined) cameBack();
+      tried();
     }
   }
 
@@ -56,23 +84,26 @@ export function createDiscovery(server: AuthorizationServer, get: Get, clock: Cl
     timer = setTimeout(() => void attempt().catch(() => {}), delayMs).unref();
   }
 
-  attempt().catch(() => {});
+  function isKnown(): boolean {
+    return known !== undefined && clock() - fetchedAt <= Math.max(server.staleMs, RENEW_MS);
+  }
 
   return {
     metadata() {
-      if (known !== undefined) return Promise.resolve(known);
-      // One attempt answers everybody who comes within the same moment.
-      if (underWay === undefined && clock() - lastFailureAt < RETRY_FIRST_MS) {
-        return Promise.reject(
-          new Denial('authorization_server.unavailable', problem ?? `${server.name}: not discovered`),
-        );
+      if (known !== undefined && isKnown()) return Promise.resolve(known);
+      // While it is away one caller waits for each attempt; the others know already what comes of it.
+      if (failure !== undefined && (underWay !== undefined || clock() - triedAt < RETRY_FIRST_MS)) {
+        return Promise.reject(failure);
       }
       return attempt();
     },
-    state() {
-      const base = { name: server.name, issuer: server.issuer };
-      if (problem === undefined) return { ...base, state: known === undefined ? 'unknown' : 'available' };
-      return { ...base, state: known === undefined ? 'unavailable' : 'stale', problem };
+    isKnown,
+    problem: () => failure?.detail,
+    check() {
+      if (failure !== undefined || underWay !== undefined) return;
+      const sinceMs = clock() - triedAt;
+      if (sinceMs < RETRY_FIRST_MS) schedule(RETRY_FIRST_MS - sinceMs);
+      else attempt().catch(() => {});
     },
     close() {
       closed = true;
@@ -97,16 +128,16 @@ function locations(base: string): readonly string[] {
   ];
 }
 
-async function discover(server: AuthorizationServer, get: Get): Promise<ServerMetadata> {
+async function discover(server: AuthorizationServer, get: DiscoveryParts['get']): Promise<ServerMetadata> {
   for (const location of locations(server.backchannel)) {
     const { status, body } = await get(location);
-    if (status === 200) return read(body, server, location);
+    // A page for whatever is not there, with a status of 200, is not metadata either.
+    if (status === 200 && typeof body === 'object' && body !== null) return read(body, server, location);
   }
   throw unusable(server, `no metadata at ${locations(server.backchannel).join(' or ')}`);
 }
 
-function read(body: unknown, server: AuthorizationServer, location: string): ServerMetadata {
-  if (typeof body !== 'object' || body === null) throw unusable(server, `${location} is not a JSON object`);
+function read(body: object, server: AuthorizationServer, location: string): ServerMetadata {
   const metadata = body as Record<string, unknown>;
   // RFC 8414 §3.3: MUST be identical, or another server could answer for this issuer.
   if (metadata['issuer'] !== server.issuer) {

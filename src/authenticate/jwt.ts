@@ -33,7 +33,10 @@ export function createJwtVerifier(
   };
   return async (token) => {
     try {
-      const { payload, protectedHeader } = await verify(token, keys, { ...options, currentDate: new Date(clock()) });
+      const { payload, protectedHeader } = await verifiedJwt(token, keys, {
+        ...options,
+        currentDate: new Date(clock()),
+      });
       const type = mediaType(protectedHeader.typ);
       if (!types.includes(type)) throw new Denial('token.type', `typ ${JSON.stringify(type)} is not accepted`);
       return principalOf(payload, 'jwt', type === 'at+jwt', server, hierarchy);
@@ -54,7 +57,8 @@ export function claimedIssuer(token: string): string | undefined {
   }
 }
 
-async function verify(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions) {
+/** A JWT whose signature and claims hold, by any of the keys that could be meant. @throws what jose throws. */
+export async function verifiedJwt(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions) {
   try {
     return await jwtVerify(token, keys, options);
   } catch (error) {

@@ -1,26 +1,52 @@
-import { createLocalJWKSet, errors, type JWTVerifyGetKey, type JSONWebKeySet, type LocalJWKSet } from 'jose';
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey, type LocalJWKSet } from 'jose';
+import type { Random } from '../lib/circuit-breaker.ts';
 import type { Clock } from '../lib/clock.ts';
+import { withoutQuery } from '../lib/without-query.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 
 /** An unknown `kid` fetches the set again, but at most once in this time, however many are tried. */
 const WINDOW_MS = 5_000;
-/** Older keys are renewed behind the request that found them so. */
-const RENEW_MS = 5 * 60_000;
+/** After a failed attempt, what needs one gets its outcome for this long. */
+const PAUSE_MS = 500;
+/** How long keys are fresh where the server does not say, and how far it is believed. */
+const FRESH_MS = 5 * 60_000;
+const LEAST_FRESH_MS = 60_000;
+const MOST_FRESH_MS = 60 * 60_000;
 
 /** Finds the key that a token names in its header. */
-export type KeySource = JWTVerifyGetKey;
+export interface KeySource extends JWTVerifyGetKey {
+  /** Counts the times that a key was withdrawn. What was verified under another generation has to be verified again. */
+  readonly generation: number;
+  /**
+   * Whether what was verified under `generation` holds without a new look: no key was withdrawn since, and the keys are
+   * young enough to know. Renews them behind the caller's back where they begin to be old.
+   */
+  holds(generation: number): boolean;
+}
 
 /**
- * The signing keys of an authorization server, RFC 7517: fetched when first needed, renewed when old or when a `kid`
- * is unknown, and kept while the server is away. Only keys published for signatures and for the token's `alg` are found.
+ * The signing keys of an authorization server, RFC 7517: fetched when first needed, renewed behind requests before they
+ * are old, and fetched again for an unknown `kid`. While the server is away they are used for `server.staleMs` after they
+ * were fetched, no longer. Only keys published for signatures and for the token's `alg` are found.
+ *
+ * A set that can be read is believed, an empty one too: that is how a server withdraws its only key, and nobody can tell
+ * it from a mistake. One that cannot be read is an outage.
  *
  * @returns a key source for jose that throws {Denial} `token.key` for a key that the server does not publish, and
  *   `authorization_server.unavailable` where that cannot be known now.
  */
-export function createKeySource(client: AuthorizationServerClient, clock: Clock): KeySource {
+export function createKeySource(
+  client: AuthorizationServerClient,
+  clock: Clock,
+  random: Random = Math.random,
+): KeySource {
+  const { staleMs } = client.server;
   let keys: LocalJWKSet | undefined;
+  let generation = 0;
   let fetchedAt = -Infinity;
+  let freshMs = 0;
+  let renewAfterMs = 0;
   let triedAt = -Infinity;
   let failure: unknown;
   let underWay: Promise<LocalJWKSet> | undefined;
@@ -28,10 +54,14 @@ export function createKeySource(client: AuthorizationServerClient, clock: Clock)
   async function fetchKeys(): Promise<LocalJWKSet> {
     triedAt = clock();
     try {
-      keys = await publishedKeys(client);
+      const { set, maxAgeMs = FRESH_MS } = await publishedKeys(client);
+      if (keys !== undefined && withdrawsAny(keys, set)) generation += 1;
+      keys = set;
       fetchedAt = clock();
+      freshMs = Math.min(Math.max(maxAgeMs, LEAST_FRESH_MS), MOST_FRESH_MS);
+      renewAfterMs = freshMs * (1 - random() / 5);
       failure = undefined;
-      return keys;
+      return set;
     } catch (error) {
       failure = error;
       throw error;
@@ -42,39 +72,102 @@ export function createKeySource(client: AuthorizationServerClient, clock: Clock)
 
   function renew(): Promise<LocalJWKSet> {
     if (underWay !== undefined) return underWay;
-    if (failure !== undefined && clock() - triedAt < WINDOW_MS / 10) return Promise.reject(failure);
+    if (failure !== undefined && clock() - triedAt < PAUSE_MS) return Promise.reject(failure);
     underWay = fetchKeys();
     return underWay;
   }
 
-  return async (header, token) => {
-    const current = keys ?? (await renew());
-    if (clock() - fetchedAt > RENEW_MS && clock() - triedAt > WINDOW_MS) renew().catch(() => {});
+  function renewBehind(ageMs: number): void {
+    if (ageMs > renewAfterMs && clock() - triedAt > WINDOW_MS) renew().catch(() => {});
+  }
+
+  function isUsable(ageMs: number): boolean {
+    return keys !== undefined && ageMs <= Math.max(staleMs, freshMs);
+  }
+
+  /** Keys that are not fresh any more are used because nothing else can be had, and only then. */
+  function mustAsk(ageMs: number): boolean {
+    return ageMs > freshMs && failure === undefined;
+  }
+
+  async function current(): Promise<LocalJWKSet> {
+    const ageMs = clock() - fetchedAt;
+    if (keys === undefined || !isUsable(ageMs)) {
+      // While the server is away one caller waits for each attempt; the others know already what comes of it.
+      if (failure !== undefined && underWay !== undefined) throw failure;
+      return renew();
+    }
+    if (mustAsk(ageMs)) return renew().catch(() => keys ?? renew());
+    renewBehind(ageMs);
+    return keys;
+  }
+
+  const find: JWTVerifyGetKey = async (header, token) => {
+    const known = await current();
     try {
-      return await current(header, token);
+      return await known(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      const newer = clock() - triedAt < WINDOW_MS && underWay === undefined ? current : await renew();
+      const newer = clock() - triedAt < WINDOW_MS && underWay === undefined ? known : await renew();
       // Within the window after a failed fetch nobody knows whether the key is new or made up.
-      if (newer === current && failure !== undefined) throw failure;
+      if (newer === known && failure !== undefined) throw failure;
       return await newer(header, token).catch((again: unknown) => {
         if (!(again instanceof errors.JWKSNoMatchingKey)) throw again;
         throw new Denial('token.key', 'no published key for its kid and alg', { cause: again });
       });
     }
   };
+
+  return Object.defineProperties(find, {
+    generation: { get: () => generation },
+    holds: {
+      value(of: number) {
+        const ageMs = clock() - fetchedAt;
+        if (of !== generation || !isUsable(ageMs) || mustAsk(ageMs)) return false;
+        renewBehind(ageMs);
+        return true;
+      },
+    },
+  }) as KeySource;
 }
 
-async function publishedKeys(client: AuthorizationServerClient): Promise<LocalJWKSet> {
+/** Whether a key that was published is not, or is another under the same name. */
+function withdrawsAny(before: LocalJWKSet, after: LocalJWKSet): boolean {
+  const published = new Set(after.jwks().keys.map(spelled));
+  return before.jwks().keys.some((key) => !published.has(spelled(key)));
+}
+
+/** The same for the same members in any order. */
+function spelled(key: object): string {
+  return JSON.stringify(Object.entries(key).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/**
+ * Without the keys of others. Entra ID publishes the keys of many tenants in one set and writes into each, as `issuer`,
+ * whose tokens it signs; `{tenantid}` stands for any tenant.
+ * https://learn.microsoft.com/entra/identity-platform/access-tokens#validate-the-issuer
+ */
+function ownKeys(set: JSONWebKeySet, issuer: string): JSONWebKeySet {
+  if (!Array.isArray(set.keys)) return set;
+  const isOwn = ({ issuer: of }: Readonly<Record<string, unknown>>): boolean =>
+    typeof of !== 'string' || of === issuer || of.includes('{tenantid}');
+  return { ...set, keys: set.keys.filter(isOwn) };
+}
+
+async function publishedKeys(
+  client: AuthorizationServerClient,
+): Promise<{ readonly set: LocalJWKSet; readonly maxAgeMs: number | undefined }> {
   const location = client.server.jwt?.jwksUri ?? (await client.metadata()).jwksUri;
   const name = client.server.name;
   if (location === undefined) {
     throw new Denial('authorization_server.unavailable', `${name}: its metadata has no jwks_uri; set jwt.jwks`);
   }
-  const { status, body } = await client.get('jwks', location);
+  const { status, body, maxAgeMs } = await client.get('jwks', location);
   try {
-    return createLocalJWKSet(body as JSONWebKeySet);
+    if (status !== 200) throw new Error(`a status of ${status}`);
+    return { set: createLocalJWKSet(ownKeys(body as JSONWebKeySet, client.server.issuer)), maxAgeMs };
   } catch (cause) {
-    throw new Denial('authorization_server.unavailable', `${name}: ${location} (${status}) is no JWK Set`, { cause });
+    const what = `${name}: ${withoutQuery(location)} (${status}) is no JWK Set`;
+    throw new Denial('authorization_server.unavailable', what, { cause });
   }
 }

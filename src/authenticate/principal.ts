@@ -2,19 +2,16 @@ import { Denial } from '../model/denial.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Claims, NumericDate, Principal, TokenForm } from '../model/principal.ts';
 import { expandScopes } from '../policy/hierarchy.ts';
-
-/** Whatever is in a token that is not an access token: ID tokens (OIDC Core §2, §3.3.2.11) and logout tokens. */
-const foreignClaims = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
-/** Keycloak names a token's kind in the payload; these must never pass for an access token. */
-const foreignKinds = new Set(['ID', 'Logout', 'Refresh', 'Offline']);
+import { confirmationOf } from './confirmation.ts';
+import { requireAccessToken } from './other-kinds.ts';
 
 /**
  * The principal of claims whose origin has been proved, RFC 9068 §2.2 and RFC 7662 §2.2.
  *
  * @param typed whether the token says of itself that it is an access token (`typ: at+jwt`); else a claim that only
  *   other kinds of token have is taken for what it is.
- * @throws {Denial} `token.type` for another kind of token, `token.sender_constrained` for a token bound to a key that
- *   was not proved, `token.claims` for a member of the wrong type.
+ * @throws {Denial} `token.type` for another kind of token, `token.sender_constrained` for a token bound in a way that we
+ *   cannot check, `token.claims` for a member of the wrong type.
  */
 export function principalOf(
   claims: Claims,
@@ -23,26 +20,32 @@ export function principalOf(
   server: AuthorizationServer,
   hierarchy: ReadonlyMap<string, readonly string[]>,
 ): Principal {
-  if (claims['cnf'] !== undefined) {
-    throw new Denial('token.sender_constrained', 'a token with cnf was presented as a plain Bearer');
-  }
-  const foreign = typed ? undefined : foreignClaims.find((name) => claims[name] !== undefined);
-  if (foreign !== undefined || foreignKinds.has(claims['typ'] as string)) {
-    throw new Denial('token.type', `not an access token: it has ${foreign ?? 'typ'}`);
-  }
+  requireAccessToken(claims, typed);
   return {
     issuer: server.issuer,
     subject: text(claims, 'sub'),
-    clientId: text(claims, 'client_id') ?? text(claims, 'azp'),
+    clientId: clientIdOf(claims),
     scopes: expandScopes(scopesOf(claims), hierarchy),
     audience: audienceOf(claims),
     expiresAt: date(claims, 'exp'),
     issuedAt: date(claims, 'iat'),
     form,
-    confirmation: undefined,
+    confirmation: confirmationOf(claims['cnf']),
     introspectionJwt: undefined,
     claims,
   };
+}
+
+/** `client_id`, RFC 9068 §2.2, or what servers write instead: `azp`, Entra ID 1.0 `appid`, Okta `cid`. */
+function clientIdOf(claims: Claims): string | undefined {
+  const standard = text(claims, 'client_id') ?? text(claims, 'azp');
+  // Elsewhere the two may mean something else, in another form.
+  return standard ?? [claims['appid'], claims['cid']].find((value) => typeof value === 'string');
+}
+
+/** The same principal under another hierarchy of scopes. */
+export function withHierarchy(principal: Principal, hierarchy: ReadonlyMap<string, readonly string[]>): Principal {
+  return { ...principal, scopes: expandScopes(scopesOf(principal.claims), hierarchy) };
 }
 
 function text(claims: Claims, name: string): string | undefined {

@@ -1,76 +1,94 @@
+import type { Random } from '../lib/circuit-breaker.ts';
 import type { Clock } from '../lib/clock.ts';
-import { fetchJson, type FetchJsonOptions } from '../lib/fetch-json.ts';
-import type {
-  AuthorizationServer,
-  AuthorizationServerClient,
-  ClientCredentials,
-  ServerAnswer,
-  ServerOperation,
-} from '../model/authorization-server.ts';
-import { Denial } from '../model/denial.ts';
+import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
+import { createClientAuthentication } from './client-authentication.ts';
 import { createDiscovery } from './discovery.ts';
+import { createServerCalls, type CountServerCall } from './server-calls.ts';
+import { createServerHealth, type Report } from './server-health.ts';
 
-/** Counts one call to an authorization server. */
-export type CountServerCall = (server: string, operation: ServerOperation, result: 'ok' | 'refused' | 'error') => void;
+/** What else a client needs of its surroundings. */
+export interface ServerClientOptions {
+  /** Told when the server goes away, comes back, or refuses us. Default: nobody is told. */
+  readonly report?: Report;
+  /** Spreads what replicas do at intervals. Default `Math.random`. */
+  readonly random?: Random;
+}
 
-/** Creates the way to `server` and begins to discover it; an unreachable server is no error here. */
+/** Creates the way to `server` and begins to discover it, if need be; an unreachable server is no error here. */
 export function createServerClient(
   server: AuthorizationServer,
   count: CountServerCall,
   clock: Clock,
+  { report = () => {}, random = Math.random }: ServerClientOptions = {},
 ): AuthorizationServerClient {
-  async function ask(
-    operation: ServerOperation,
-    url: string,
-    options: Omit<FetchJsonOptions, 'timeoutMs'>,
-  ): Promise<ServerAnswer> {
-    try {
-      const answer = await fetchJson(url, { ...options, timeoutMs: server.timeoutMs });
-      count(server.name, operation, answer.status < 400 ? 'ok' : 'refused');
-      if (answer.status < 500 && answer.status !== 429) return answer;
-      throw new Error(`${url} answered ${answer.status}`);
-    } catch (error) {
-      count(server.name, operation, 'error');
-      const why = error instanceof Error ? error.message : String(error);
-      throw new Denial('authorization_server.unavailable', `${server.name}: ${why}`, { cause: error });
+  const health = createServerHealth(server, report, clock);
+  let closed = false;
+  const calls = createServerCalls(
+    server,
+    {
+      count,
+      failed(operation) {
+        // It may be away as a whole, which the operator should see before all of it is missed.
+        if (operation !== 'discovery') discovery.check();
+      },
+      circuitChanged: changed,
+      credentialsRefused: health.credentialsRefused,
+    },
+    clock,
+    random,
+  );
+  const discovery = createDiscovery(
+    server,
+    {
+      get: (url) => calls.ask('discovery', url),
+      cameBack: calls.trust,
+      tried: changed,
+    },
+    clock,
+    random,
+  );
+  const authenticated = createClientAuthentication(server.issuer, clock);
+
+  function changed(): void {
+    if (!closed) health.update(state());
+  }
+
+  function state(): ServerState {
+    const circuits = calls.circuits();
+    const problem = discovery.problem() ?? calls.problem();
+    const base = { name: server.name, issuer: server.issuer };
+    const trouble = { ...(problem !== undefined && { problem }), ...(circuits !== undefined && { circuits }) };
+    if (discovery.problem() !== undefined) {
+      return { ...base, state: discovery.isKnown() ? 'stale' : 'unavailable', ...trouble };
     }
+    if (circuits !== undefined) return { ...base, state: 'degraded', ...trouble };
+    return { ...base, state: discovery.isKnown() || calls.answered ? 'available' : 'unknown' };
   }
 
-  function get(operation: ServerOperation, url: string): Promise<ServerAnswer> {
-    return ask(operation, url, {});
-  }
+  if (needsMetadata(server)) discovery.check();
 
-  const discovery = createDiscovery(server, (url) => get('discovery', url), clock);
   return {
     server,
-    get,
-    post(operation, url, form, credentials) {
-      return ask(operation, url, { method: 'POST', ...authenticated(form, credentials) });
-    },
+    get: (operation, url) => calls.ask(operation, url),
+    post: (operation, url, form, credentials, accept = 'application/json') =>
+      calls.ask(operation, url, async () => {
+        const { body, headers } = await authenticated(form, credentials);
+        return { method: 'POST', body, headers: { accept, ...headers } };
+      }),
     metadata: discovery.metadata,
-    state: discovery.state,
-    close: discovery.close,
+    state,
+    close() {
+      closed = true;
+      discovery.close();
+      calls.close();
+    },
   };
 }
 
-/** RFC 6749 §2.3.1: HTTP Basic over the form-encoded id and secret, or both as parameters of the body. */
-function authenticated(
-  form: URLSearchParams,
-  credentials: ClientCredentials,
-): Pick<FetchJsonOptions, 'body' | 'headers'> {
-  const body = new URLSearchParams(form);
-  const { clientId, clientAuth } = credentials;
-  if (clientAuth === 'private_key_jwt') throw new TypeError('not yet');
-  const { clientSecret } = credentials;
-  if (clientAuth === 'client_secret_post') {
-    body.set('client_id', clientId);
-    body.set('client_secret', clientSecret);
-    return { body };
-  }
-  const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;
-  return { body, headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
-}
-
-function formEncoded(value: string): string {
-  return new URLSearchParams({ v: value }).toString().slice('v='.length);
+/** Where every endpoint is configured, a server without metadata is no worse for it. */
+function needsMetadata({ jwt, introspection }: AuthorizationServer): boolean {
+  return (
+    (jwt !== undefined && jwt.jwksUri === undefined) ||
+    (introspection !== undefined && introspection.endpoint === undefined)
+  );
 }

@@ -1,36 +1,71 @@
-import { parseArgs } from 'node:util';
-import packageJson from '../../package.json' with { type: 'json' };
-import { check } from './check.ts';
+import { availableParallelism } from 'node:os';
+import { UsageError } from './usage-error.ts';
 import type { ExitCode } from './exit-code.ts';
-import { printSchema } from './print-schema.ts';
-import { serve } from './serve.ts';
-import { testPolicies } from './test-policies.ts';
 
-interface Command {
+/** One command of the program; what it needs is loaded when it runs, since a gateway should start at once. */
+export interface Command {
   /** One line for the list of commands. */
   readonly does: string;
   readonly usage: string;
   /** What `--help` says after the usage. */
   readonly help: string;
-  /** Accepted positional arguments, at most one of them. */
-  readonly words: readonly string[];
-  readonly options: Readonly<Record<string, { readonly type: 'string' }>>;
-  run(word: string | undefined, options: Readonly<Record<string, unknown>>): ExitCode | Promise<ExitCode>;
+  /** Accepted positional arguments, at most one of them: these words, or any. */
+  readonly words: readonly string[] | 'any';
+  readonly options: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
+  run(word: string | undefined, options: Options): ExitCode | Promise<ExitCode>;
 }
 
-const config = { config: { type: 'string' } } as const;
-const configHelp = '  --config FILE   the configuration; default: gateway.yaml\n';
-const fileOf = ({ config }: Readonly<Record<string, unknown>>): string =>
-  typeof config === 'string' ? config : 'gateway.yaml';
+type Options = Readonly<Record<string, unknown>>;
 
-const commands: Readonly<Record<string, Command>> = {
+const config = { config: { type: 'string' } } as const;
+const configHelp = optionsHelp(['--config FILE', 'the configuration; default: gateway.yaml']);
+
+function optionsHelp(...rows: readonly (readonly [option: string, does: string])[]): string {
+  return rows.map(([option, does]) => `  ${option.padEnd(18)}  ${does}\n`).join('');
+}
+const fileOf = (options: Options): string => textOf(options, 'config') ?? 'gateway.yaml';
+
+function textOf(options: Options, name: string): string | undefined {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function workersOf(text: string): number {
+  if (text === 'auto') return availableParallelism();
+  if (/^[1-9][0-9]{0,2}$/.test(text)) return Number(text);
+  throw new UsageError(`--workers: ${JSON.stringify(text)} is neither a number of processes nor auto`);
+}
+
+/** Every command by its name. */
+export const commands: Readonly<Record<string, Command>> = {
+  init: {
+    does: 'write a configuration to begin with',
+    usage: 'sallyport init [--dir DIR] [--compose]',
+    help: `Writes gateway.yaml, a policy and its tests, with comments, and overwrites nothing.
+
+  --dir DIR           where to; default: here
+  --compose           a docker-compose.yml too: the gateway in front of your server, which nothing else can reach
+`,
+    words: [],
+    options: { dir: { type: 'string' }, compose: { type: 'boolean' } },
+    async run(_word, options) {
+      return (await import('./init.ts')).init(textOf(options, 'dir') ?? '.', options['compose'] === true);
+    },
+  },
   serve: {
     does: 'run the gateway',
-    usage: 'sallyport serve [--config FILE]',
-    help: `Runs the gateway until SIGTERM or SIGINT; a second signal ends it at once.\n\n${configHelp}`,
+    usage: 'sallyport serve [--config FILE] [--workers N]',
+    help: `Runs the gateway until SIGTERM or SIGINT: requests finish, streams get 10 s; a second signal ends it at once. An edit
+of the configuration or its policies is in force as soon as it is saved, or after SIGHUP.
+
+${configHelp}  --workers N         serves by N processes; auto: one for each processor; default: 1
+`,
     words: [],
-    options: config,
-    run: (_word, options) => serve(fileOf(options)),
+    options: { ...config, workers: { type: 'string' } },
+    async run(_word, options) {
+      const workers = workersOf(textOf(options, 'workers') ?? '1');
+      return (await import('./serve.ts')).serve({ file: fileOf(options), workers });
+    },
   },
   check: {
     does: 'check the configuration and its policies',
@@ -38,77 +73,114 @@ const commands: Readonly<Record<string, Command>> = {
     help: `Loads the configuration and its policies, and prints everything that is wrong.\n\n${configHelp}`,
     words: [],
     options: config,
-    run: (_word, options) => check(fileOf(options)),
+    run: async (_word, options) => (await import('./check.ts')).check(fileOf(options)),
   },
   test: {
     does: 'run the tests of the policies',
-    usage: 'sallyport test [--config FILE]',
-    help: `Decides what each NAME.test.yaml beside a policy describes, by the code that serves, and says what differs.\n\n${configHelp}`,
+    usage: 'sallyport test [TEXT] [--watch] [--junit FILE] [--coverage] [--config FILE]',
+    help: `Decides what each NAME.test.yaml beside a policy describes, by the code that serves, and says what differs and which
+rules no test ever decides.
+
+  TEXT                only tests whose policy or name contains it
+  --watch             again after each edit
+  --junit FILE        writes a JUnit report too
+  --coverage          names those rules
+  --require-coverage  and fails where a rule is decided by no test
+${configHelp}`,
+    words: 'any',
+    options: {
+      ...config,
+      watch: { type: 'boolean' },
+      junit: { type: 'string' },
+      coverage: { type: 'boolean' },
+      'require-coverage': { type: 'boolean' },
+    },
+    async run(word, options) {
+      const { testPolicies } = await import('./test-policies.ts');
+      return testPolicies({
+        config: fileOf(options),
+        filter: word,
+        watch: options['watch'] === true,
+        junit: textOf(options, 'junit'),
+        coverage: options['coverage'] === true,
+        requireCoverage: options['require-coverage'] === true,
+      });
+    },
+  },
+  explain: {
+    does: 'explain the decision on a call',
+    usage: 'sallyport explain --route NAME [--tool NAME] (--token TOKEN | --claims JSON) [--json] [--config FILE]',
+    help: `Shows the decision on a call, by the code that serves, and each condition with what it wanted and found.
+
+  --route NAME        the route that is called
+  --tool NAME         what is called there, on an MCP route; or --resource URI, --prompt NAME, --method NAME
+  --arguments JSON    with these arguments; without, what the policy asks of them is left out of the decision
+  --token TOKEN       by whom: an access token, validated as the route does; - reads it from stdin
+  --claims JSON       or claims: '{"sub":"alice","scope":"read"}'
+  --scope TEXT        and scopes, separated by spaces
+  --lifetime 60s      and exp - iat
+  --decision ID       a decision that fell, from the log: with --log FILE (- reads stdin)
+  --json              for programs
+${configHelp}`,
     words: [],
-    options: config,
-    run: (_word, options) => testPolicies(fileOf(options)),
+    options: {
+      ...config,
+      ...strings('route', 'tool', 'resource', 'prompt', 'method', 'arguments'),
+      ...strings('token', 'claims', 'scope', 'lifetime', 'decision', 'log'),
+      json: { type: 'boolean' },
+    },
+    async run(_word, options) {
+      const { explain } = await import('./explain.ts');
+      const text = (name: string): string | undefined => textOf(options, name);
+      return explain({
+        config: fileOf(options),
+        json: options['json'] === true,
+        route: text('route'),
+        tool: text('tool'),
+        resource: text('resource'),
+        prompt: text('prompt'),
+        method: text('method'),
+        arguments: text('arguments'),
+        token: text('token'),
+        claims: text('claims'),
+        scope: text('scope'),
+        lifetime: text('lifetime'),
+        decision: text('decision'),
+        log: text('log'),
+      });
+    },
+  },
+  replay: {
+    does: 'decide a log again by edited policies',
+    usage: 'sallyport replay FILE [--policies DIR] [--json] [--config FILE]',
+    help: `Decides the decisions of a log again, by the code that serves, and tells what would change, and for whom.
+
+  FILE                the decision log, JSON lines; - reads stdin
+  --policies DIR      the edited policies; default: those of the configuration
+  --json              for programs
+${configHelp}`,
+    words: 'any',
+    options: { ...config, policies: { type: 'string' }, json: { type: 'boolean' } },
+    async run(word, options) {
+      const { replay } = await import('./replay.ts');
+      if (word === undefined) throw new UsageError('the decision log is missing');
+      const policies = textOf(options, 'policies');
+      return replay(word, { config: fileOf(options), policies, json: options['json'] === true });
+    },
   },
   schema: {
     does: 'print a JSON Schema, for editors',
-    usage: 'sallyport schema [gateway|policy]',
-    help: 'Prints the JSON Schema of gateway.yaml (the default) or of a policy.\n',
-    words: ['gateway', 'policy'],
+    usage: 'sallyport schema [gateway|policy|policy-test]',
+    help: 'Prints the JSON Schema of gateway.yaml (the default), of a policy or of its tests.\n',
+    words: ['gateway', 'policy', 'policy-test'],
     options: {},
-    run: (word) => printSchema(word === 'policy' ? 'policy' : 'gateway'),
+    async run(word) {
+      const { printSchema } = await import('./print-schema.ts');
+      return printSchema(word === 'policy' || word === 'policy-test' ? word : 'gateway');
+    },
   },
 };
 
-/** Runs what a command line asks for; resolves when it is done. */
-export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
-  const [name, ...rest] = argv;
-  if (name === '--help' || name === '-h') return print(programHelp());
-  if (name === '--version') return print(`${packageJson.version}\n`);
-  if (name === undefined) return misuse('a command is missing', 'sallyport --help');
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (command === undefined) {
-    const kind = name.startsWith('-') ? 'option' : 'command';
-    return misuse(
-      `${JSON.stringify(name)} is not ${kind === 'option' ? 'an option' : 'a command'}`,
-      'sallyport --help',
-    );
-  }
-  const hint = `sallyport ${name} --help`;
-  try {
-    const { values, positionals } = parseArgs({
-      args: rest,
-      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
-      allowPositionals: true,
-    });
-    if (values.help === true) return print(`${command.usage}\n\n${command.help}`);
-    const odd = positionals.find((word, index) => index > 0 || !command.words.includes(word));
-    if (odd !== undefined) return misuse(`${JSON.stringify(odd)} is not an argument of ${name}`, hint);
-    return await command.run(positionals[0], values);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (!code.startsWith('ERR_PARSE_ARGS_')) throw error;
-    // Node's message goes on with advice that is not about us.
-    return misuse((error as Error).message.split(/[.\n]/, 1)[0] ?? '', hint);
-  }
-}
-
-function print(text: string): ExitCode {
-  process.stdout.write(text);
-  return 0;
-}
-
-function misuse(what: string, hint: string): ExitCode {
-  process.stderr.write(`sallyport: ${what}; see ${hint}\n`);
-  return 2;
-}
-
-function programHelp(): string {
-  const list = Object.entries(commands).map(([name, { does }]) => `  ${name.padEnd(8)}${does}\n`);
-  return `sallyport COMMAND [OPTIONS]: an authorization gateway for MCP servers and HTTP APIs
-
-${list.join('')}
-  --help, -h     this, or after a command: about it
-  --version      the version
-
-Exit status: 0 done, 1 refused or failed, 2 wrong usage.
-`;
+function strings(...names: readonly string[]): Readonly<Record<string, { readonly type: 'string' }>> {
+  return Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
 }

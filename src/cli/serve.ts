@@ -1,30 +1,45 @@
-import { loadConfig } from '../config/load.ts';
-import type { Config } from '../model/config.ts';
+import cluster from 'node:cluster';
+import { load, type Loaded } from '../config/load.ts';
 import type { ExitCode } from './exit-code.ts';
+import { reloadOnEdit } from './reload.ts';
 import { reportProblems } from './report-problems.ts';
-import type { Running } from './start.ts';
+import { listenFault } from './listen-fault.ts';
+import { startWorkers } from './primary.ts';
+import { start, type Running } from './start.ts';
 
 /** What open streams get when the gateway is told to stop. */
 const graceMs = 10_000;
 
+/** What `sallyport serve` was asked for. */
+export interface ServeOptions {
+  readonly file: string;
+  /** How many processes serve. */
+  readonly workers: number;
+}
+
 /** `sallyport serve`: runs the gateway until a signal ends it; a second signal does not wait. */
-export async function serve(file: string): Promise<ExitCode> {
-  let config: Config;
+export async function serve({ file, workers }: ServeOptions): Promise<ExitCode> {
+  if (cluster.isWorker) return await (await import('./worker.ts')).work();
+  const since = Date.now();
+  let loaded: Loaded;
   try {
-    config = await loadConfig(file);
+    loaded = await load(file);
   } catch (error) {
     return reportProblems(file, error);
   }
-  // `check` and `schema` start without the whole gateway.
-  const { start } = await import('./start.ts');
+  // From the first moment: whoever starts it may stop it before it is quite up.
+  const told = signal();
   let running: Running;
   try {
-    running = await start(config);
+    running = workers === 1 ? await start(loaded.config) : await startWorkers(file, loaded, workers);
   } catch (error) {
     process.stderr.write(`${listenFault(error)}\n`);
     return 1;
   }
-  await signal();
+  const reloading = await reloadOnEdit(file, loaded, since, running);
+  process.on('SIGHUP', reloading.now);
+  await told;
+  reloading.close();
   process.once('SIGTERM', exitNow).once('SIGINT', exitNow);
   await running.close(graceMs);
   // A socket that somebody forgot must not keep the process.
@@ -40,23 +55,4 @@ function signal(): Promise<void> {
 
 function exitNow(): never {
   process.exit(1);
-}
-
-/** Why the gateway cannot listen, in one line. Rethrows anything else: a bug. */
-function listenFault(error: unknown): string {
-  if (!(error instanceof Error) || !('code' in error)) throw error;
-  if ('hostname' in error) return `${String(error.hostname)} is not a host that is known here (${String(error.code)})`;
-  if (!('port' in error)) throw error;
-  const host = 'address' in error ? String(error.address) : '';
-  const place = `${host.includes(':') ? `[${host}]` : host}:${String(error.port)}`;
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return `${place} is in use: stop what listens there, or change listen or admin in the configuration`;
-    case 'EACCES':
-      return `${place} is not ours to listen on: a port under 1024 needs a privilege`;
-    case 'EADDRNOTAVAIL':
-      return `${place} is not an address of this machine`;
-    default:
-      throw error;
-  }
 }

@@ -2,10 +2,7 @@ import type { PolicyTest } from '../config/policy-tests.ts';
 import type { Attempt, Decision, McpTarget } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { durationSeconds } from '../policy/condition.ts';
-import { expandScopes } from '../policy/hierarchy.ts';
-
-/** When the tokens of tests are issued: any time will do, since no policy asks for it. */
-const issuedAt = 1_800_000_000;
+import { principalWith } from './principal-with.ts';
 
 /** The caller of a test, as a stage before the policy would describe them. */
 export function callerOf(
@@ -13,27 +10,22 @@ export function callerOf(
   hierarchy: ReadonlyMap<string, readonly string[]>,
   defaultIssuer: string,
 ): Principal {
-  const granted = typeof scope === 'string' ? scope.split(' ') : scope;
-  const iss = issuer ?? defaultIssuer;
-  const dates = lifetime === undefined ? undefined : { iat: issuedAt, exp: issuedAt + durationSeconds(lifetime) };
   const { sub, client_id: clientId } = claims;
-  return {
-    issuer: iss,
-    subject: typeof sub === 'string' ? sub : undefined,
-    clientId: typeof clientId === 'string' ? clientId : undefined,
-    scopes: expandScopes(granted, hierarchy),
-    audience: [],
-    expiresAt: dates?.exp,
-    issuedAt: dates?.iat,
-    form: 'jwt',
-    confirmation: undefined,
-    introspectionJwt: undefined,
-    // What a test says in so many words stands, even where it contradicts the rest.
-    claims: { iss, ...(granted.length > 0 && { scope: granted.join(' ') }), ...dates, ...claims },
-  };
+  return principalWith(
+    {
+      issuer: issuer ?? defaultIssuer,
+      subject: typeof sub === 'string' ? sub : undefined,
+      clientId: typeof clientId === 'string' ? clientId : undefined,
+      scope: typeof scope === 'string' ? scope.split(' ') : scope,
+      claims,
+      lifetimeSeconds: lifetime === undefined ? undefined : durationSeconds(lifetime),
+    },
+    hierarchy,
+  );
 }
 
-const usualMethod = {
+/** How each kind of thing is acted on where nothing else is said. */
+export const usualMethod = {
   tool: 'tools/call',
   resource: 'resources/read',
   template: 'completion/complete',

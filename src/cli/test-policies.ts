@@ -1,12 +1,33 @@
+import { writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { type Loaded, load } from '../config/load.ts';
 import { type PolicyTestFile, readPolicyTests } from '../config/policy-tests.ts';
 import { ConfigError, printable } from '../config/problems.ts';
+import { watchFiles } from '../config/watch.ts';
+import { type Decided, gapsOf } from './coverage.ts';
 import type { ExitCode } from './exit-code.ts';
+import { junit } from './junit.ts';
 import { reportProblems } from './report-problems.ts';
 import { attemptOf, callerOf, foundOf, fulfils, wantedOf } from './test-case.ts';
 
+/** What `sallyport test` was asked for. */
+export interface TestOptions {
+  readonly config: string;
+  /** Only tests whose policy or name contains it. */
+  readonly filter: string | undefined;
+  /** Again after each edit, until a signal. */
+  readonly watch: boolean;
+  /** Where to write a JUnit report. */
+  readonly junit: string | undefined;
+  /** Whether the rules that no test decides are told one by one. */
+  readonly coverage: boolean;
+  /** Whether one is a failure. */
+  readonly requireCoverage: boolean;
+}
+
 /** One test, decided. */
-interface Row {
+interface Row extends Decided {
+  readonly policy: string;
   readonly file: string;
   readonly line: number;
   readonly name: string;
@@ -15,32 +36,60 @@ interface Row {
 }
 
 /** `sallyport test`, contract §3 and §4: runs every test of a policy against the policy as it would be served. */
-export async function testPolicies(file: string): Promise<ExitCode> {
+export async function testPolicies(options: TestOptions): Promise<ExitCode> {
+  const { code, files } = await runOnce(options);
+  if (!options.watch) return code;
+  const watching = await watchFiles(files, () => void again());
+  // Watching keeps no process alive.
+  const alive = setInterval(() => {}, 2 ** 30);
+  await new Promise<void>((resolve) => {
+    process.once('SIGINT', resolve).once('SIGTERM', resolve);
+  });
+  clearInterval(alive);
+  watching.close();
+  return 0;
+
+  async function again(): Promise<void> {
+    const since = Date.now();
+    process.stdout.write(`\n${new Date().toLocaleTimeString()}\n`);
+    await watching.follow((await runOnce(options)).files, since);
+  }
+}
+
+async function runOnce(options: TestOptions): Promise<{ readonly code: ExitCode; readonly files: readonly string[] }> {
   let loaded: Loaded;
-  let files: readonly PolicyTestFile[];
+  let tests: readonly PolicyTestFile[];
   try {
-    loaded = await load(file);
-    files = await testFiles(loaded);
+    loaded = await load(options.config);
+    tests = await testFiles(loaded);
   } catch (error) {
-    return reportProblems(file, error);
+    const files = error instanceof ConfigError ? error.files : [];
+    return { code: reportProblems(options.config, error), files };
   }
-  const rows = files.flatMap((each) => run(each, loaded));
-  if (rows.length === 0) {
-    process.stdout.write(`${loaded.policyFolder.shownAs}: no tests (NAME.test.yaml)\n`);
-    return 0;
+  const all = tests.flatMap((each) => run(each, loaded));
+  const rows = all.filter(({ policy, name }) => `${policy} ${name}`.includes(options.filter ?? ''));
+  const gaps = options.filter === undefined ? gapLines(loaded, rows) : [];
+  if (options.junit !== undefined) await writeFile(options.junit, junit(rows.map(caseOf)));
+  if (rows.length === 0 && options.filter !== undefined) {
+    process.stderr.write(`no test has ${JSON.stringify(options.filter)} in its policy or name\n`);
+    return { code: 1, files: loaded.files };
   }
-  process.stdout.write(table(rows));
-  const failed = rows.filter(({ fault }) => fault !== undefined).length;
-  process.stdout.write(`\n${rows.length - failed} passed, ${failed} failed\n`);
-  return failed === 0 ? 0 : 1;
+  process.stdout.write(report(rows, gaps, loaded, options));
+  const failed = rows.some(({ fault }) => fault !== undefined) || (options.requireCoverage && gaps.length > 0);
+  return { code: failed ? 1 : 0, files: watched(loaded, tests) };
+}
+
+/** A new file of tests shows in the folder of policies. */
+function watched({ files, policyFolder }: Loaded, tests: readonly PolicyTestFile[]): readonly string[] {
+  return [...files, ...tests.map(({ file }) => join(policyFolder.path, basename(file)))];
 }
 
 /** @throws {ConfigError} with everything that is wrong with them. */
-async function testFiles({ config, policyFolder }: Loaded): Promise<readonly PolicyTestFile[]> {
+async function testFiles({ config, policyFolder, files }: Loaded): Promise<readonly PolicyTestFile[]> {
   const { path, shownAs } = policyFolder;
-  const { files, problems } = await readPolicyTests(path, shownAs, new Set(config.policies.keys()));
-  if (problems.length > 0) throw new ConfigError(problems, []);
-  return files;
+  const found = await readPolicyTests(path, shownAs, new Set(config.policies.keys()));
+  if (found.problems.length > 0) throw new ConfigError(found.problems, files);
+  return found.files;
 }
 
 function run({ file, policy: name, tests }: PolicyTestFile, { config }: Loaded): readonly Row[] {
@@ -49,16 +98,47 @@ function run({ file, policy: name, tests }: PolicyTestFile, { config }: Loaded):
   const [server] = config.authorizationServers.values();
   return tests.map(({ test, line }) => {
     const principal = callerOf(test.given, config.scopeHierarchy, server?.issuer ?? '');
-    const decision = policy.decide(principal, attemptOf(test.when));
+    const attempt = attemptOf(test.when);
+    const decision = policy.decide(principal, attempt);
     const wanted = `wanted ${wantedOf(test.then)}`;
     const found = `found  ${foundOf(decision)}`;
     return {
+      decision,
+      conditions: policy.explain(principal, attempt),
+      policy: name,
       file: printable(file),
       line,
       name: printable(test.name),
       fault: fulfils(decision, test.then) ? undefined : [printable(wanted), printable(found)],
     };
   });
+}
+
+function gapLines({ config, policyFolder }: Loaded, rows: readonly Row[]): readonly string[] {
+  return [...config.policies.values()].flatMap((policy) => {
+    const own = rows.filter((row) => row.policy === policy.name);
+    const file = `${policyFolder.shownAs}/${policy.name}.yaml`;
+    return gapsOf(policy, own).map(({ rule, missing }) => `${file}: ${printable(rule)}: ${missing}\n`);
+  });
+}
+
+function caseOf({ policy, file, line, name, fault }: Row): Parameters<typeof junit>[0][number] {
+  return { suite: policy, name, file, line, failure: fault?.join('; ') };
+}
+
+function report(
+  rows: readonly Row[],
+  gaps: readonly string[],
+  { config, policyFolder }: Loaded,
+  { coverage, requireCoverage, filter }: TestOptions,
+): string {
+  if (rows.length === 0) return `${policyFolder.shownAs}: no tests (NAME.test.yaml)\n`;
+  const failed = rows.filter(({ fault }) => fault !== undefined).length;
+  const rules = [...config.policies.values()].flatMap((policy) => policy.rules).length;
+  const decided = `${rules - gaps.length} of ${rules} rules decided by a test`;
+  const untested = gaps.length > 0 && (coverage || requireCoverage) ? `\n${gaps.join('')}` : '';
+  const covered = filter === undefined ? `; ${decided}` : '';
+  return `${table(rows)}${untested}\n${rows.length - failed} passed, ${failed} failed${covered}\n`;
 }
 
 function table(rows: readonly Row[]): string {

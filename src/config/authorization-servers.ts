@@ -1,9 +1,5 @@
-import type {
-  AuthorizationServer,
-  ClientCredentials,
-  Introspection,
-  JwtValidation,
-} from '../model/authorization-server.ts';
+import type { AuthorizationServer, Introspection, JwtValidation } from '../model/authorization-server.ts';
+import { readCredentials } from './client-credentials.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { Field } from './field.ts';
 import { endpointUrl, plainUrl } from './urls.ts';
@@ -23,15 +19,16 @@ export function readAuthorizationServers(field: Field): ReadonlyMap<string, Auth
         server.get('issuer').refuse(`is also the issuer of authorization_servers.${other.name}`);
       }
     }
+    const validation = jwt.present ? readJwt(jwt) : undefined;
     servers.set(name, {
       name,
       issuer,
       backchannel: server.get('backchannel').read(plainUrl) ?? issuer,
-      jwt: jwt.present ? readJwt(jwt) : undefined,
-      introspection: introspection.present ? readIntrospection(introspection) : undefined,
+      jwt: validation,
+      introspection: introspection.present ? readIntrospection(introspection, validation) : undefined,
       clockToleranceMs: server.get('clock_tolerance').read(duration('0s', '5m')) ?? 5000,
       timeoutMs: server.get('timeout').read(duration('1ms')) ?? 5000,
-      staleMs: 24 * 3_600_000,
+      staleMs: server.get('stale').read(duration('0s', '168h')) ?? 24 * 3_600_000,
     });
   }
   return servers;
@@ -55,25 +52,26 @@ function readJwt(field: Field): JwtValidation {
   };
 }
 
-function readIntrospection(field: Field): Introspection {
+function readIntrospection(field: Field, jwt: JwtValidation | undefined): Introspection {
   return {
     credentials: readCredentials(field, undefined),
-    response: { kind: 'json' },
+    response: readResponse(field, jwt),
     endpoint: field.get('endpoint').read(endpointUrl),
     cacheMs: field.get('cache').read(duration('0s')) ?? 30_000,
     audience: field.get('audience').read(oneOf('required', 'optional')) ?? 'required',
   };
 }
 
-/** `client_id`, `client_secret` and `client_auth` of a mapping; what it leaves out, it takes from `fallback`. */
-export function readCredentials(field: Field, fallback: ClientCredentials | undefined): ClientCredentials {
-  const secret = fallback?.clientAuth === 'private_key_jwt' ? undefined : fallback;
-  return {
-    clientId: field.get('client_id').text() ?? secret?.clientId ?? '',
-    clientSecret: field.get('client_secret').text() ?? secret?.clientSecret ?? '',
-    clientAuth:
-      field.get('client_auth').read(oneOf('client_secret_basic', 'client_secret_post')) ??
-      secret?.clientAuth ??
-      'client_secret_basic',
-  };
+/** Signed answers are signed as the server's access tokens are, unless the configuration says otherwise. */
+function readResponse(field: Field, jwt: JwtValidation | undefined): Introspection['response'] {
+  const response = field.get('response');
+  const own = field.get('algorithms');
+  const kind = response.read(oneOf('json', 'jwt')) ?? 'json';
+  if (kind === 'json') {
+    if (own.present) own.refuse('goes with response: jwt only', 'key');
+    return { kind };
+  }
+  if (!own.present && jwt === undefined)
+    response.refuse('jwt needs algorithms: beside it, where the server has no jwt');
+  return { kind, algorithms: own.present ? own.list(algorithm) : (jwt?.algorithms ?? []) };
 }

@@ -2,7 +2,7 @@ import { member } from './member.ts';
 import { inTextOrder, type Path, Problem, shown, withoutDefaults } from './problems.ts';
 import { unresolved } from './placeholders.ts';
 import { isSecret, type Violation } from './schema.ts';
-import { Unfit } from './values.ts';
+import { partOfOne, Unfit, wholeNumber } from './values.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /**
@@ -24,6 +24,10 @@ export interface Field {
   read<T>(parse: (text: string) => T): T | undefined;
   /** {@link read} of every element; what is listed twice is refused. */
   list<T>(parse: (text: string) => T): readonly T[];
+  /** A whole number that the schema allows, or a placeholder for one. */
+  whole(): number | undefined;
+  /** A number from 0 to 1 by the schema, or a placeholder for one. */
+  part(): number | undefined;
   /** Whether it says `true`. */
   isTrue(): boolean;
   /** The value as the file has it: with placeholders, but without their defaults. */
@@ -116,6 +120,8 @@ export function createReport(file: YamlFile): Report {
         }
         return [...found];
       },
+      whole: () => (typeof value === 'number' ? value : self.read(wholeNumber)),
+      part: () => (typeof value === 'number' ? value : self.read(partOfOne)),
       isTrue: () => value === true,
       source: () => (isSecret(path) || typeof source !== 'string' ? 'the value' : withoutDefaults(source)),
       shown: () => (isSecret(path) || typeof source !== 'string' ? 'the value' : shown(source)),

@@ -1,18 +1,24 @@
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { Address, Config } from '../model/config.ts';
+import type { Config } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../policy/hierarchy.ts';
+import { readAddresses } from './addresses.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
 import { createReport, type Field } from './field.ts';
+import { disk, type Files, recorded, type Snapshot } from './files.ts';
+import { network } from './network.ts';
 import { expand } from './placeholders.ts';
 import { type PolicyFolder, readPolicies } from './policies.ts';
 import { ConfigError, Problem } from './problems.ts';
-import { readText } from './read-text.ts';
+import { readRate } from './rate.ts';
 import { readRoutes } from './routes.ts';
 import { violations } from './schema.ts';
+import { readShared } from './shared.ts';
+import { readTelemetry } from './telemetry.ts';
+import { readTls } from './tls.ts';
 import { origin } from './urls.ts';
-import { address, addressOrOff, hostName, longSecret, oneOf, scopeToken, size } from './values.ts';
+import { hostName, longSecret, oneOf, scopeToken, size } from './values.ts';
 import { parseYaml } from './yaml-file.ts';
 
 /** A configuration and what it was made from. */
@@ -20,6 +26,8 @@ export interface Loaded {
   readonly config: Config;
   /** Everything that was looked at, the folder of policies included: what to watch for changes. */
   readonly files: readonly string[];
+  /** What was read, for another process to load the very same. */
+  readonly snapshot: Snapshot;
   /** The folder of policies: where it is, and as messages call it. */
   readonly policyFolder: { readonly path: string; readonly shownAs: string };
 }
@@ -34,9 +42,10 @@ export async function loadConfig(file: string, env: NodeJS.ProcessEnv = process.
   return (await load(file, env)).config;
 }
 
-/** {@link loadConfig}, with the files to watch. */
-export async function load(file: string, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
-  const { text, fault } = await readText(file);
+/** {@link loadConfig}, with the files to watch. @param source Where they are read from; default: the disk. */
+export async function load(file: string, env: NodeJS.ProcessEnv = process.env, source: Files = disk): Promise<Loaded> {
+  const read = recorded(source);
+  const { text, fault } = await read.text(file);
   if (text === undefined) throw new ConfigError([new Problem(file, undefined, [], fault ?? '')], [file]);
   const document = parseYaml(file, text);
   if (document.problems.length > 0) throw new ConfigError(document.problems, [file]);
@@ -45,45 +54,48 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env): 
   const report = createReport(document);
   for (const violation of violations('gateway', document.value)) report.note(violation);
   const base = dirname(file);
-  const expanded = await expand(document.value, env, base);
+  const expanded = await expand(document.value, env, base, read);
   for (const { path, message } of expanded.faults) report.refuse(path, message);
 
   const root = report.root(document.value, expanded.value);
-  const { folder, path, shownFolder } = await readPolicyFolder(root.get('policies'), base);
-  const config: Config = { ...readRoot(root, folder, shownFolder), hash: hashOf(text, folder.texts) };
+  const { folder, path, shownFolder } = await readPolicyFolder(root.get('policies'), base, read);
+  const { tls, files: tlsFiles } = await readTls(root, base, Date.now());
+  const config: Config = { ...readRoot(root, folder, shownFolder), tls, hash: hashOf(text, folder.texts) };
 
   const files = [file, path, ...[...folder.texts.keys()].map((name) => join(path, name)), ...expanded.files];
   const problems = [...report.problems(), ...folder.problems];
-  if (problems.length > 0) throw new ConfigError(problems, files);
-  return { config, files, policyFolder: { path, shownAs: shownFolder } };
+  // The listener follows those of `tls` itself; until they are good, they are a part of what has to be repaired.
+  if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
+  return { config, files, snapshot: read.snapshot(), policyFolder: { path, shownAs: shownFolder } };
 }
 
 async function readPolicyFolder(
   field: Field,
   base: string,
+  read: Files,
 ): Promise<{ folder: PolicyFolder; path: string; shownFolder: string }> {
   const name = field.text() ?? 'policies';
   const path = resolve(base, name);
   // Relative to where the command was started, so that a terminal can open it; a placeholder stays one.
   const shownName = field.text() === undefined ? name : field.source();
   const shownFolder = isAbsolute(shownName) ? shownName : join(base, shownName);
-  const folder = await readPolicies(path, shownFolder);
+  const folder = await readPolicies(path, shownFolder, read);
   if (!folder.exists && field.text() !== undefined) field.refuse(`${field.shown()} is not a folder`);
   return { folder, path, shownFolder };
 }
 
-function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<Config, 'hash'> {
+function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<Config, 'tls' | 'hash'> {
   // Where a required value is missing, any other stands in for it: the report keeps the result from being used.
   const publicUrl = root.get('public_url').read(origin) ?? '';
   const servers = readAuthorizationServers(root.get('authorization_servers'));
   const limits = root.get('limits');
+  const rate = readRate(limits.get('rate'), undefined);
   const log = root.get('log');
   return {
     publicUrl,
     ...readAddresses(root),
-    tls: undefined,
-    trustedProxies: [],
-    shared: undefined,
+    trustedProxies: root.get('trusted_proxies').list(network),
+    shared: readShared(root),
     authorizationServers: servers,
     scopeHierarchy: readScopes(root.get('scopes')),
     sessionKey: root.get('session_key').read(longSecret),
@@ -92,13 +104,14 @@ function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<
     limits: {
       requestBodyBytes: limits.get('request_body').read(size('1024MiB')) ?? 1024 * 1024,
       requestHeadersBytes: limits.get('request_headers').read(size('1MiB')) ?? 16 * 1024,
-      failures: undefined,
+      failures: readRate(limits.get('failures'), { requests: 100, perMs: 60_000, burst: 100 }),
     },
+    telemetry: readTelemetry(root.get('telemetry')),
     log: {
       level: log.get('level').read(oneOf('debug', 'info', 'warn', 'error')) ?? 'info',
       decisions: log.get('decisions').read(oneOf('all', 'denials')) ?? 'all',
     },
-    routes: readRoutes(root.get('routes'), { publicUrl, servers, folder, shownFolder }),
+    routes: readRoutes(root.get('routes'), { publicUrl, servers, folder, shownFolder, rate }),
     policies: new Map([...folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined)),
   };
 }
@@ -108,16 +121,6 @@ const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
 
 function hostOf(publicUrl: string): string {
   return URL.canParse(publicUrl) ? new URL(publicUrl).hostname : '';
-}
-
-function readAddresses(root: Field): { listen: Address; admin: Address | undefined } {
-  const listen = root.get('listen').read(address) ?? { host: '127.0.0.1', port: 8080 };
-  const admin = root.get('admin').read(addressOrOff) ?? { host: '127.0.0.1', port: 9090 };
-  if (admin === 'off') return { listen, admin: undefined };
-  if (listen.port !== 0 && listen.port === admin.port && listen.host === admin.host) {
-    root.get(root.get('admin').present ? 'admin' : 'listen').refuse('listen and admin cannot share an address');
-  }
-  return { listen, admin };
 }
 
 function readScopes(field: Field): ReadonlyMap<string, readonly string[]> {

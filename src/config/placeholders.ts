@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import type { Files } from './files.ts';
 import type { Path } from './problems.ts';
-import { readText } from './read-text.ts';
 
 /** A document with every placeholder replaced by what it stands for. */
 export interface Expanded {
@@ -26,7 +26,12 @@ function hasPlaceholder(text: string): boolean {
  *
  * @param folder Relative paths start here.
  */
-export async function expand(document: unknown, env: NodeJS.ProcessEnv, folder: string): Promise<Expanded> {
+export async function expand(
+  document: unknown,
+  env: NodeJS.ProcessEnv,
+  folder: string,
+  read: Files,
+): Promise<Expanded> {
   const faults: { path: Path; message: string }[] = [];
   const files = new Set<string>();
 
@@ -54,7 +59,7 @@ export async function expand(document: unknown, env: NodeJS.ProcessEnv, folder: 
     }
     if (file !== undefined) {
       files.add(resolve(folder, file));
-      const { text, fault } = await readText(resolve(folder, file));
+      const { text, fault } = await read.text(resolve(folder, file));
       // The last line break is an editor's or `echo`'s, not the secret's.
       const secret = text?.replace(/\r?\n$/, '');
       if (secret !== undefined && secret !== '') return secret;

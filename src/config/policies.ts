@@ -1,12 +1,11 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Policy } from '../model/policy.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import type { PolicyDocument } from '../policy/document.ts';
 import { PolicyError } from '../policy/policy-error.ts';
+import type { Files } from './files.ts';
 import { member } from './member.ts';
 import { inTextOrder, type Path, Problem } from './problems.ts';
-import { readText } from './read-text.ts';
 import { type Violation, violations } from './schema.ts';
 import { parseYaml, type YamlFile } from './yaml-file.ts';
 
@@ -28,16 +27,16 @@ export interface PolicyFolder {
  *
  * @param shownAs The folder as messages call it.
  */
-export async function readPolicies(folder: string, shownAs: string): Promise<PolicyFolder> {
+export async function readPolicies(folder: string, shownAs: string, read: Files): Promise<PolicyFolder> {
   const policies = new Map<string, Policy | undefined>();
   const forMcp = new Map<string, string>();
   const problems: Problem[] = [];
   const texts = new Map<string, string>();
-  const names = await policyNames(folder);
+  const names = policyNames(await read.names(folder));
   for (const name of names ?? []) {
     policies.set(name, undefined);
     const file = `${name}.yaml`;
-    const { text, fault } = await readText(join(folder, file));
+    const { text, fault } = await read.text(join(folder, file));
     if (text === undefined) {
       problems.push(new Problem(join(shownAs, file), undefined, [], fault ?? ''));
       continue;
@@ -55,8 +54,7 @@ export async function readPolicies(folder: string, shownAs: string): Promise<Pol
 }
 
 /** The names of a folder's policies, sorted; undefined when there is no such folder. */
-async function policyNames(folder: string): Promise<readonly string[] | undefined> {
-  const files = await readdir(folder).catch(() => undefined);
+function policyNames(files: readonly string[] | undefined): readonly string[] | undefined {
   // Editors and Kubernetes leave files that start with a dot.
   return files
     ?.filter((file) => file.endsWith('.yaml') && !file.endsWith('.test.yaml') && !file.startsWith('.'))

@@ -1,8 +1,7 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PolicyReason } from '../model/policy.ts';
+import { disk } from './files.ts';
 import { inTextOrder, Problem } from './problems.ts';
-import { readText } from './read-text.ts';
 import { violations, type Violation } from './schema.ts';
 import { parseYaml, type YamlFile } from './yaml-file.ts';
 
@@ -50,7 +49,7 @@ export async function readPolicyTests(
   shownAs: string,
   policies: ReadonlySet<string>,
 ): Promise<{ readonly files: readonly PolicyTestFile[]; readonly problems: readonly Problem[] }> {
-  const entries = await readdir(folder).catch((): string[] => []);
+  const entries = (await disk.names(folder)) ?? [];
   // Editors and Kubernetes leave files that start with a dot.
   const names = entries.filter((name) => name.endsWith(suffix) && !name.startsWith('.')).toSorted();
   const files: PolicyTestFile[] = [];
@@ -59,7 +58,7 @@ export async function readPolicyTests(
     const file = join(shownAs, name);
     const policy = name.slice(0, -suffix.length);
     if (!policies.has(policy)) problems.push(new Problem(file, undefined, [], `there is no ${policy}.yaml to test`));
-    const { text, fault } = await readText(join(folder, name));
+    const { text, fault } = await disk.text(join(folder, name));
     if (text === undefined) {
       problems.push(new Problem(file, undefined, [], fault ?? ''));
       continue;

@@ -68,10 +68,13 @@ export function pathText(path: Path): string {
 
 /**
  * A string in quotes for a message: one line, cut after 80 characters, and without what may be secret in it. That is
- * the default of a placeholder, everything before an `@` (a URL's password) and everything after a `?`.
+ * the default of a placeholder, everything before an `@` (a URL's password), everything after a `?`, and a PEM text
+ * that stands where its file's name should.
  */
 export function shown(text: string): string {
-  const masked = withoutDefaults(text).replace(/^.*@/s, '…@').replace(/\?.+$/s, '?…');
+  const masked = withoutDefaults(text)
+    .replace(/^.*@/s, '…@')
+    .replace(/(\?|-----BEGIN).+$/s, '$1…');
   return JSON.stringify(masked.length > 80 ? `${masked.slice(0, 80)}…` : masked);
 }
 

@@ -2,10 +2,13 @@ import { join } from 'node:path';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Policy } from '../model/policy.ts';
 import type { TokenForm } from '../model/principal.ts';
-import type { ResourceMetadata, Route } from '../model/route.ts';
+import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
 import { serverIn } from './authorization-servers.ts';
+import { readDpop } from './dpop.ts';
 import type { Field } from './field.ts';
+import { requireSignedAnswers } from './phantom.ts';
 import type { PolicyFolder } from './policies.ts';
+import { readRate } from './rate.ts';
 import { readUpstream } from './upstream.ts';
 import { pageUrl } from './urls.ts';
 import { anyText, duration, method, name, oneOf, refuse, routePath, scopeToken } from './values.ts';
@@ -17,6 +20,8 @@ export interface Referents {
   readonly folder: PolicyFolder;
   /** The folder of policies as messages call it. */
   readonly shownFolder: string;
+  /** `limits.rate`, of routes that say nothing else. */
+  readonly rate: Rate | undefined;
 }
 
 /** `routes`, with names replaced by what they name. What is wrong is reported; the result is then not to be used. */
@@ -50,6 +55,9 @@ function readRoute(field: Field, referents: Referents): Route {
   if (open) refuseClosedKeys(field, protocol);
   const servers = open ? [] : trustedServers(field, referents.servers);
   const path = field.get('path').read(routePath) ?? '';
+  const tokens = open ? new Set<TokenForm>() : readTokens(field.get('tokens'), servers);
+  const upstream = readUpstream(field.get('upstream'), protocol, referents.servers);
+  if (upstream.token.kind === 'phantom') requireSignedAnswers(field.get('upstream').get('token'), tokens, servers);
   return {
     name: field.get('name').read(name) ?? '',
     path,
@@ -60,13 +68,13 @@ function readRoute(field: Field, referents: Referents): Route {
       !open && (protocol === 'mcp' || field.get('resource').present) ? readResource(field.get('resource')) : undefined,
     authorizationServers: servers,
     audiences: open ? [] : readAudiences(field, protocol, referents.publicUrl + path),
-    tokens: open ? new Set() : readTokens(field.get('tokens'), servers),
+    tokens,
     policy: open ? undefined : readPolicy(field.get('policy'), protocol, referents),
-    upstream: readUpstream(field.get('upstream'), protocol, referents.servers),
+    upstream,
     keepaliveMs: field.get('keepalive').read(duration('1ms')),
     revalidateMs: field.get('revalidate').read(duration('1ms')),
-    dpop: undefined,
-    rate: undefined,
+    dpop: open ? undefined : readDpop(field.get('dpop'), field.get('upstream')),
+    rate: readRate(field.get('rate'), referents.rate),
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
 }
@@ -74,7 +82,7 @@ function readRoute(field: Field, referents: Referents): Route {
 /** On an open route a policy and its like would look like protection, and be none. */
 function refuseClosedKeys(field: Field, protocol: 'http' | 'mcp' | undefined): void {
   const refusal = 'cannot be combined with public: true';
-  for (const key of ['policy', 'audience', 'tokens', 'authorization_servers', 'resource', 'revalidate']) {
+  for (const key of ['policy', 'audience', 'tokens', 'authorization_servers', 'resource', 'revalidate', 'dpop']) {
     if (field.get(key).present) field.get(key).refuse(refusal, 'key');
   }
   if (protocol === 'mcp') field.get('protocol').refuse(`mcp ${refusal}: there is nothing to authorize`);
@@ -110,8 +118,9 @@ function readTokens(field: Field, servers: readonly AuthorizationServer[]): Read
   const parse = oneOf('jwt', 'opaque');
   const forms = field.list((text) => {
     const form = parse(text);
-    if (servers.length > 0 && !supported(form)) {
-      refuse(`needs ${validator[form]} in an authorization server that this route trusts`);
+    // RFC 7662 §2.1: JWTs can be asked about too, at a server without `jwt`; but only where a route says so.
+    if (form === 'opaque' && servers.length > 0 && !supported(form)) {
+      refuse('needs introspection in an authorization server that this route trusts');
     }
     return form;
   });

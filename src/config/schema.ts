@@ -144,7 +144,13 @@ function quoted(value: string, path: Path): string {
 
 /** Whether a value is never shown, wherever it came from. */
 export function isSecret(path: Path): boolean {
-  return path.includes('client_secret') || path.includes('session_key');
+  return (
+    path.includes('client_secret') ||
+    path.includes('client_key') ||
+    path.includes('session_key') ||
+    path[0] === 'shared' ||
+    (path[0] === 'telemetry' && path[1] === 'headers')
+  );
 }
 
 /** A JSON Pointer as path: an index where the document has a list. */

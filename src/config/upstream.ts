@@ -1,8 +1,9 @@
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { TokenExchange, Upstream, UpstreamToken } from '../model/route.ts';
-import { readCredentials, serverIn } from './authorization-servers.ts';
+import { serverIn } from './authorization-servers.ts';
+import { hasCredentials, nobody, readCredentials } from './client-credentials.ts';
 import type { Field } from './field.ts';
-import { identityHeader } from './identity-header.ts';
+import { readIdentity } from './identity.ts';
 import { endpointUrl, resourceUri, upstreamUrl } from './urls.ts';
 import { anyText, duration, oneOf, scopeToken } from './values.ts';
 
@@ -17,27 +18,11 @@ export function readUpstream(
   return {
     origin,
     path,
-    identity: readIdentity(field.get('identity')),
-    signedIdentity: undefined,
+    ...readIdentity(field.get('identity'), origin + path),
     token: readToken(field, protocol, servers),
     connectTimeoutMs: timeouts.get('connect').read(duration('1ms')) ?? 5000,
     responseTimeoutMs: timeouts.get('response').read(duration('1ms')) ?? 60_000,
   };
-}
-
-function readIdentity(field: Field): ReadonlyMap<string, string> {
-  const identity = new Map<string, string>();
-  const spelt = new Map<string, string>();
-  for (const [key, claim] of field.entries()) {
-    const { name, fault } = identityHeader(key);
-    if (fault !== undefined) claim.refuse(fault, 'key');
-    // Many servers read `-` and `_` as one: two headers would be one there, and the last one would count.
-    const alike = spelt.get(name.replaceAll('_', '-'));
-    if (alike !== undefined) claim.refuse(`is the same header as ${alike}`, 'key');
-    spelt.set(name.replaceAll('_', '-'), key);
-    identity.set(name, claim.text() ?? '');
-  }
-  return identity;
 }
 
 function readToken(
@@ -46,11 +31,12 @@ function readToken(
   servers: ReadonlyMap<string, AuthorizationServer>,
 ): UpstreamToken {
   const token = field.get('token');
-  const kind = token.read(oneOf('none', 'forward', 'exchange')) ?? 'none';
+  const kind = token.read(oneOf('none', 'phantom', 'exchange', 'forward')) ?? 'none';
   const exchange = field.get('exchange');
   if (exchange.present && kind !== 'exchange') exchange.refuse('goes with token: exchange only', 'key');
   switch (kind) {
     case 'none':
+    case 'phantom':
       return { kind };
     case 'forward':
       // MCP, security best practices: a token that was issued for us says nothing to another server (token passthrough).
@@ -66,25 +52,34 @@ function readToken(
 
 function readExchange(field: Field, servers: ReadonlyMap<string, AuthorizationServer>): TokenExchange {
   const server = exchangeServer(field, servers);
-  const [id, secret] = [field.get('client_id'), field.get('client_secret')];
-  // Half of another client's credentials would never work.
-  if (id.present !== secret.present) field.refuse(`missing key: ${id.present ? 'client_secret' : 'client_id'}`);
-  const own = id.present || secret.present;
-  if (field.present && !own && server !== undefined && server.introspection === undefined) {
-    field.refuse(`missing keys: client_id, client_secret (${server.name} has no introspection to take them from)`);
-  }
   return {
-    credentials: readCredentials(field, own ? undefined : server?.introspection?.credentials),
-    subjectTokenType: 'access_token',
-    requestedTokenType: 'access_token',
-    actor: 'none',
+    credentials: readClient(field, server),
     server: server ?? nowhere,
     endpoint: field.get('endpoint').read(endpointUrl),
-    audience: field.get('audience').read(anyText),
-    resource: field.get('resource').read(resourceUri),
+    audience: field.get('audience').list(anyText),
+    resource: field.get('resource').list(resourceUri),
     scope: field.get('scope').list(scopeToken),
+    subjectTokenType: field.get('subject_token_type').read(tokenForm) ?? 'access_token',
+    requestedTokenType: field.get('token_type').read(tokenForm) ?? 'access_token',
+    actor: field.get('actor').read(oneOf('none', 'client_credentials')) ?? 'none',
   };
 }
+
+/** The client of the block, or else of the server's introspection; half of one and half of the other would never work. */
+function readClient(field: Field, server: AuthorizationServer | undefined): TokenExchange['credentials'] {
+  if (hasCredentials(field)) {
+    if (!field.get('client_id').present) field.refuse('missing key: client_id');
+    return readCredentials(field, undefined);
+  }
+  const fallback = server?.introspection?.credentials;
+  if (fallback !== undefined) return readCredentials(field, fallback);
+  if (field.present && server !== undefined) {
+    field.refuse(`missing keys: client_id, client_secret (${server.name} has no introspection to take them from)`);
+  }
+  return nobody;
+}
+
+const tokenForm = oneOf('access_token', 'jwt');
 
 /** Stands for a server that was reported missing. */
 const nowhere: AuthorizationServer = {

@@ -40,12 +40,36 @@ export function upstreamUrl(text: string): { readonly origin: string; readonly p
 }
 
 function httpUrl(text: string): URL {
-  // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs.
-  if (!/^https?:\/\/[^/]/.test(text) || /[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text)) {
+  // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs. Braces are of a
+  // template that nobody filled in, such as Entra ID's `{tenantid}`.
+  if (!/^https?:\/\/[^/]/.test(text) || /[^\x21-\x7E]|[\\{}]/.test(text) || !URL.canParse(text)) {
     refuse('is not an http(s) URL');
   }
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/.test(text))
     refuse('has a user or password in it');
   return url;
+}
+
+/** Where a Redis or Valkey is: `redis://user:password@host:port/db`, or `rediss:` over TLS. */
+export function storeUrl(text: string): string {
+  if (!/^rediss?:\/\/[^/]/.test(text)) refuse('is not a redis:// or rediss:// URL');
+  // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs.
+  if (/[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text)) refuse('is not a URL: encode what is special in a password');
+  const url = new URL(text);
+  if (url.hostname === '') refuse('names no host');
+  if (/[?#]/.test(text)) refuse('has a query or fragment: encode what is special in a password');
+  if (!/^(?:\/(?:0|[1-9][0-9]{0,4})?)?$/.test(url.pathname)) refuse('has a path that is not the number of a database');
+  if (!isEncoded(url.username) || !isEncoded(url.password))
+    refuse('has a user or password that is not percent-encoded');
+  return text;
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

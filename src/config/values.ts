@@ -42,6 +42,16 @@ export function size(most: string): (text: string) => number {
   };
 }
 
+/** A number of things, from one to a million. */
+export function wholeNumber(text: string): number {
+  return /^[1-9][0-9]{0,5}$|^1000000$/.test(text) ? Number(text) : refuse('is not a whole number from 1 to 1000000');
+}
+
+/** A part of everything, from 0 to 1, in decimal digits. */
+export function partOfOne(text: string): number {
+  return /^(?:0(?:\.[0-9]+)?|1(?:\.0+)?)$/.test(text) ? Number(text) : refuse('is not a number from 0 to 1');
+}
+
 function quantity(text: string, units: Readonly<Record<string, number>>): number | undefined {
   const [, number, unit] = /^(0|[1-9][0-9]*)([A-Za-z]+)$/.exec(text) ?? [];
   const factor = unit !== undefined && Object.hasOwn(units, unit) ? units[unit] : undefined;
@@ -152,7 +162,9 @@ export function routePath(text: string): string {
   if (text.endsWith('/')) refuse('ends in a slash', `write ${shown(text.replace(/\/+$/, '') || '/')}`);
   if (text.includes('//')) refuse('has an empty segment');
   if (/\/\.\.?(?:\/|$)/.test(text)) refuse('has a dot segment');
-  if (/^\/\.well-known\/oauth-protected-resource(?:\/|$)/i.test(text)) refuse('is answered by the gateway itself');
+  if (/^\/\.well-known\/(?:oauth-protected-resource|sallyport-jwks\.json)(?:\/|$)/i.test(text)) {
+    refuse('is answered by the gateway itself');
+  }
   return text;
 }
 

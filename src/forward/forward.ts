@@ -9,10 +9,12 @@ import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import { answerFilter } from './answer-filter.ts';
 import type { BindHandles } from './handle-binding.ts';
+import type { OpenStreams } from './open-streams.ts';
 import type { Pools } from './pools.ts';
-import { Relay } from './relay.ts';
+import { Relay, type RelayParts } from './relay.ts';
 import { createRequestHeaders } from './request-headers.ts';
 import type { OwnHeaders } from './response-headers.ts';
+import type { SignIdentity } from './signed-identity.ts';
 import type { Revalidate } from './stream-guards.ts';
 import { createUpstreamPath } from './upstream-path.ts';
 
@@ -33,7 +35,11 @@ export interface ForwardParts {
   readonly publicUrl: string;
   readonly pools: Pools;
   readonly own: OwnHeaders;
+  /** Undefined where the route signs nothing. */
+  readonly signIdentity: SignIdentity | undefined;
   readonly bindHandles: BindHandles;
+  readonly onUnauthorized: RelayParts['onUnauthorized'];
+  readonly streams: OpenStreams;
   readonly observer: ForwardObserver;
   readonly clock: Clock;
 }
@@ -44,11 +50,11 @@ const LINGER_MS = 1_000;
 /** Creates the forwarding of a route. */
 export function createForward(
   route: Route,
-  { publicUrl, pools, own, bindHandles, observer, clock }: ForwardParts,
+  { publicUrl, pools, own, signIdentity, bindHandles, onUnauthorized, streams, observer, clock }: ForwardParts,
 ): Forward {
   const pool = pools.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);
-  const requestHeaders = createRequestHeaders(route, publicUrl);
+  const requestHeaders = createRequestHeaders(route, publicUrl, signIdentity);
   const headersTimeout = route.upstream.responseTimeoutMs;
 
   return (call, grant, credential, revalidate) => {
@@ -64,7 +70,7 @@ export function createForward(
       headersTimeout,
     };
     return new Promise((resolve, reject) => {
-      const parts = { route, call, grant, own, chooseFilter, revalidate, observer, clock };
+      const parts = { route, call, grant, own, onUnauthorized, chooseFilter, revalidate, streams, observer, clock };
       const fail = (error: unknown): void => {
         // undici leaves alone what it had not begun to send.
         if (body instanceof PassThrough) body.destroy();

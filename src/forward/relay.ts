@@ -8,6 +8,7 @@ import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import type { ChooseFilter } from './answer-filter.ts';
 import { createKeepalive, type Keepalive } from './keepalive.ts';
+import type { OpenStreams } from './open-streams.ts';
 import { responseHeaders, type OwnHeaders } from './response-headers.ts';
 import { guardStream, type Revalidate } from './stream-guards.ts';
 
@@ -17,12 +18,18 @@ export interface RelayParts {
   readonly call: Call;
   readonly grant: Grant;
   readonly own: OwnHeaders;
+  /** Told that the upstream did not take the credential of this call; undefined where that was not of our making. */
+  readonly onUnauthorized: ((grant: Grant) => void) | undefined;
   /** For a successful answer that may have to be changed. */
   readonly chooseFilter: ChooseFilter | undefined;
   readonly revalidate: Revalidate | undefined;
+  readonly streams: OpenStreams;
   readonly observer: ForwardObserver;
   readonly clock: Clock;
 }
+
+/** A body up to this size that is whole when it comes goes out in one piece with its header section. */
+const MAX_WHOLE_BYTES = 16 * 1024;
 
 /** What Node sends on; it throws on the rest, which clients SHOULD ignore anyway, RFC 9112 §4. */
 const reasonPhrase = /^[\t -~]*$/;
@@ -37,6 +44,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   #filter: BodyFilter | undefined;
   #keepalive: Keepalive | undefined;
   #stopGuards: (() => void) | undefined;
+  /** The first bytes of the body, until it is known whether they are the last ones too. */
+  #held: Buffer | undefined;
   #begun = false;
   #settled = false;
 
@@ -57,6 +66,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     const { route, call, grant, own, chooseFilter, observer } = this.#parts;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
+    if (status === 401) this.#parts.onUnauthorized?.(grant);
     // The upstream of an MCP route sees no token of the client's; a client that is told to get another would loop.
     if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
     // An error tells no names and gives out no handles.
@@ -65,8 +75,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#filter = filter?.(answer);
     if (answer.hasDate) call.response.sendDate = false;
     call.response.writeHead(status, reasonPhrase.test(statusMessage) ? statusMessage : undefined, answer.fields);
-    if (answer.isEventStream) this.#openStream();
-    else setImmediate(() => this.#showHeaders());
+    // When all that came with them has been handed over: most answers are whole then, those that are called streams too.
+    process.nextTick(showArrived, this, answer.isEventStream);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -75,9 +85,15 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
-    for (const part of this.#filter?.end() ?? []) this.#pass(controller, part);
+    if (this.#filter !== undefined) for (const part of this.#filter.end()) this.#pass(controller, part);
     this.#settle();
-    this.#parts.call.response.end();
+    const { response } = this.#parts.call;
+    const held = this.#held;
+    this.#held = undefined;
+    if (held === undefined) response.end();
+    // Node joins a string with the header section, and copies neither.
+    else if (held.length <= MAX_WHOLE_BYTES) response.end(held.toString('latin1'), 'latin1');
+    else response.end(held);
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -93,24 +109,38 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   #pass(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const { response } = this.#parts.call;
-    this.#begun = true;
     this.#keepalive?.passed(chunk);
+    if (!this.#begun) {
+      this.#begun = true;
+      this.#held = chunk;
+      return;
+    }
+    this.#write(controller, this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]));
+    this.#held = undefined;
+  }
+
+  #write(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { response } = this.#parts.call;
     if (response.write(chunk) || controller.paused) return;
     controller.pause();
     response.once('drain', () => controller.resume());
   }
 
-  /** They go with the first bytes of the body where those are here already, alone where they are awaited. */
-  #showHeaders(): void {
-    if (!this.#settled && !this.#begun) this.#parts.call.response.flushHeaders();
+  /** Lets go what has come so far: the header section, with the first bytes of the body or without. */
+  showArrived(isEventStream: boolean): void {
+    if (this.#settled) return;
+    if (isEventStream) this.#openStream();
+    const held = this.#held;
+    this.#held = undefined;
+    this.#begun = true;
+    if (held === undefined) this.#parts.call.response.flushHeaders();
+    else if (this.#controller !== undefined) this.#write(this.#controller, held);
   }
 
   #openStream(): void {
-    const { route, call, grant, revalidate, observer, clock } = this.#parts;
+    const { route, call, grant, revalidate, streams, observer, clock } = this.#parts;
     const { response } = call;
     observer.streamOpened(route);
-    response.flushHeaders();
     if (route.keepaliveMs !== undefined) {
       this.#keepalive = createKeepalive(route.keepaliveMs, (chunk) => response.write(chunk));
     }
@@ -119,7 +149,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       response.end();
       this.#abort(why);
     };
-    this.#stopGuards = guardStream(route, grant, revalidate, end, clock);
+    this.#stopGuards = guardStream({ route, call, grant, isUpgrade: false, end }, revalidate, streams, clock);
   }
 
   #abort(why: string): void {
@@ -139,6 +169,10 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (denial === undefined) this.#resolve();
     else this.#reject(denial);
   }
+}
+
+function showArrived(relay: Relay, isEventStream: boolean): void {
+  relay.showArrived(isEventStream);
 }
 
 function upstreamDenial(error: Error): Denial {

@@ -24,6 +24,8 @@ export interface OwnHeaders {
   readonly crossOrigin: (call: Call) => Readonly<Record<string, string>>;
   /** Whether what the upstream says in `WWW-Authenticate` is its own to say: it got the client's own token. */
   readonly upstreamChallenges: boolean;
+  /** The `DPoP-Nonce` for the next proof, RFC 9449 §8.2; undefined where proofs need none. An upstream's is never ours. */
+  readonly nonce: (() => string) | undefined;
   /** The `Mcp-Session-Id` that the client sees for the upstream's; undefined for none. */
   readonly sessionId: (theirs: string, grant: Grant) => string | undefined;
 }
@@ -62,10 +64,11 @@ export function responseHeaders(
     const name = text(raw[i]);
     let value: string | undefined = text(raw[i + 1]);
     const lower = name.toLowerCase();
-    if (lower === 'connection') connection += `,${value}`;
+    if (lower === 'connection') connection = connection === '' ? value : `${connection},${value}`;
     if (hopByHop.has(lower)) continue;
     if (crossOrigin.length > 0 && lower.startsWith('access-control-')) continue;
     if (lower === 'www-authenticate' && !own.upstreamChallenges) continue;
+    if (lower === 'dpop-nonce') continue;
     if (lower === 'date') hasDate = true;
     else if (lower === 'content-type') contentType = value;
     else if (lower === 'content-encoding') contentEncoding = value;
@@ -73,12 +76,16 @@ export function responseHeaders(
     if (value !== undefined) all.push(name, value);
   }
   const isEventStream = /^text\/event-stream *(?:;|$)/i.test(contentType);
-  const dropped = new Set(connection === '' ? [] : nominatedBy(connection));
-  if (isEventStream) dropped.add('content-length').add('x-accel-buffering');
-  if (willChange) for (const name of aboutBytes) dropped.add(name);
-  const fields = dropped.size === 0 ? all : without(all, dropped);
+  const nominated = connection === '' ? undefined : nominatedBy(connection);
+  const dropped = nominated === undefined ? [] : [...nominated];
+  if (isEventStream) dropped.push('content-length', 'x-accel-buffering');
+  // RFC 9449 §8.2: a stored answer would hand out its nonce again when that has long ended.
+  if (own.nonce !== undefined) dropped.push('cache-control');
+  if (willChange) dropped.push(...aboutBytes);
+  const fields = dropped.length === 0 ? all : without(all, dropped);
   if (isEventStream) fields.push('X-Accel-Buffering', 'no');
   for (const [name, value] of crossOrigin) fields.push(name, value);
+  if (own.nonce !== undefined) fields.push('DPoP-Nonce', own.nonce(), 'Cache-Control', 'no-store');
   return {
     fields,
     hasDate,
@@ -89,11 +96,11 @@ export function responseHeaders(
   };
 }
 
-function without(fields: readonly string[], names: ReadonlySet<string>): string[] {
+function without(fields: readonly string[], names: readonly string[]): string[] {
   const kept: string[] = [];
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string;
-    if (!names.has(name.toLowerCase())) kept.push(name, fields[i + 1] as string);
+    if (!names.includes(name.toLowerCase())) kept.push(name, fields[i + 1] as string);
   }
   return kept;
 }

@@ -7,7 +7,9 @@ import { Denial } from '../model/denial.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
+import type { OpenStreams } from './open-streams.ts';
 import { createRequestHeaders } from './request-headers.ts';
+import type { SignIdentity } from './signed-identity.ts';
 import { guardStream, type Revalidate } from './stream-guards.ts';
 import { createUpstreamPath } from './upstream-path.ts';
 
@@ -28,11 +30,13 @@ export type ForwardUpgrade = (
 export function createForwardUpgrade(
   route: Route,
   publicUrl: string,
+  signIdentity: SignIdentity | undefined,
+  streams: OpenStreams,
   observer: ForwardObserver,
   clock: Clock,
 ): ForwardUpgrade {
   const upstreamPath = createUpstreamPath(route);
-  const requestHeaders = createRequestHeaders(route, publicUrl);
+  const requestHeaders = createRequestHeaders(route, publicUrl, signIdentity);
   const { origin, connectTimeoutMs, responseTimeoutMs } = route.upstream;
 
   return (call, grant, credential, revalidate, head, refuse) => {
@@ -41,7 +45,8 @@ export function createForwardUpgrade(
     const proxy = createProxyServer({ target: origin, changeOrigin: true, connectTimeout: connectTimeoutMs });
     let state: 'waiting' | 'answered' | 'open' = 'waiting';
 
-    const stopGuards = guardStream(route, grant, revalidate, () => socket.destroy(), clock);
+    const stream = { route, call, grant, isUpgrade: true, end: () => socket.destroy() };
+    const stopGuards = guardStream(stream, revalidate, streams, clock);
     socket.once('close', () => {
       stopGuards();
       if (state === 'open') observer.streamClosed(route);

@@ -1,12 +1,7 @@
-/** What a server answered: its status and, where the body was JSON, the value. */
-export interface JsonAnswer {
-  readonly status: number;
-  /** `Content-Type` in lower case without parameters; `''` without one. */
-  readonly mediaType: string;
-  readonly text: string;
-  /** The parsed text; undefined where it is not JSON. */
-  readonly body: unknown;
-}
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { readJsonAnswer, type JsonAnswer } from './json-answer.ts';
+import { withoutQuery } from './without-query.ts';
 
 /** The bounds of one call. */
 export interface FetchJsonOptions {
@@ -19,64 +14,136 @@ export interface FetchJsonOptions {
   readonly body?: URLSearchParams;
 }
 
-/** A call that brought no answer: refused, timed out, redirected, too large, cut off. */
+/** A call that brought no answer: refused, timed out, too large, compressed, cut off. */
 export class FetchError extends Error {
   override readonly name = 'FetchError';
 }
 
+/** Asks servers for JSON, over connections that it keeps. */
+export interface JsonFetcher {
+  /**
+   * Asks `url`, within bounds. A redirect is an answer that is not followed, its body unread: a server that could send
+   * us elsewhere could send us to a link-local address.
+   *
+   * @throws {FetchError} when there is no answer; any status is an answer.
+   */
+  readonly fetchJson: (url: string, options: FetchJsonOptions) => Promise<JsonAnswer>;
+  /** Ends the connections: the idle ones now, the others with their call. */
+  readonly close: () => void;
+}
+
+const DEFAULT_MAX_BYTES = 512 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Shorter than the 5 s after which most servers close an idle connection: what we write to is hardly ever closed. */
+const IDLE_MS = 4_000;
+const MAX_IDLE_SOCKETS = 32;
+
 /**
- * Asks `url` for JSON, within bounds, and without following redirects: a server that could send us elsewhere could
- * send us to a link-local address.
- *
- * @throws {FetchError} when there is no answer; any status is an answer.
+ * Creates a fetcher without connections. Node's own HTTP client, since the global `fetch` refuses the ports that
+ * browsers do, decompresses without a bound, and cannot say when a connection is given up.
  */
-export async function fetchJson(url: string, options: FetchJsonOptions): Promise<JsonAnswer> {
-  const maxBytes = options.maxBytes ?? 512 * 1024;
-  try {
-    const response = await fetch(url, {
-      method: options.method ?? 'GET',
-      headers: { accept: 'application/json', ...options.headers },
-      ...(options.body !== undefined && { body: options.body }),
-      redirect: 'manual',
-      signal: AbortSignal.timeout(options.timeoutMs),
+export function createJsonFetcher(): JsonFetcher {
+  const options = { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS, timeout: IDLE_MS };
+  const agents = [new HttpAgent(options), new HttpsAgent(options)] as const;
+
+  function open(url: URL, { method = 'GET', headers, body }: FetchJsonOptions): ClientRequest {
+    const form = body?.toString();
+    const [plain, secure] = agents;
+    const isSecure = url.protocol === 'https:';
+    const request = (isSecure ? httpsRequest : httpRequest)(url, {
+      agent: isSecure ? secure : plain,
+      method,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      insecureHTTPParser: false,
+      headers: {
+        accept: 'application/json',
+        ...(form !== undefined && {
+          'content-type': 'application/x-www-form-urlencoded;charset=UTF-8',
+          'content-length': Buffer.byteLength(form),
+        }),
+        ...headers,
+      },
     });
-    if (response.status >= 300 && response.status < 400) {
-      await response.body?.cancel();
-      throw new FetchError(`${url} answered with a redirect (${response.status}), which is not followed`);
+    return request.end(form);
+  }
+
+  return {
+    async fetchJson(url, options) {
+      try {
+        const target = new URL(url);
+        const deadline = performance.now() + options.timeoutMs;
+        const attempt = (): Promise<JsonAnswer> => receive(open(target, options), deadline, options);
+        return await attempt().catch((error: unknown) => {
+          // RFC 9110 §9.2.2: what was lost on a connection that the server was just closing may be sent again.
+          if (error instanceof StaleConnection && options.method !== 'POST') return attempt();
+          throw error;
+        });
+      } catch (error) {
+        throw new FetchError(`${withoutQuery(url)}: ${reasonOf(error)}`, { cause: error });
+      }
+    },
+    close() {
+      for (const agent of agents) {
+        agent.maxFreeSockets = 0;
+        for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+      }
+    },
+  };
+}
+
+/** A connection that was kept broke before a byte of the answer. */
+class StaleConnection extends Error {
+  override readonly name = 'StaleConnection';
+}
+
+/** The whole answer, or why there is none; after that nothing of `request` is left, whatever the server does. */
+function receive(request: ClientRequest, deadline: number, options: FetchJsonOptions): Promise<JsonAnswer> {
+  return new Promise((resolve, reject) => {
+    let settled = false;
+    let answered = false;
+    const leftMs = Math.max(deadline - performance.now(), 0);
+    const timer = setTimeout(() => fail(new Error(`timeout after ${options.timeoutMs} ms`)), leftMs);
+
+    function settle(): boolean {
+      if (settled) return false;
+      settled = true;
+      clearTimeout(timer);
+      return true;
     }
-    const mediaType = (response.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-    const text = await boundedText(response, maxBytes, url);
-    return { status: response.status, mediaType, text, body: parsed(text) };
-  } catch (error) {
-    if (error instanceof FetchError) throw error;
-    throw new FetchError(`${url}: ${reasonOf(error)}`, { cause: error });
-  }
+    function fail(error: Error): void {
+      if (!settle()) return;
+      request.destroy();
+      reject(request.reusedSocket && !answered && isBroken(error) ? new StaleConnection(codeOf(error)) : error);
+    }
+
+    // These listeners stay: an error that comes late has one too, or it would end the process.
+    request.on('error', fail);
+    request.on('close', () => {
+      if (!answered) fail(new Error('closed without an answer'));
+    });
+    request.on('response', (response) => {
+      answered = true;
+      response.on('error', fail);
+      const succeed = (answer: JsonAnswer): void => {
+        if (!settle()) return;
+        resolve(answer);
+        // What was not read to its end keeps its connection from any other use.
+        if (!response.readableEnded) request.destroy();
+      };
+      readJsonAnswer(response, options.maxBytes ?? DEFAULT_MAX_BYTES).then(succeed, fail);
+    });
+  });
 }
 
-async function boundedText(response: Response, maxBytes: number, url: string): Promise<string> {
-  if (response.body === null) return '';
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new FetchError(`${url} answered with more than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+function isBroken(error: Error): boolean {
+  return ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** The system's code where there is one: it says what happened in one word. */
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
 }
 
-/** `fetch` says only "fetch failed"; what happened is its cause. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  if (cause instanceof Error) return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message;
-  return error.message;
+  return error instanceof Error ? codeOf(error) : String(error);
 }

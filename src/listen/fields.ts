@@ -5,13 +5,14 @@ import type { Fields } from '../model/call.ts';
  * Fields of which a second one would let two readers choose differently. Node joins or drops duplicates silently, and
  * so do upstreams, each its own way; hence refused, whatever the values (CVE-2025-23167 and its kin).
  */
-const singletons = new Set([
+const singletons = [
   'authorization',
   'access-control-request-headers',
   'access-control-request-method',
   'content-encoding',
   'content-length',
   'content-type',
+  'dpop',
   'expect',
   'host',
   'last-event-id',
@@ -23,7 +24,34 @@ const singletons = new Set([
   'proxy-authorization',
   'transfer-encoding',
   'upgrade',
-]);
+] as const;
+
+type Singleton = (typeof singletons)[number];
+
+/** Where each of those that are read stands among the singletons. */
+const at = {
+  authorization: place('authorization'),
+  contentEncoding: place('content-encoding'),
+  contentLength: place('content-length'),
+  contentType: place('content-type'),
+  dpop: place('dpop'),
+  expect: place('expect'),
+  host: place('host'),
+  lastEventId: place('last-event-id'),
+  mcpMethod: place('mcp-method'),
+  mcpName: place('mcp-name'),
+  mcpProtocolVersion: place('mcp-protocol-version'),
+  mcpSessionId: place('mcp-session-id'),
+  origin: place('origin'),
+  transferEncoding: place('transfer-encoding'),
+  upgrade: place('upgrade'),
+};
+
+function place(name: Singleton): number {
+  return singletons.indexOf(name);
+}
+
+const noSingletons: readonly undefined[] = singletons.map(() => undefined);
 
 /** A header section in which nothing was found. */
 export const noFields: Fields = {
@@ -34,6 +62,7 @@ export const noFields: Fields = {
   contentEncoding: undefined,
   contentLength: undefined,
   contentType: undefined,
+  dpop: undefined,
   host: undefined,
   lastEventId: undefined,
   mcpMethod: undefined,
@@ -45,15 +74,27 @@ export const noFields: Fields = {
   upgrade: undefined,
 };
 
-/** Bounded, so that callers cannot grow it; names beyond the bound are lower-cased each time. */
-const lowerCased = new Map<string, string>();
+/** A field's name as we know it. */
+interface Name {
+  readonly lower: string;
+  /** Its place among the singletons, or -1. */
+  readonly singleton: number;
+}
 
-function lowerCase(name: string): string {
-  const known = lowerCased.get(name);
-  if (known !== undefined) return known;
-  const lower = name.toLowerCase();
-  if (lowerCased.size < 1024) lowerCased.set(name, lower);
-  return lower;
+/** Bounded, so that callers cannot grow it; names beyond the bound are looked up each time. */
+const known = new Map<string, Name>();
+
+function nameOf(spelled: string): Name {
+  const found = known.get(spelled);
+  if (found !== undefined) return found;
+  const lower = spelled.toLowerCase();
+  const name = { lower, singleton: placeOf(lower) };
+  if (known.size < 1024) known.set(spelled, name);
+  return name;
+}
+
+function placeOf(name: string): number {
+  return (singletons as readonly string[]).indexOf(name);
 }
 
 /**
@@ -65,26 +106,26 @@ function lowerCase(name: string): string {
  */
 export function readFields(raw: readonly string[]): Fields {
   const names: string[] = [];
-  const found: Record<string, string | undefined> = {};
+  const found: (string | undefined)[] = noSingletons.slice();
   let connection: string | undefined;
   for (let i = 0; i < raw.length; i += 2) {
-    const name = lowerCase(raw[i] as string);
+    const { lower, singleton } = nameOf(raw[i] as string);
     const value = raw[i + 1] as string;
-    names.push(name);
-    if (name === 'connection') {
+    names.push(lower);
+    if (singleton !== -1) {
+      if (found[singleton] !== undefined) throw duplicate(lower);
+      found[singleton] = value;
+    } else if (lower === 'connection') {
       connection = connection === undefined ? value : `${connection},${value}`;
-      continue;
     }
-    if (!singletons.has(name)) continue;
-    if (found[name] !== undefined) throw duplicate(name);
-    found[name] = value;
   }
   // RFC 9112 §3.2: MUST be answered with a 400; HTTP/1.0 too, since upstreams are always told a host.
-  if (found['host'] === undefined) throw new Denial('request.malformed', 'no Host header');
-  if (found['expect'] !== undefined && found['expect'].toLowerCase() !== '100-continue') {
+  if (found[at.host] === undefined) throw new Denial('request.malformed', 'no Host header');
+  const expectation = found[at.expect];
+  if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
     throw new Denial('request.expectation', 'an expectation other than 100-continue');
   }
-  const coding = found['transfer-encoding'];
+  const coding = found[at.transferEncoding];
   // RFC 9112 §6.1: whatever else was applied to the body would be taken off its label here, and stay on it.
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     throw new Denial('request.framing', 'a transfer coding other than chunked');
@@ -93,20 +134,21 @@ export function readFields(raw: readonly string[]): Fields {
   return {
     raw,
     names,
-    authorization: found['authorization'],
+    authorization: found[at.authorization],
     connection,
-    contentEncoding: found['content-encoding'],
-    contentLength: found['content-length'],
-    contentType: found['content-type'],
-    host: found['host'],
-    lastEventId: found['last-event-id'],
-    mcpMethod: found['mcp-method'],
-    mcpName: found['mcp-name'],
-    mcpProtocolVersion: found['mcp-protocol-version'],
-    mcpSessionId: found['mcp-session-id'],
-    origin: found['origin'],
+    contentEncoding: found[at.contentEncoding],
+    contentLength: found[at.contentLength],
+    contentType: found[at.contentType],
+    dpop: found[at.dpop],
+    host: found[at.host],
+    lastEventId: found[at.lastEventId],
+    mcpMethod: found[at.mcpMethod],
+    mcpName: found[at.mcpName],
+    mcpProtocolVersion: found[at.mcpProtocolVersion],
+    mcpSessionId: found[at.mcpSessionId],
+    origin: found[at.origin],
     transferEncoding: coding,
-    upgrade: found['upgrade'],
+    upgrade: found[at.upgrade],
   };
 }
 
@@ -120,7 +162,7 @@ function duplicate(name: string): Denial {
 function requireHarmless(connection: string): void {
   for (const option of connection.split(',')) {
     const name = option.trim().toLowerCase();
-    if (name !== 'upgrade' && name !== 'transfer-encoding' && singletons.has(name)) {
+    if (name !== 'upgrade' && name !== 'transfer-encoding' && placeOf(name) !== -1) {
       throw new Denial('request.framing', `Connection nominates ${name}`);
     }
   }

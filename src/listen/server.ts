@@ -1,8 +1,12 @@
-import { createServer, ServerResponse, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Address } from '../model/config.ts';
 import type { Reason } from '../model/denial.ts';
+import type { TlsObserver } from '../model/observer.ts';
+import { createExchanges, endSoon, responseOn } from './exchanges.ts';
+import type { OwnCertificate } from './own-certificate.ts';
+import { createSecureServer } from './secure-server.ts';
 
 /** What a listener hands on. `head`: the first bytes after a WebSocket handshake; absent for all other requests. */
 export type OnRequest = (request: IncomingMessage, response: ServerResponse, head?: Buffer) => void;
@@ -16,6 +20,12 @@ interface RawAnswer {
   readonly requestId: string;
 }
 
+/** A certificate to show, and who is told of what becomes of handshakes. */
+export interface Security {
+  readonly certificate: OwnCertificate;
+  readonly observer: TlsObserver;
+}
+
 /** A socket that listens, and how it ends. */
 export interface Listener {
   readonly url: string;
@@ -25,11 +35,10 @@ export interface Listener {
 
 const HEADERS_TIMEOUT_MS = 15_000;
 const IDLE_POLL_MS = 50;
-const LINGER_MS = 1_000;
 
 /**
- * Listens for HTTP/1.1. Node's parser in its strict mode refuses what is not plainly a request: both lengths, bare line
- * feeds, controls in values.
+ * Listens for HTTP/1.1, over TLS where there is a certificate. Node's parser in its strict mode refuses what is not
+ * plainly a request: both lengths, bare line feeds, controls in values.
  *
  * @throws the system's error, `EADDRINUSE` among them.
  */
@@ -38,9 +47,10 @@ export async function listen(
   maxHeaderBytes: number,
   onRequest: OnRequest,
   onMalformed: OnMalformed,
+  security?: Security,
 ): Promise<Listener> {
-  const newest = new WeakMap<Duplex, Exchange>();
-  const server = createServer({
+  const exchanges = createExchanges();
+  const options: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: HEADERS_TIMEOUT_MS,
     insecureHTTPParser: false,
@@ -49,17 +59,26 @@ export async function listen(
     noDelay: true,
     // Any other upgrade (h2c) is served as the plain request that it also is, RFC 9110 §7.8.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
-  });
+  };
+  const server: Server =
+    security === undefined
+      ? createServer(options)
+      : createSecureServer(options, security.certificate, security.observer);
   // Bounded by their bytes. Node's own bound drops what is beyond it, unseen: a second Authorization, say.
   server.maxHeadersCount = 0;
-  const upgraded = new Set<Duplex>();
+  // All of them: Node itself forgets those that were upgraded, and knows none in the middle of a TLS handshake.
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   const serve: OnRequest = (request, response, head) => {
-    newest.set(request.socket, { response, queued: isDue(newest.get(request.socket)) });
+    exchanges.begun(request, response);
     onRequest(request, response, head);
   };
   const refuse = (socket: Duplex, reason: Reason, detail: string): void => {
     const { status, requestId } = onMalformed(reason, detail);
-    if (canBeAnswered(newest.get(socket))) {
+    if (exchanges.canBeAnswered(socket)) {
       socket.write(
         `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\nX-Request-Id: ${requestId}\r\n\r\n`,
       );
@@ -69,11 +88,9 @@ export async function listen(
   server.on('request', serve);
   server.on('checkExpectation', serve);
   server.on('upgrade', (request, socket, head) => {
-    upgraded.add(socket);
-    socket.once('close', () => upgraded.delete(socket));
     socket.on('error', () => socket.destroy());
     // Node allows one answer at a time on a socket, and throws.
-    if (isDue(newest.get(socket))) refuse(socket, 'request.framing', 'an upgrade behind an unanswered request');
+    if (exchanges.isDue(socket)) refuse(socket, 'request.framing', 'an upgrade behind an unanswered request');
     else serve(request, responseOn(request, socket), head);
   });
   // Without a listener Node hangs up, and nothing would say why.
@@ -82,12 +99,14 @@ export async function listen(
     refuse(socket, 'request.target', 'CONNECT');
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const { code = '' } = error;
     // RFC 9112 §9.6: what comes after `Connection: close` MUST NOT be processed; the answer before it is still due.
-    if (error.code === 'HPE_CLOSED_CONNECTION' && isDue(newest.get(socket))) return;
-    // A client that left in the middle of a request: whoever serves that sees it end.
-    const left = error.code === 'HPE_INVALID_EOF_STATE' && isDue(newest.get(socket));
-    if (left || error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    else refuse(socket, malformedReasons[error.code ?? ''] ?? 'request.malformed', error.code ?? error.message);
+    if (code === 'HPE_CLOSED_CONNECTION' && exchanges.isDue(socket)) return;
+    // A client that left in the middle of a request: whoever serves that sees it end. One that broke TLS, RFC 8446 §6.2:
+    // no more can be said to it.
+    const left = code === 'HPE_INVALID_EOF_STATE' && exchanges.isDue(socket);
+    if (left || code === 'ECONNRESET' || code.startsWith('ERR_SSL_') || !socket.writable) socket.destroy();
+    else refuse(socket, malformedReasons[code] ?? 'request.malformed', error.code ?? error.message);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(address.port, address.host, () => {
@@ -95,43 +114,8 @@ export async function listen(
       resolve();
     });
   });
-  return { url: urlOf(server), close: (graceMs) => close(server, upgraded, graceMs) };
-}
-
-/** The newest request of a connection. `queued`: behind one that was not answered yet (pipelining). */
-interface Exchange {
-  readonly response: ServerResponse;
-  readonly queued: boolean;
-}
-
-/** Answers go out in order, so that with the newest all are out. */
-function isDue(exchange: Exchange | undefined): boolean {
-  return exchange !== undefined && !exchange.response.writableFinished;
-}
-
-/**
- * Whether an answer to malformed bytes would be taken for what it is. Behind a whole request that waits for its own
- * answer it would be taken for that one, and after the beginning of an answer for a part of it.
- */
-function canBeAnswered(exchange: Exchange | undefined): boolean {
-  if (exchange === undefined || !isDue(exchange)) return true;
-  const { response, queued } = exchange;
-  return !queued && !response.headersSent && !response.req.complete;
-}
-
-/** Node gives an upgrade no response; this one answers it like any other request, and ends the socket after. */
-function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
-  const response = new ServerResponse(request);
-  response.shouldKeepAlive = false;
-  response.assignSocket(socket as Socket);
-  response.once('finish', () => endSoon(socket));
-  return response;
-}
-
-/** Lets the peer read what was written; one that never hangs up must not keep the socket for ever. */
-function endSoon(socket: Duplex): void {
-  socket.end();
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  const scheme = security === undefined ? 'http' : 'https';
+  return { url: `${scheme}://${authorityOf(server)}`, close: (graceMs) => close(server, sockets, graceMs) };
 }
 
 const malformedReasons: Readonly<Record<string, Reason>> = {
@@ -139,20 +123,19 @@ const malformedReasons: Readonly<Record<string, Reason>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request.timeout',
 };
 
-function urlOf(server: Server): string {
+function authorityOf(server: Server): string {
   const { address, family, port } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  return `${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-async function close(server: Server, upgraded: ReadonlySet<Duplex>, graceMs: number): Promise<void> {
+async function close(server: Server, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
   // A connection that becomes idle only now would otherwise stay until its keep-alive ends.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_POLL_MS);
   const end = setTimeout(() => {
-    server.closeAllConnections();
-    for (const socket of upgraded) socket.destroy();
+    for (const socket of sockets) socket.destroy();
   }, graceMs);
   await closed;
   clearInterval(idle);

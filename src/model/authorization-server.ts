@@ -54,9 +54,9 @@ export interface AuthorizationServer {
   readonly introspection: Introspection | undefined;
   /** All the leniency there is on `exp`, `nbf` and `iat`. */
   readonly clockToleranceMs: number;
-  /** Of one call to it. */
+  /** Of one call to it, from connecting to the last byte. */
   readonly timeoutMs: number;
-  /** How long metadata and keys are used after the last time that they could be fetched. */
+  /** How long metadata and keys are used after the last time that they could be fetched; no shorter than they are fresh. */
   readonly staleMs: number;
 }
 
@@ -71,6 +71,8 @@ export interface ServerAnswer {
   readonly text: string;
   /** The parsed text; undefined where it is not JSON. */
   readonly body: unknown;
+  /** How long it says that it is fresh, RFC 9111 §5.2.2.1; undefined where it does not say. */
+  readonly maxAgeMs?: number | undefined;
 }
 
 /** The endpoints that we use of RFC 8414 §2 metadata, as *we* reach them. */
@@ -84,9 +86,15 @@ export interface ServerMetadata {
 export interface ServerState {
   readonly name: string;
   readonly issuer: string;
-  readonly state: 'unknown' | 'available' | 'stale' | 'unavailable';
+  /**
+   * `unknown`: nothing was heard yet. `degraded`: it is there, but what `circuits` names fails. `stale`: away, and what
+   * is known of it goes on. `unavailable`: away, and nothing of it is known (any more).
+   */
+  readonly state: 'unknown' | 'available' | 'degraded' | 'stale' | 'unavailable';
   /** Why the last attempt failed. */
   readonly problem?: string;
+  /** What is not asked for the time being, because it failed again and again. */
+  readonly circuits?: Partial<Record<ServerOperation, 'open' | 'half_open'>>;
 }
 
 /**

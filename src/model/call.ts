@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TraceContext } from '../lib/trace-context.ts';
 
 /** The header section of a request, read once. Fields that decide something stand alone; they came at most once. */
 export interface Fields {
@@ -11,6 +12,7 @@ export interface Fields {
   readonly contentEncoding: string | undefined;
   readonly contentLength: string | undefined;
   readonly contentType: string | undefined;
+  readonly dpop: string | undefined;
   readonly host: string | undefined;
   readonly lastEventId: string | undefined;
   readonly mcpMethod: string | undefined;
@@ -40,8 +42,12 @@ export interface Call {
   readonly peer: string;
   /** The client's address: the peer's, or what a trusted proxy says of it. */
   readonly client: string;
+  /** `X-Forwarded-For` of the upstream: the client, the trusted proxies between, the peer. */
+  readonly forwardedFor: string;
   /** SHA-256 in base64url of the certificate that the client proved to have, RFC 8705 §3.1; undefined without one. */
   readonly certificateThumbprint: string | undefined;
+  /** The trace that it is a part of, and which the upstream is told; undefined where the client names none and we make none. */
+  readonly trace: TraceContext | undefined;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }

@@ -16,6 +16,8 @@ export interface Config {
   /** Undefined: plain HTTP. */
   readonly tls: Tls | undefined;
   readonly admin: Address | undefined;
+  /** Undefined: proxies cannot ask. */
+  readonly forwardAuth: ForwardAuth | undefined;
   /** Addresses and prefixes (CIDR) of proxies whose word on the client counts: its address, its certificate. */
   readonly trustedProxies: readonly string[];
   /** Where replicas keep what they know together; undefined: each for itself. */
@@ -30,6 +32,8 @@ export interface Config {
   /** Origins, RFC 6454 §6.2, of pages that may call; loopback origins of any port may besides. */
   readonly allowedOrigins: ReadonlySet<string>;
   readonly limits: Limits;
+  /** Undefined: no spans are made. */
+  readonly telemetry: Telemetry | undefined;
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly decisions: 'all' | 'denials' };
   readonly routes: readonly Route[];
   readonly policies: ReadonlyMap<string, Policy>;
@@ -37,7 +41,7 @@ export interface Config {
   readonly hash: string;
 }
 
-/** The files of our own certificate. */
+/** The files of our own certificate, as absolute paths. */
 export interface Tls {
   /** A PEM file: the certificate, then its chain. */
   readonly cert: string;
@@ -47,11 +51,30 @@ export interface Tls {
   readonly clientCa: string | undefined;
 }
 
+/** The listener where proxies ask whether a request may pass, which they forward themselves. */
+export interface ForwardAuth {
+  readonly listen: Address;
+  /** Addresses and networks (CIDR) of who may ask: they choose which request it is about. */
+  readonly trusted: readonly string[];
+}
+
 /** A Redis or Valkey. */
 export interface SharedStore {
   readonly url: string;
   /** What becomes of a request whose replay check cannot be made. */
   readonly onFailure: 'closed' | 'open';
+}
+
+/** Where spans go. */
+export interface Telemetry {
+  /** The collector's base URL, OTLP over HTTP, without a trailing slash. */
+  readonly otlp: string;
+  /** `service.name` of the spans. */
+  readonly serviceName: string;
+  /** Which part of the traces is recorded that nobody has decided on before us: from 0 to 1. */
+  readonly sample: number;
+  /** Sent to the collector; secrets. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 interface Limits {

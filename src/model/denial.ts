@@ -4,14 +4,19 @@
 export interface Refusal {
   readonly status: number;
   /** The `error` of the `WWW-Authenticate` challenge; absent where no token could mend it, so that no client loops. */
-  readonly error?: 'invalid_token' | 'insufficient_scope';
+  readonly error?: ChallengeError;
   /** The JSON-RPC error code of an MCP answer; the HTTP status where JSON-RPC 2.0 §5.1 names none (outside -32768…-32000). */
   readonly code?: number;
   /** What the client is told in words: *that*, never *why*. One line of ASCII without quotes or `=`. */
   readonly message: string;
 }
 
+/** The `error` of a challenge: RFC 6750 §3.1, and RFC 9449 §7.1 and §9. */
+export type ChallengeError = 'invalid_token' | 'insufficient_scope' | 'invalid_dpop_proof' | 'use_dpop_nonce';
+
 const token = { status: 401, error: 'invalid_token', message: 'A valid access token is required' } as const;
+const proof = { status: 401, error: 'invalid_dpop_proof', message: 'A valid proof of possession is required' } as const;
+const tooMany = { status: 429, message: 'Too many requests' } as const;
 const forbidden = { status: 403, message: 'Access denied' } as const;
 const badRequest = { status: 400, code: -32600, message: 'Bad request' } as const;
 
@@ -25,6 +30,7 @@ export const refusals = {
   'request.path': badRequest,
   'request.duplicate_header': badRequest,
   'request.framing': badRequest,
+  'request.certificate': badRequest,
   'request.credentials': badRequest,
   'request.header_too_large': { status: 431, message: 'Request header fields too large' },
   'request.timeout': { status: 408, message: 'Request timeout' },
@@ -48,6 +54,14 @@ export const refusals = {
   'token.inactive': token,
   'token.audience': token,
   'token.sender_constrained': token,
+  'token.unbound': token,
+  'token.binding': token,
+  'proof.missing': proof,
+  'proof.invalid': proof,
+  'proof.nonce': { ...proof, error: 'use_dpop_nonce' },
+  'proof.replayed': proof,
+  'failures.exceeded': tooMany,
+  'rate.exceeded': tooMany,
   'scope.insufficient': { status: 403, error: 'insufficient_scope', message: 'Insufficient scope' },
   'claim.denied': forbidden,
   'argument.denied': forbidden,
@@ -72,9 +86,15 @@ export const refusals = {
   'message.method': { status: 404, code: -32601, message: 'Method not found' },
   'session.unknown': { status: 404, message: 'Session not found' },
   'handle.unknown': { status: 404, code: -32602, message: 'Not found' },
+  'forward_auth.peer': forbidden,
+  'forward_auth.request': badRequest,
+  'forward_auth.body': forbidden,
   'authorization_server.unavailable': { status: 503, message: 'Temporarily unavailable' },
+  'shared_store.unavailable': { status: 503, message: 'Temporarily unavailable' },
   'exchange.refused': { status: 502, message: 'Bad gateway' },
   'exchange.invalid': { status: 502, message: 'Bad gateway' },
+  'exchange.scope': { status: 502, message: 'Bad gateway' },
+  'exchange.insufficient_scope': { status: 403, error: 'insufficient_scope', message: 'Insufficient scope' },
   'upstream.unreachable': { status: 502, message: 'Bad gateway' },
   'upstream.invalid': { status: 502, message: 'Bad gateway' },
   'upstream.timeout': { status: 504, message: 'Gateway timeout' },
@@ -86,7 +106,7 @@ export type Reason = keyof typeof refusals;
 
 /** What a {@link Denial} may carry besides its reason and detail. */
 export interface DenialExtras {
-  /** All scopes that this operation needs, in the policy's order; only with `scope.insufficient`. */
+  /** All scopes that this operation needs, in the policy's order; only where the challenge is `insufficient_scope`. */
   readonly scope?: readonly string[];
   /** The rule of the policy that decided, as a path into its file: `tools.transfer_funds.claims.role`. */
   readonly rule?: string;
@@ -94,6 +114,10 @@ export interface DenialExtras {
   readonly messageId?: string | number | object | null;
   /** Members of the JSON-RPC error's `data` that the protocol asks for. */
   readonly data?: Readonly<Record<string, unknown>>;
+  /** Seconds after which it is worth asking again, where only time mends it. */
+  readonly retryAfterSeconds?: number | undefined;
+  /** Fields of the answer that only who refuses can fill. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
 
@@ -110,6 +134,8 @@ export class Denial extends Error {
   readonly rule: string | undefined;
   readonly messageId: DenialExtras['messageId'];
   readonly data: DenialExtras['data'];
+  readonly retryAfterSeconds: number | undefined;
+  readonly headers: DenialExtras['headers'];
 
   constructor(reason: Reason, detail: string, extras: DenialExtras = {}) {
     super(`${reason}: ${detail}`, extras.cause === undefined ? undefined : { cause: extras.cause });
@@ -119,5 +145,7 @@ export class Denial extends Error {
     this.rule = extras.rule;
     this.messageId = extras.messageId;
     this.data = extras.data;
+    this.retryAfterSeconds = extras.retryAfterSeconds;
+    this.headers = extras.headers;
   }
 }

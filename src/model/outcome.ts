@@ -5,7 +5,7 @@ import type { Principal } from './principal.ts';
 import type { Route } from './route.ts';
 
 /** The part of a call that is known however early it was refused. */
-export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt'>;
+export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt' | 'trace'>;
 
 /** A decision as it is recorded: what was known when it fell. */
 export interface Outcome {

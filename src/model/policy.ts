@@ -1,21 +1,23 @@
 import type { Reason } from './denial.ts';
-import type { Principal } from './principal.ts';
+import type { Claims, Principal } from './principal.ts';
 
 /** The reasons that a policy may give; each means what `docs/reasons.md` says of it. */
-export type PolicyReason = Extract<
-  Reason,
-  | 'scope.insufficient'
-  | 'claim.denied'
-  | 'argument.denied'
-  | 'lifetime.exceeded'
-  | 'alternatives.exhausted'
-  | 'exclusion.matched'
-  | 'tool.unlisted'
-  | 'resource.unlisted'
-  | 'prompt.unlisted'
-  | 'method.unlisted'
-  | 'policy.error'
->;
+export const policyReasons = [
+  'scope.insufficient',
+  'claim.denied',
+  'argument.denied',
+  'lifetime.exceeded',
+  'alternatives.exhausted',
+  'exclusion.matched',
+  'tool.unlisted',
+  'resource.unlisted',
+  'prompt.unlisted',
+  'method.unlisted',
+  'policy.error',
+] as const satisfies readonly Reason[];
+
+/** One of {@link policyReasons}. */
+export type PolicyReason = (typeof policyReasons)[number];
 
 /** What an MCP message acts on. */
 export interface McpTarget {
@@ -36,9 +38,12 @@ export interface McpAttempt {
    * `completion/complete` the prompt of a `ref/prompt` or the template of a `ref/resource`. Of other methods none.
    */
   readonly targets: readonly McpTarget[];
-  /** `params.arguments` of `tools/call` and `prompts/get`. */
+  /** `params.arguments` of `tools/call` and `prompts/get`; {@link unknownArguments} where a log is all that there is. */
   readonly arguments: unknown;
 }
+
+/** Stands for arguments that nobody recorded: what a policy asks of them is then left out of its decision. */
+export const unknownArguments: unique symbol = Symbol('unknown arguments');
 
 /** What a caller attempts: a plain HTTP request, or one MCP message. */
 export type Attempt = { readonly kind: 'http' } | McpAttempt;
@@ -57,6 +62,20 @@ export interface PolicyDenial {
 export type Decision =
   | { readonly allow: true; readonly rule: string; readonly shadow?: PolicyDenial }
   | { readonly allow: false; readonly rule: string; readonly denial: PolicyDenial };
+
+/** One condition of a policy, as it stands for one caller and one call. */
+export interface Explanation {
+  /** Path into the policy file; `''` for the whole of it. */
+  readonly rule: string;
+  readonly kind: 'scope' | 'claim' | 'argument' | 'lifetime' | 'listed' | 'any' | 'all' | 'not';
+  /** `error`: it could not be evaluated, which denies the call, under a `not` too. */
+  readonly outcome: 'holds' | 'fails' | 'error';
+  /** In words, as in a denial's detail. */
+  readonly wanted: string;
+  readonly found: string;
+  /** What it consists of. */
+  readonly parts: readonly Explanation[];
+}
 
 /** A compiled policy: decides without parsing or compiling anything. */
 export interface Policy {
@@ -78,4 +97,12 @@ export interface Policy {
   couldCall(principal: Principal, target: McpTarget): boolean;
   /** With `mode: shadow` a denial becomes `{ allow: true, shadow: denial }`. Never throws: an error inside is a denial `policy.error`. */
   decide(principal: Principal, attempt: Attempt): Decision;
+  /** All scopes that an attempt which {@link Policy.decide} allows needed, in the order of a challenge. Never throws. */
+  neededScopes(principal: Principal, attempt: Attempt): readonly string[];
+  /** Every condition that a call falls under with what it found, those too that decide nothing any more. Never throws. */
+  explain(principal: Principal, attempt: Attempt): readonly Explanation[];
+  /** The path of every rule that a decision can name or rest on, in the order of the conditions. */
+  readonly rules: readonly string[];
+  /** The claims that it reads, by their names or JSON Pointers as written; those that a token lacks are left out. */
+  claimsRead(claims: Claims): Readonly<Record<string, unknown>>;
 }

@@ -21,7 +21,7 @@ export interface Principal {
   readonly issuer: string;
   /** `sub`; absent for some client-credentials tokens. */
   readonly subject: string | undefined;
-  /** `client_id` (RFC 9068 §2.2), or `azp` where a server has only that. */
+  /** `client_id` (RFC 9068 §2.2), or `azp`, `appid` or `cid` where a server has only that. */
   readonly clientId: string | undefined;
   /** The granted scopes with everything that they imply by the configured hierarchy. */
   readonly scopes: ReadonlySet<string>;

@@ -24,9 +24,11 @@ export interface TokenExchange {
   readonly server: AuthorizationServer;
   /** Endpoint; undefined: `token_endpoint` of the server's discovered metadata. */
   readonly endpoint: string | undefined;
-  readonly audience: string | undefined;
-  readonly resource: string | undefined;
-  /** Requested scopes; empty: the server decides. */
+  /** Where the new token is to be good, RFC 8693 §2.1: names that the server knows. Empty: not asked for. */
+  readonly audience: readonly string[];
+  /** The same as absolute URIs, RFC 8707 §2. */
+  readonly resource: readonly string[];
+  /** Requested scopes; empty: the server decides. A grant that lacks one of them is refused. */
   readonly scope: readonly string[];
   /** `subject_token_type`, RFC 8693 §3. */
   readonly subjectTokenType: TokenType;
@@ -49,7 +51,7 @@ export interface SignedIdentity {
   readonly header: string;
   /** `aud`. */
   readonly audience: string;
-  /** Claims that are taken over, besides subject, client and scopes. */
+  /** Claims that are taken over, besides subject, client and scopes; named as in a policy, JSON Pointers among them. */
   readonly claims: readonly string[];
 }
 

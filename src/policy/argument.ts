@@ -47,7 +47,7 @@ export function argumentDenial(conditions: readonly ArgumentCondition[], found: 
 }
 
 /** Arguments are a part of the request's body, which the log never shows (contract §6); of claims the value is told. */
-function kindOf(value: unknown): string {
+export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';

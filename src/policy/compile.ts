@@ -5,12 +5,16 @@
  */
 
 import type { Policy } from '../model/policy.ts';
+import type { Claims } from '../model/principal.ts';
 import { compileCondition, scopeTokens } from './condition.ts';
 import { couldCall } from './could-call.ts';
-import { type Rules, decide, inShadow } from './decide.ts';
+import { type Rules, decide, inShadow, scopesOf } from './decide.ts';
+import { explain } from './explain.ts';
 import type { PolicyDocument } from './document.ts';
+import type { MemberReader } from './json-pointer.ts';
 import { compileListing } from './listing.ts';
 import { PolicyError, type PolicyFault } from './policy-error.ts';
+import { claimReaders, rulesOf } from './rules.ts';
 
 /**
  * A policy that decides, from a document that `schema/policy.schema.json` accepts.
@@ -28,6 +32,8 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   if (faults.length > 0) throw new PolicyError(name, faults);
 
   const rules: Rules = { condition, listing };
+  const entries = listing?.entries ?? [];
+  const readers = [...claimReaders(rules, entries)];
   const shadow = document.mode === 'shadow';
   return {
     name,
@@ -38,7 +44,20 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
     decide: shadow
       ? (principal, attempt) => inShadow(decide(rules, principal, attempt))
       : (principal, attempt) => decide(rules, principal, attempt),
+    neededScopes: (principal, attempt) => scopesOf(rules, principal, attempt),
+    explain: (principal, attempt) => explain(rules, principal, attempt),
+    rules: rulesOf(rules, entries),
+    claimsRead: (claims) => claimsRead(readers, claims),
   };
+}
+
+function claimsRead(readers: readonly (readonly [string, MemberReader])[], claims: Claims): Record<string, unknown> {
+  const found = Object.create(null) as Record<string, unknown>;
+  for (const [name, read] of readers) {
+    const value = read(claims);
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
 }
 
 /** A policy that lists nothing that servers list has nothing to hide. */

@@ -1,9 +1,9 @@
-import type { Attempt, Decision, PolicyDenial } from '../model/policy.ts';
+import { unknownArguments, type Attempt, type Decision, type McpAttempt, type PolicyDenial } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { argumentDenial } from './argument.ts';
 import { askedEntries } from './asked-entries.ts';
 import type { Condition } from './condition.ts';
-import { policyDenial } from './denial.ts';
+import { neededScopes, policyDenial } from './denial.ts';
 import type { Listing } from './listing.ts';
 import { shown } from './shown.ts';
 import { type Verdict, graver, judge } from './verdict.ts';
@@ -34,6 +34,20 @@ export function decide(rules: Rules, principal: Principal, attempt: Attempt): De
   }
 }
 
+/**
+ * All scopes that an attempt needs, in the order of a challenge: what a later stage adds its own to. Of a condition that
+ * cannot be evaluated (it passed in shadow) none are known.
+ */
+export function scopesOf({ condition, listing }: Rules, principal: Principal, attempt: Attempt): readonly string[] {
+  const entries = attempt.kind === 'http' || listing === undefined ? [] : askedEntries(listing, attempt);
+  const conditions = 'reason' in entries ? [condition] : [condition, ...entries.map((entry) => entry.condition)];
+  try {
+    return [...neededScopes({ kind: 'all', rule: '', conditions }, principal)];
+  } catch {
+    return [];
+  }
+}
+
 /** Lets pass what would be denied, and says so; `mode: shadow`. */
 export function inShadow(decision: Decision): Decision {
   return decision.allow ? decision : { allow: true, rule: decision.rule, shadow: decision.denial };
@@ -51,7 +65,7 @@ function decideOrThrow({ condition, listing }: Rules, principal: Principal, atte
   let verdict: Verdict = own;
   for (const entry of entries) verdict = graver(verdict, judge(entry.condition, principal));
   // Arguments come after claims and before scopes: a challenge for a call that stays refused would loop.
-  if (verdict !== 'refused' && attempt.method !== 'completion/complete') {
+  if (verdict !== 'refused' && takesArguments(attempt)) {
     for (const entry of entries) {
       const denial = argumentDenial(entry.arguments, attempt.arguments);
       if (denial !== undefined) return denied(denial);
@@ -60,6 +74,11 @@ function decideOrThrow({ condition, listing }: Rules, principal: Principal, atte
   if (verdict === 'met') return entries[0]?.allowed ?? allowed;
   const conditions = [condition, ...entries.map((entry) => entry.condition)];
   return denied(policyDenial({ kind: 'all', rule: '', conditions }, verdict, principal));
+}
+
+/** Those of a completion are its own, not those of what it completes. */
+function takesArguments(attempt: McpAttempt): boolean {
+  return attempt.method !== 'completion/complete' && attempt.arguments !== unknownArguments;
 }
 
 function denied(denial: PolicyDenial): Decision {

@@ -64,15 +64,28 @@ function claimDetail({ name, read, predicates }: ClaimCondition, principal: Prin
   return `claim ${name}: wanted ${failed?.wanted}, found ${shown(found)}`;
 }
 
-function lifetimeDetail(seconds: number, { expiresAt, issuedAt }: Principal): string {
-  const wanted = `wanted a lifetime (exp - iat) of at most ${seconds} s`;
-  if (expiresAt === undefined) return `${wanted}, found no exp`;
-  if (issuedAt === undefined) return `${wanted}, found no iat`;
-  return `${wanted}, found ${expiresAt - issuedAt} s`;
+/** What `max_lifetime` wants and what a token has. */
+export function lifetimeInWords(
+  seconds: number,
+  { expiresAt, issuedAt }: Principal,
+): { readonly wanted: string; readonly found: string } {
+  const wanted = `a lifetime (exp - iat) of at most ${seconds} s`;
+  if (expiresAt === undefined) return { wanted, found: 'no exp' };
+  if (issuedAt === undefined) return { wanted, found: 'no iat' };
+  return { wanted, found: `${expiresAt - issuedAt} s` };
+}
+
+function lifetimeDetail(seconds: number, principal: Principal): string {
+  const { wanted, found } = lifetimeInWords(seconds, principal);
+  return `wanted ${wanted}, found ${found}`;
 }
 
 /** In the order of the policy: a condition's own before those of its parts. Excluded conditions need nothing. */
-function neededScopes(condition: Condition, principal: Principal, needed = new Set<string>()): ReadonlySet<string> {
+export function neededScopes(
+  condition: Condition,
+  principal: Principal,
+  needed: Set<string> = new Set(),
+): ReadonlySet<string> {
   switch (condition.kind) {
     case 'scope':
       for (const scope of condition.scopes) needed.add(scope);

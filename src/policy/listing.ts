@@ -1,6 +1,6 @@
 import type { McpTarget } from '../model/policy.ts';
 import type { PolicyDocument } from './document.ts';
-import { type FindEntry, type ListingKey, compileEntries } from './entry.ts';
+import { type Entry, type FindEntry, type ListingKey, compileEntries } from './entry.ts';
 import { namePattern } from './name-pattern.ts';
 import { patternTable } from './pattern-table.ts';
 import type { PolicyFault } from './policy-error.ts';
@@ -8,7 +8,9 @@ import { resourceTables } from './resources.ts';
 import { targetKinds } from './target-kinds.ts';
 
 /** What a policy lists, by what a message acts on; undefined under a kind whose key the policy does not have. */
-export type Listing = Readonly<Record<McpTarget['kind'] | 'method', FindEntry | undefined>>;
+export interface Listing extends Readonly<Record<McpTarget['kind'] | 'method', FindEntry | undefined>> {
+  readonly entries: readonly Entry[];
+}
 
 /** The key that lists what a message acts on. */
 export const listedUnder = {
@@ -26,13 +28,18 @@ export const listedUnder = {
 export function compileListing(document: PolicyDocument, faults: PolicyFault[]): Listing | undefined {
   const { tools, resources, prompts, methods } = document;
   if ((tools ?? resources ?? prompts ?? methods) === undefined) return undefined;
+  const entries: Entry[] = [];
+  const compiled = (key: ListingKey): readonly Entry[] => {
+    const own = compileEntries(key, document[key] ?? {}, faults);
+    entries.push(...own);
+    return own;
+  };
   const names = (key: ListingKey): FindEntry | undefined => {
-    const documents = document[key];
-    if (documents === undefined) return undefined;
-    const { exact, matching } = patternTable(compileEntries(key, documents, faults), namePattern, faults);
+    if (document[key] === undefined) return undefined;
+    const { exact, matching } = patternTable(compiled(key), namePattern, faults);
     return (name) => exact(name) ?? matching(name);
   };
-  const tables = resources && resourceTables(compileEntries('resources', resources, faults), faults);
+  const tables = resources && resourceTables(compiled('resources'), faults);
   checkMethods(document, faults);
   return {
     tool: names('tools'),
@@ -40,6 +47,7 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
     template: tables?.template,
     prompt: names('prompts'),
     method: names('methods'),
+    entries,
   };
 }
 

@@ -2,7 +2,8 @@ import type { Call } from '../model/call.ts';
 import { answer } from './answer.ts';
 
 /** What a page may read of an answer besides the safelisted headers: what an MCP client in it needs to go on. */
-const exposed = 'WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, DPoP-Nonce, X-Request-Id';
+const exposed =
+  'WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, DPoP-Nonce, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
 /** What an MCP client sends; `Mcp-Param-*` and the rest are reflected. */
 const requestable =
   'Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, DPoP';

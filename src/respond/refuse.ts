@@ -4,9 +4,8 @@ import { refusals, type Denial, type Refusal } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { answer } from './answer.ts';
-import { challenge } from './challenge.ts';
+import { createChallenges } from './challenges.ts';
 import type { CrossOrigin } from './cross-origin.ts';
-import { metadataUrl } from './resource-metadata.ts';
 
 /** Answers a call that was refused. */
 export type Refuse = (call: Call, denial: Denial, messageId: MessageId) => void;
@@ -14,26 +13,37 @@ export type Refuse = (call: Call, denial: Denial, messageId: MessageId) => void;
 /** What a route without `methods` serves; it lets through others that upstreams may know, but never TRACE. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Seconds after which a client may ask again, where only time mends it. */
-const RETRY_AFTER = '5';
+/** Seconds after which a client may ask again, where only time mends it and nobody knows how much. */
+const RETRY_AFTER = 5;
+/** No client is sent away for longer: it would stay away when all is well again. */
+const LONGEST_RETRY_AFTER = 60;
 
-/** Creates the refusals of a route, or of none (`undefined`: nothing was matched). `methods`: what a 405 allows. */
+/**
+ * Creates the refusals of a route, or of none (`undefined`: nothing was matched).
+ *
+ * @param methods What a 405 allows.
+ * @param nonce The `DPoP-Nonce` of each answer, where proofs need one.
+ */
 export function createRefuse(
   route: Route | undefined,
   methods: ReadonlySet<string> | undefined,
   publicUrl: string,
   crossOrigin: CrossOrigin,
+  nonce?: () => string,
 ): Refuse {
   const body = route?.protocol === 'mcp' ? jsonRpcError : problem;
-  const challengeOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);
+  const challengesOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);
 
   return (call, denial, messageId) => {
     const refusal: Refusal = refusals[denial.reason];
-    const headers: OutgoingHttpHeaders = { ...crossOrigin.headers(call) };
-    const wanted = challengeOf(refusal, denial);
+    const headers: OutgoingHttpHeaders = { ...denial.headers, ...crossOrigin.headers(call) };
+    const wanted = challengesOf(call, refusal, denial);
     if (wanted !== undefined) headers['WWW-Authenticate'] = wanted;
+    if (nonce !== undefined) headers['DPoP-Nonce'] = nonce();
     if (refusal.status === 405) headers['Allow'] = [...(methods ?? everyMethod)].join(', ');
-    if (refusal.status === 503) headers['Retry-After'] = RETRY_AFTER;
+    if (refusal.status === 503) headers['Retry-After'] = retryAfter(denial);
+    // To the second: who comes earlier is refused again.
+    if (refusal.status === 429) headers['Retry-After'] = denial.retryAfterSeconds;
     // The authorization specification §7: a 401 of an API has an empty body.
     if (refusal.status === 401 && route?.protocol === 'http') {
       answer(call, refusal.status, headers);
@@ -44,21 +54,9 @@ export function createRefuse(
   };
 }
 
-type ChallengeOf = (refusal: Refusal, denial: Denial) => string | undefined;
-
-/** RFC 6750 §3: which challenge goes with a refusal on this route. All that does not vary is built here. */
-function createChallenges(route: Route, publicUrl: string): ChallengeOf {
-  const resourceMetadata = metadataUrl(route, publicUrl);
-  const begin = challenge({ error: 'invalid_token', scope: route.policy?.scope ?? [], resourceMetadata });
-  return (refusal, denial) => {
-    if (refusal.error === 'insufficient_scope') {
-      return challenge({ error: 'insufficient_scope', scope: denial.scope, resourceMetadata });
-    }
-    if (refusal.error !== 'invalid_token') return undefined;
-    if (route.protocol === 'mcp') return begin;
-    // RFC 6750 §3.1: a request without authentication information gets no error code.
-    return denial.reason === 'credentials.missing' ? 'Bearer' : 'Bearer error="invalid_token"';
-  };
+/** Whole seconds, RFC 9110 §10.2.3. */
+function retryAfter({ retryAfterSeconds = RETRY_AFTER }: Denial): string {
+  return String(Math.min(Math.max(Math.ceil(retryAfterSeconds), 1), LONGEST_RETRY_AFTER));
 }
 
 interface Body {

@@ -13,11 +13,11 @@ export function metadataUrl(route: Route, publicUrl: string): string | undefined
  * The metadata documents by their path, RFC 9728 §3: each with and without a trailing slash, at the bare well-known
  * too when exactly one route has a resource, and `undefined` below it for resources that there are not.
  */
-export function metadataDocuments({ routes, publicUrl }: Config): ReadonlyMap<string, Buffer> {
+export function metadataDocuments({ routes, publicUrl, tls }: Config): ReadonlyMap<string, Buffer> {
   const documents = new Map<string, Buffer>();
   const resources = routes.filter((route) => route.resource !== undefined);
   for (const route of resources) {
-    const document = Buffer.from(JSON.stringify(metadata(route, publicUrl)));
+    const document = Buffer.from(JSON.stringify(metadata(route, publicUrl, tls)));
     const path = metadataPath(route);
     documents.set(path, document).set(`${path}/`, document);
     // The authorization specification §4.1: appended to the base URL, for clients that build it so.
@@ -37,8 +37,8 @@ function metadataPath({ path }: Route): string {
 }
 
 /** RFC 9728 §2, and the authorization specification §2.1. JSON.stringify leaves the undefined ones out. */
-function metadata(route: Route, publicUrl: string): Record<string, unknown> {
-  const { resource } = route;
+function metadata(route: Route, publicUrl: string, tls: Config['tls']): Record<string, unknown> {
+  const { resource, dpop } = route;
   return {
     // What the default audience is, and what users configure, to the letter.
     resource: publicUrl + route.path,
@@ -49,5 +49,9 @@ function metadata(route: Route, publicUrl: string): Record<string, unknown> {
     resource_documentation: resource?.documentation,
     resource_policy_uri: resource?.policyUri,
     resource_tos_uri: resource?.tosUri,
+    // RFC 8705 §3: whoever is asked for a certificate can use a token that is bound to it.
+    tls_client_certificate_bound_access_tokens: tls?.clientCa === undefined ? undefined : true,
+    dpop_signing_alg_values_supported: dpop?.algorithms,
+    dpop_bound_access_tokens_required: dpop?.required === true ? true : undefined,
   };
 }

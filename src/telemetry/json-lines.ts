@@ -5,12 +5,14 @@ export interface JsonLines {
   write(entry: object): void;
   /** Lines that were given up because the reader of the output is slower than we. */
   readonly dropped: number;
-  /** Hands over what is still held. */
-  flush(): void;
+  /** Resolves when everything is written, or when nobody has read it for a moment. */
+  close(): Promise<void>;
 }
 
 /** What the output may hold back before lines are given up: a stuck log must not stop the service or eat its memory. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+/** How long the last lines may take. */
+const LAST_MS = 1_000;
 
 /** Creates a log that collects the lines of one turn of the event loop and writes them at once. */
 export function createJsonLines(output: Writable): JsonLines {
@@ -41,6 +43,18 @@ export function createJsonLines(output: Writable): JsonLines {
     get dropped() {
       return dropped;
     },
-    flush,
+    close() {
+      return new Promise((resolve) => {
+        const timer = setTimeout(resolve, LAST_MS);
+        const done = (): void => {
+          clearTimeout(timer);
+          resolve();
+        };
+        flush();
+        // Behind all that waits.
+        if (output.writableLength === 0) done();
+        else output.write('', done);
+      });
+    },
   };
 }

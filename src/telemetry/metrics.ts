@@ -1,19 +1,26 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { ServerOperation } from '../model/authorization-server.ts';
 import { toolOf, type KnownCall, type Outcome } from '../model/outcome.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
+import type { StoreObserver } from '../model/shared.ts';
+import { RouteHistogram } from './route-histogram.ts';
+import { createTally } from './tally.ts';
 
 /** Everything that `/metrics` shows. Labels come from the configuration and from closed sets, never from a caller. */
-export interface Metrics extends ForwardObserver {
+export interface Metrics extends ForwardObserver, StoreObserver {
   readonly registry: Registry;
+  /** Everything, in Prometheus' text format. */
+  readonly page: () => Promise<{ readonly type: string; readonly text: string }>;
   decision(outcome: Outcome): void;
   /** A call was answered with `status`, by the upstream or by ourselves. */
   readonly answered: (route: Route | undefined, call: Pick<KnownCall, 'method'>, status: number) => void;
   readonly tokenCache: (kind: string, result: string) => void;
   readonly serverCall: (server: string, operation: ServerOperation, result: string) => void;
+  readonly traceSpans: (result: 'exported' | 'dropped', count: number) => void;
   configLoaded(hash: string): void;
   reloadFailed(): void;
+  certificateExpires(at: Date): void;
 }
 
 /** From a cached decision (tens of µs) to a slow introspection (seconds). */
@@ -30,33 +37,31 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const decisions = new Counter({
+  const decisions = createTally({
     name: 'sallyport_decisions_total',
     help: 'Authorization decisions',
     labelNames: ['route', 'decision', 'reason'],
     registers,
   });
-  const toolCalls = new Counter({
+  const toolCalls = createTally({
     name: 'sallyport_tool_calls_total',
     help: 'Decisions on tools/call, by the tool as the policy names it',
     labelNames: ['route', 'tool', 'decision'],
     registers,
   });
-  const decisionDuration = new Histogram({
+  const decisionDuration = new RouteHistogram({
     name: 'sallyport_decision_duration_seconds',
     help: 'From the arrival of a request to its decision',
-    labelNames: ['route'],
     buckets: decisionSeconds,
     registers,
   });
-  const upstreamDuration = new Histogram({
+  const upstreamDuration = new RouteHistogram({
     name: 'sallyport_upstream_duration_seconds',
     help: 'From the request to the header section of the upstream',
-    labelNames: ['route'],
     buckets: upstreamSeconds,
     registers,
   });
-  const requests = new Counter({
+  const requests = createTally({
     name: 'sallyport_requests_total',
     help: 'Requests answered',
     labelNames: ['route', 'method', 'status'],
@@ -68,7 +73,7 @@ export function createMetrics(): Metrics {
     labelNames: ['route'],
     registers,
   });
-  const tokenCache = new Counter({
+  const tokenCache = createTally({
     name: 'sallyport_token_cache_total',
     help: 'Look-ups of verified tokens',
     labelNames: ['kind', 'result'],
@@ -80,42 +85,80 @@ export function createMetrics(): Metrics {
     labelNames: ['server', 'operation', 'result'],
     registers,
   });
+  const storeUp = new Gauge({
+    name: 'sallyport_shared_store_up',
+    help: '1 while the shared store answers; absent without one',
+    // Of several workers.
+    aggregator: 'min',
+    registers,
+  });
+  // A gauge without labels begins as 0, which would be a store that is away.
+  storeUp.remove();
+  const storeRequests = new Counter({
+    name: 'sallyport_shared_store_requests_total',
+    help: 'What the shared store was asked for',
+    labelNames: ['operation', 'result'],
+    registers,
+  });
+  const traceSpans = new Counter({
+    name: 'sallyport_trace_spans_total',
+    help: 'Spans that the collector took, and those that were given up',
+    labelNames: ['result'],
+    registers,
+  });
   const reloadSuccessful = new Gauge({
     name: 'sallyport_config_last_reload_successful',
     help: '1 when the newest configuration files are in force',
+    // Of several workers.
+    aggregator: 'min',
     registers,
   });
   const configInfo = new Gauge({
     name: 'sallyport_config_info',
     help: 'The configuration in force',
     labelNames: ['hash'],
+    // Of several workers.
+    aggregator: 'max',
     registers,
   });
+  const certificateExpiry = new Gauge({
+    name: 'sallyport_tls_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate in force expires; absent without TLS',
+    // Of several workers.
+    aggregator: 'min',
+    registers,
+  });
+  certificateExpiry.remove();
 
   return {
     registry,
+    page: async () => ({ type: registry.contentType, text: await registry.metrics() }),
     decision(outcome) {
       const route = outcome.route?.name ?? NO_ROUTE;
       const decision = decisionLabel(outcome);
-      decisions.inc({ route, decision, reason: (outcome.denial ?? outcome.shadow)?.reason ?? 'none' });
-      decisionDuration.observe({ route }, (outcome.decidedAt - outcome.call.startedAt) / 1000);
+      decisions(route, decision, (outcome.denial ?? outcome.shadow)?.reason ?? 'none');
+      decisionDuration.add(route, (outcome.decidedAt - outcome.call.startedAt) / 1000);
       const tool = toolOf(outcome.attempt);
-      if (tool !== undefined) toolCalls.inc({ route, tool: toolLabel(outcome.route, tool), decision });
+      if (tool !== undefined) toolCalls(route, toolLabel(outcome.route, tool), decision);
     },
     answered(route, { method }, status) {
-      requests.inc({ route: route?.name ?? NO_ROUTE, method: methods.has(method) ? method : 'other', status });
+      requests(route?.name ?? NO_ROUTE, methods.has(method) ? method : 'other', String(status));
     },
-    upstreamAnswered: (route, ms) => upstreamDuration.observe({ route: route.name }, ms / 1000),
+    upstreamAnswered: (route, ms) => upstreamDuration.add(route.name, ms / 1000),
     streamOpened: (route) => openStreams.inc({ route: route.name }),
     streamClosed: (route) => openStreams.dec({ route: route.name }),
-    tokenCache: (kind, result) => tokenCache.inc({ kind, result }),
+    tokenCache: (kind, result) => tokenCache(kind, result, ''),
     serverCall: (server, operation, result) => serverCalls.inc({ server, operation, result }),
+    storeUp: (up) => (up === undefined ? storeUp.remove() : storeUp.set(Number(up))),
+    storeRequest: (operation, result) => storeRequests.inc({ operation, result }),
+    traceSpans: (result, count) => traceSpans.inc({ result }, count),
     configLoaded(hash) {
       configInfo.reset();
       configInfo.set({ hash }, 1);
       reloadSuccessful.set(1);
     },
     reloadFailed: () => reloadSuccessful.set(0),
+    certificateExpires: (at) => certificateExpiry.set(at.getTime() / 1000),
   };
 }
 

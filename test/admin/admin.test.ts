@@ -61,7 +61,7 @@ test('/readyz: ready, with each authorization server as it is now', async () => 
 });
 
 test.each([
-  ['GET', '/', 404],
+  ['GET', '/nothing', 404],
   ['GET', '/toString', 404],
   ['POST', '/metrics', 405],
 ])('%s %s: %d', async (method, path, status) => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createAuthenticators, type Authentication } from '../../src/authenticate/authenticator.ts';
+import { createAuthenticators, type Authenticators } from '../../src/authenticate/authenticator.ts';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
+import { createFailures } from '../../src/limit/failures.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Call } from '../../src/model/call.ts';
 import type { TokenForm } from '../../src/model/principal.ts';
@@ -15,7 +16,7 @@ let one: Issuer;
 let two: Issuer;
 let clients: Map<string, AuthorizationServerClient>;
 let lookups: string[];
-let authenticators: (route: Route) => Authentication;
+let authenticators: ReturnType<Authenticators>;
 
 beforeEach(async () => {
   now = Date.now();
@@ -32,7 +33,11 @@ afterEach(async () => {
 function use(...servers: readonly AuthorizationServer[]): void {
   for (const client of clients.values()) client.close();
   clients = new Map(servers.map((server) => [server.name, createServerClient(server, () => {}, clock)]));
-  authenticators = createAuthenticators((_kind, result) => lookups.push(result), clock)(clients, new Map());
+  authenticators = createAuthenticators((_kind, result) => lookups.push(result), clock)(
+    clients,
+    new Map(),
+    createFailures(undefined),
+  );
 }
 
 function route(servers: readonly string[], audience: string, tokens: readonly TokenForm[] = ['jwt', 'opaque']): Route {
@@ -41,7 +46,7 @@ function route(servers: readonly string[], audience: string, tokens: readonly To
 }
 
 const at = (of: Route) => {
-  const authentication = authenticators(of);
+  const authentication = authenticators(of, (principal) => principal);
   return async (token: string) => authentication.authenticate(bearer(token), {} as Call);
 };
 const active = (otherwise: object = {}): object => ({ active: true, sub: 'alice', aud: 'r', ...otherwise });
@@ -111,7 +116,7 @@ describe('the cache', () => {
 
   test('an answer is reused up to `cache`, synchronously', async () => {
     one.introspection.set('t', active());
-    const authentication = authenticators(route(['one'], 'r'));
+    const authentication = authenticators(route(['one'], 'r'), (principal) => principal);
     const authenticate = (token: string) => authentication.authenticate(bearer(token), {} as Call);
     await authenticate('t');
     expect(authenticate('t')).toMatchObject({ subject: 'alice' });

@@ -91,3 +91,78 @@ test('a server that does not answer in time is away', async () => {
     reason: 'authorization_server.unavailable',
   });
 });
+
+describe('metadata that is known', () => {
+  let now: number;
+  const serve = (metadata: object): void => publish('/.well-known/oauth-authorization-server', metadata);
+  const good = (): object => ({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });
+
+  /** One whose introspection fails so often that it is looked at anew; `random` keeps the waits short. */
+  async function started(staleMs: number): Promise<AuthorizationServerClient> {
+    now = Date.now();
+    serve(good());
+    const server = serverOf(issuer, { staleMs });
+    const client = createServerClient(
+      server,
+      () => {},
+      () => now,
+      { random: () => 0.99 },
+    );
+    clients.push(client);
+    await client.metadata();
+    now += 1000;
+    return client;
+  }
+
+  async function lookAgain(client: AuthorizationServerClient): Promise<void> {
+    for (let count = 0; count < 5; count += 1) await client.get('jwks', 'http://127.0.0.1:1/').catch(() => {});
+  }
+
+  test.each([
+    [
+      'another issuer',
+      () => ({ issuer: 'http://evil.example', jwks_uri: 'http://evil.example/jwks' }),
+      'names the issuer',
+    ],
+    ['garbage', () => ['x'], 'names the issuer undefined'],
+    ['nothing', () => 'x', 'no metadata at'],
+  ])('is not replaced by %s', async (_what, wrong, problem) => {
+    const client = await started(3_600_000);
+    serve(wrong() as object);
+    await lookAgain(client);
+    await expect
+      .poll(() => client.state())
+      .toMatchObject({ state: 'stale', problem: expect.stringContaining(problem) });
+    await expect(client.metadata()).resolves.toMatchObject({ jwksUri: `${issuer.url}/jwks` });
+  });
+
+  test('is used for `stale` after it was fetched, no longer', async () => {
+    const client = await started(3_600_000);
+    const found = issuer.intercept;
+    issuer.intercept = (_request, response) => {
+      response.writeHead(500).end();
+      return true;
+    };
+    await lookAgain(client);
+    await expect.poll(() => client.state().state).toBe('stale');
+    now += 3_590_000;
+    await expect(client.metadata()).resolves.toBeDefined();
+    now += 20_000;
+    expect(client.state().state).toBe('unavailable');
+    await expect(client.metadata()).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+    issuer.intercept = found;
+    now += 60_000;
+    await expect(client.metadata()).resolves.toBeDefined();
+    expect(client.state().state).not.toBe('unavailable');
+  });
+
+  test('is asked for where it is needed, and not otherwise', async () => {
+    const jwt = { algorithms: ['RS256'], types: undefined, jwksUri: `${issuer.url}/jwks` };
+    const client = clientOf({ jwt, introspection: undefined });
+    expect(client.state().state).toBe('unknown');
+    await client.get('jwks', `${issuer.url}/jwks`);
+    expect(client.state().state, 'it answers').toBe('available');
+    expect(issuer.requests.map(({ path }) => path)).toEqual(['/jwks']);
+    await expect(client.metadata()).resolves.toMatchObject({ tokenEndpoint: `${issuer.url}/token` });
+  });
+});

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createIntrospector } from '../../src/authenticate/introspection.ts';
+import { createKeySource } from '../../src/authenticate/keys.ts';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
 import type { Introspection } from '../../src/model/authorization-server.ts';
 import type { Principal } from '../../src/model/principal.ts';
@@ -24,7 +25,9 @@ async function introspect(answer: unknown, otherwise: Partial<Introspection> = {
   const server = { ...base, introspection: { ...base.introspection, ...otherwise } as Introspection };
   const client = createServerClient(server, () => {}, Date.now);
   try {
-    return await createIntrospector(client, new Map([['write', ['read']]]), Date.now)('opaque');
+    const keys = createKeySource(client, Date.now);
+    const introspector = createIntrospector(client, keys, new Map([['write', ['read']]]), Date.now);
+    return (await introspector.afresh('opaque'))?.principal;
   } finally {
     client.close();
   }
@@ -58,7 +61,7 @@ describe('RFC 7662 §2.2 — an answer', () => {
     ['token.audience', { aud: undefined }],
     ['token.audience', { aud: { r: 1 } }],
     ['token.sender_constrained', { cnf: { jkt: 'x' } }],
-    ['token.type', { token_type: 'DPoP' }],
+    ['token.sender_constrained', { token_type: 'DPoP' }],
     ['token.type', { token_type: 'refresh_token' }],
     ['token.type', { token_use: 'refresh_token' }],
     ['token.type', { typ: 'Refresh' }],

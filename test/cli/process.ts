@@ -6,6 +6,7 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** `sallyport` as a process of its own. */
 export interface Sallyport {
+  readonly pid: number;
   readonly stdout: () => string;
   readonly stderr: () => string;
   signal(name: 'SIGTERM' | 'SIGINT'): void;
@@ -15,14 +16,28 @@ export interface Sallyport {
   readonly ended: Promise<number | null>;
 }
 
+/** What else is different. */
+interface Start {
+  /** What is run by Node; default: the sources. */
+  readonly program?: string;
+  /** Added to the environment. */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 /** Starts `node src/main.ts ARGS`. */
-export function sallyport(args: readonly string[], cwd = process.cwd()): Sallyport {
-  const child = spawn(process.execPath, [main, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+export function sallyport(args: readonly string[], cwd = process.cwd(), start: Start = {}): Sallyport {
+  const { program = main, env } = start;
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const ended = once(child, 'close').then(([code]) => code as number | null);
   return {
+    pid: child.pid ?? 0,
     stdout: () => stdout,
     stderr: () => stderr,
     signal: (name) => void child.kill(name),
@@ -39,8 +54,8 @@ export function sallyport(args: readonly string[], cwd = process.cwd()): Sallypo
 }
 
 /** What a command writes and ends with. */
-export async function outcome(args: readonly string[], cwd?: string) {
-  const running = sallyport(args, cwd);
+export async function outcome(args: readonly string[], cwd?: string, start?: Start) {
+  const running = sallyport(args, cwd, start);
   const code = await running.ended;
   return { code, stdout: running.stdout(), stderr: running.stderr() };
 }

@@ -14,7 +14,11 @@ resources: { "p://*": { claims: { iss: https://other.example } } }
 prompts: { hello: {} }
 `;
   const all = { 'policies/mcp.yaml': policy, 'policies/mcp.test.yaml': tests, ...files };
-  return inFolder({ yaml: `${base}scopes: { write: [read] }\n`, files: all }, (folder) => outcome(['test'], folder));
+  return inFolder({ yaml: `${base}scopes: { write: [read] }\n`, files: all }, async (folder) => {
+    const { code, stdout, stderr } = await outcome(['test'], folder);
+    // How much of a policy is tested is another matter: coverage.test.ts.
+    return { code, stdout: stdout.replace(/; \d+ of \d+ rules decided by a test/, ''), stderr };
+  });
 }
 
 const pay = 'when: { tool: pay, arguments: { amount: 10 } }';
@@ -223,15 +227,18 @@ test('no tests are no failure', async () => {
 test('usage', async () => {
   expect(await outcome(['test', '--help'])).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('sallyport test [--config FILE]\n') as string,
+    stdout: expect.stringContaining(
+      'sallyport test [TEXT] [--watch] [--junit FILE] [--coverage] [--config FILE]\n',
+    ) as string,
   });
-  expect(await outcome(['test', 'demo'])).toMatchObject({ code: 2, stdout: '' });
-  expect(await outcome(['test', '--watch'])).toMatchObject({ code: 2, stdout: '' });
+  expect(await outcome(['test', 'a', 'b'])).toMatchObject({ code: 2, stdout: '' });
+  expect(await outcome(['test', '--frobnicate'])).toMatchObject({ code: 2, stdout: '' });
+  expect(await outcome(['test', 'no such test'])).toMatchObject({ code: 1, stdout: '' });
 });
 
 test('our own policies pass their tests', async () => {
   const { code, stdout, stderr } = await outcome(['test']);
-  expect(stdout).toMatch(/\n\d+ passed, 0 failed\n$/);
+  expect(stdout).toMatch(/\n\d+ passed, 0 failed; (\d+) of \1 rules decided by a test\n$/);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 

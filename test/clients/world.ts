@@ -1,4 +1,7 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 
 import { startAuthorizationServer, type AuthorizationServerOptions } from '../../demo/authorization-server.ts';
@@ -7,6 +10,7 @@ import { listen } from '../../demo/listen.ts';
 import { startMcpServer } from '../../demo/mcp-server.ts';
 import { start } from '../../src/cli/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import type { Config } from '../../src/model/config.ts';
 
 /** The demo with the committed `gateway.yaml`, on ports of its own and under the URL that clients really use. */
 export interface World {
@@ -24,10 +28,12 @@ export interface WorldOptions {
   /** Another MCP server than the demo's, as an origin. */
   readonly mcpServer?: string;
   readonly authorizationServer?: Partial<AuthorizationServerOptions>;
+  /** Makes another `gateway.yaml` of the committed one. */
+  readonly edit?: (gatewayYaml: string) => string;
 }
 
 /** Starts it; `close` ends all of it. */
-export async function startWorld({ mcpServer, authorizationServer = {} }: WorldOptions = {}): Promise<World> {
+export async function startWorld({ mcpServer, authorizationServer = {}, edit }: WorldOptions = {}): Promise<World> {
   // Clients compare URLs as strings, so the gateway's must be known before it listens.
   const reserved = await listen(createServer(), 0);
   await reserved.close();
@@ -41,7 +47,7 @@ export async function startWorld({ mcpServer, authorizationServer = {} }: WorldO
   });
   const tools = mcpServer === undefined ? await startMcpServer({ port: 0, apiUrl: gatewayUrl }) : undefined;
   const backend = await startBackend({ port: 0 });
-  const config = await loadConfig('gateway.yaml', {
+  const config = await load(edit, {
     PUBLIC_URL: gatewayUrl,
     GATEWAY_LISTEN: new URL(gatewayUrl).host,
     GATEWAY_ADMIN: 'off',
@@ -69,4 +75,17 @@ export async function startWorld({ mcpServer, authorizationServer = {} }: WorldO
       await Promise.all([server.close(), tools?.close(), backend.close()]);
     },
   };
+}
+
+/** Loads the committed `gateway.yaml`, or what `edit` makes of it, with the committed policies. */
+async function load(edit: WorldOptions['edit'], env: NodeJS.ProcessEnv): Promise<Config> {
+  if (edit === undefined) return loadConfig('gateway.yaml', env);
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
+  try {
+    await cp('policies', join(folder, 'policies'), { recursive: true });
+    await writeFile(join(folder, 'gateway.yaml'), edit(await readFile('gateway.yaml', 'utf8')));
+    return await loadConfig(join(folder, 'gateway.yaml'), env);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }

@@ -74,10 +74,11 @@ describe('authorization_servers', () => {
     ],
     ['a tolerance', server('clock_tolerance: 1h'), `:5:22: ${servers}.clock_tolerance: "1h" is too long: at most 5m`],
     ['no time at all', server('timeout: 0s'), `:5:14: ${servers}.timeout: "0s" is too short: at least 1ms`],
+    ['keys for ever', server('stale: 169h'), `:5:12: ${servers}.stale: "169h" is too long: at most 168h`],
     [
-      'stale, not built',
-      server('stale: 24h'),
-      `:5:5: ${servers}.stale: unknown key; accepted: issuer, backchannel, jwt, introspection, clock_tolerance, timeout`,
+      'a key that is none',
+      server('stael: 24h'),
+      `:5:5: ${servers}.stael: unknown key (did you mean stale?); accepted: issuer, backchannel, jwt, introspection, clock_tolerance, timeout, stale`,
     ],
   ])('%s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
@@ -88,14 +89,34 @@ describe('introspection', () => {
   test.each<Row>([
     ['no secret', introspection('client_id: x'), `:6:20: ${servers}.introspection: missing key: client_secret`],
     [
-      'private_key_jwt, not built',
-      introspection('client_id: x, client_secret: y, client_auth: private_key_jwt'),
-      `:6:67: ${servers}.introspection.client_auth: "private_key_jwt" is not client_secret_basic or client_secret_post`,
+      'another authentication',
+      introspection('client_id: x, client_secret: y, client_auth: none'),
+      `:6:67: ${servers}.introspection.client_auth: "none" is not client_secret_basic, client_secret_post or private_key_jwt`,
     ],
     [
-      'response, not built',
-      introspection('client_id: x, client_secret: y, response: jwt'),
-      `:6:54: ${servers}.introspection.response: unknown key; accepted: client_id, client_secret, client_auth, endpoint, cache, audience`,
+      'an unknown key',
+      introspection('client_id: x, client_secret: y, url: z'),
+      `:6:54: ${servers}.introspection.url: unknown key; accepted: client_id, client_secret, client_auth, client_key, client_key_id, endpoint, cache, response, algorithms, audience`,
+    ],
+    [
+      'another answer',
+      introspection('client_id: x, client_secret: y, response: jws'),
+      `:6:64: ${servers}.introspection.response: "jws" is not json or jwt`,
+    ],
+    [
+      'algorithms of an answer that is not signed',
+      introspection('client_id: x, client_secret: y, algorithms: [ES256]'),
+      `:6:54: ${servers}.introspection.algorithms: goes with response: jwt only`,
+    ],
+    [
+      'an answer signed with none',
+      introspection('client_id: x, client_secret: y, response: jwt, algorithms: [none]'),
+      `:6:82: ${servers}.introspection.algorithms[0]: "none" means unsigned: anybody could make such a token`,
+    ],
+    [
+      'an answer signed by nobody knows what',
+      edited(noJwt, ['client_secret: s3cr3t', 'client_secret: s3cr3t, response: jwt']),
+      `:5:75: ${servers}.introspection.response: jwt needs algorithms: beside it, where the server has no jwt`,
     ],
     [
       'a bare number',

@@ -1,10 +1,17 @@
+import { generateKeyPairSync } from 'node:crypto';
 import type { Path } from '../../src/config/problems.ts';
+import { certificate } from '../support/certificates.ts';
+
+const clientKey = JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }));
 
 /** A configuration that uses every key there is. */
 export const everyKey: unknown = {
-  public_url: 'http://127.0.0.1:8080',
+  public_url: 'https://127.0.0.1:8080',
   listen: '127.0.0.1:8081',
   admin: '127.0.0.1:9091',
+  tls: { cert: certificate('server'), key: certificate('server-key'), client_ca: certificate('ca') },
+  trusted_proxies: ['10.0.0.0/8', '::1'],
+  forward_auth: { listen: '127.0.0.1:8082', trusted: ['127.0.0.1', '10.0.0.0/8'] },
   authorization_servers: {
     main: {
       issuer: 'http://127.0.0.1:9000',
@@ -17,18 +24,34 @@ export const everyKey: unknown = {
         endpoint: 'http://as:9000/introspect',
         cache: '10s',
         audience: 'optional',
+        response: 'jwt',
+        algorithms: ['ES256'],
       },
       clock_tolerance: '1s',
       timeout: '2s',
+      stale: '1h',
     },
   },
   scopes: { write: ['read'] },
   policies: 'policies',
   session_key: 'k3y-of-at-least-thirty-two-characters',
+  shared: 'rediss://gateway:s3cr3t@redis:6379/1',
+  on_store_failure: 'open',
   allowed_hosts: ['gateway', '[::2]'],
   allowed_origins: ['https://app.example'],
-  limits: { request_body: '1KiB', request_headers: '8KiB' },
+  limits: {
+    request_body: '1KiB',
+    request_headers: '8KiB',
+    rate: { requests: 100, per: '1s', burst: 200 },
+    failures: { requests: 30, per: '1m' },
+  },
   log: { level: 'debug', decisions: 'denials' },
+  telemetry: {
+    otlp: 'https://collector:4318/otlp',
+    service_name: 'gateway',
+    sample: 0.25,
+    headers: { authorization: 's3cr3t' },
+  },
   routes: [
     {
       name: 'api',
@@ -48,20 +71,29 @@ export const everyKey: unknown = {
       public: false,
       upgrade: 'websocket',
       keepalive: '15s',
+      rate: { requests: 5, per: '10s', burst: 1 },
+      dpop: { required: true, nonce: true, algorithms: ['ES256', 'EdDSA'], proof_lifetime: '30s' },
       revalidate: '30s',
       upstream: {
         url: 'http://127.0.0.1:3000',
-        identity: { 'x-auth-subject': 'sub' },
+        identity: {
+          signed: { header: 'x-auth-identity', audience: 'https://b.example', claims: ['risk', '/a/b'] },
+          'x-auth-subject': 'sub',
+        },
         token: 'exchange',
         exchange: {
           server: 'main',
           client_id: 'gateway',
-          client_secret: 's3cr3t',
-          client_auth: 'client_secret_basic',
+          client_auth: 'private_key_jwt',
+          client_key: clientKey,
+          client_key_id: 'k1',
           endpoint: 'http://as:9000/token',
-          audience: 'https://b.example',
+          audience: ['https://b.example', 'b'],
           resource: 'https://b.example/',
           scope: ['read'],
+          token_type: 'jwt',
+          subject_token_type: 'access_token',
+          actor: 'client_credentials',
         },
         timeouts: { connect: '1s', response: '2s' },
       },

@@ -23,6 +23,7 @@ authorization_servers:
       client_secret: \${env:GATEWAY_CLIENT_SECRET:-gateway-secret}
       client_auth: client_secret_basic
       cache: 30s
+    stale: 36h
 scopes:
   admin: [write]
   write: [read]
@@ -79,15 +80,15 @@ describe('a configuration', () => {
       backchannel: 'http://as:9000',
       jwt: { algorithms: ['RS256'], types: ['at+jwt', 'jwt'], jwksUri: 'http://as:9000/jwks?all=1' },
       introspection: {
-        clientId: 'gateway',
-        clientSecret: 'gateway-secret',
-        clientAuth: 'client_secret_basic',
+        credentials: { clientId: 'gateway', clientSecret: 'gateway-secret', clientAuth: 'client_secret_basic' },
+        response: { kind: 'json' },
         endpoint: undefined,
         cacheMs: 30_000,
         audience: 'required',
       },
       clockToleranceMs: 5000,
       timeoutMs: 5000,
+      staleMs: 36 * 3_600_000,
     });
     expect(config).toMatchObject({
       publicUrl: 'http://127.0.0.1:8080',
@@ -161,9 +162,15 @@ describe('a configuration', () => {
     expect(config.authorizationServers.get('main')).toMatchObject({
       backchannel: 'http://127.0.0.1:9000',
       jwt: { types: undefined, jwksUri: undefined },
-      introspection: { clientAuth: 'client_secret_basic', cacheMs: 30_000, audience: 'required' },
+      introspection: {
+        credentials: { clientAuth: 'client_secret_basic' },
+        response: { kind: 'json' },
+        cacheMs: 30_000,
+        audience: 'required',
+      },
       clockToleranceMs: 5000,
       timeoutMs: 5000,
+      staleMs: 86_400_000,
     });
     expect(config.routes[0]).toMatchObject({
       authorizationServers: [{ name: 'main' }],
@@ -195,6 +202,19 @@ describe('a configuration', () => {
     expect(config.routes[0]?.tokens).toEqual(new Set(['opaque']));
   });
 
+  test('takes the algorithms of signed answers from the JWTs of the server, or from beside them', async () => {
+    const signed = async (members: string): Promise<unknown> => {
+      const config = await loaded({ yaml: edited(['client_secret: s3cr3t', `client_secret: s3cr3t, ${members}`]) });
+      return config.authorizationServers.get('main')?.introspection?.response;
+    };
+    expect(await signed('response: jwt')).toEqual({ kind: 'jwt', algorithms: ['RS256'] });
+    expect(await signed('response: jwt, algorithms: [ES256, PS256]')).toEqual({
+      kind: 'jwt',
+      algorithms: ['ES256', 'PS256'],
+    });
+    expect(await signed('response: json')).toEqual({ kind: 'json' });
+  });
+
   test('exchanges with the credentials of introspection, or with others', async () => {
     const upstream = 'url: http://127.0.0.1:3000\n';
     const plain = await loaded({
@@ -204,21 +224,32 @@ describe('a configuration', () => {
       kind: 'exchange',
       exchange: {
         server: plain.authorizationServers.get('main'),
-        clientId: 'gateway',
-        clientSecret: 's3cr3t',
-        clientAuth: 'client_secret_basic',
+        credentials: { clientId: 'gateway', clientSecret: 's3cr3t', clientAuth: 'client_secret_basic' },
         endpoint: undefined,
-        audience: 'https://b.example',
-        resource: undefined,
+        audience: ['https://b.example'],
+        resource: [],
         scope: [],
+        subjectTokenType: 'access_token',
+        requestedTokenType: 'access_token',
+        actor: 'none',
       },
     });
-    const own = `{ server: main, client_id: x, client_secret: y, client_auth: client_secret_post, scope: [a, b] }`;
+    const own = `{ server: main, client_id: x, client_secret: y, client_auth: client_secret_post, scope: [a, b],
+        audience: [a, b], resource: ['https://x/', 'https://y/'], token_type: jwt, subject_token_type: jwt,
+        actor: client_credentials }`;
     const other = await loaded({
       yaml: edited([upstream, `${upstream}      token: exchange\n      exchange: ${own}\n`]),
     });
     expect(other.routes[0]?.upstream.token).toMatchObject({
-      exchange: { clientId: 'x', clientSecret: 'y', clientAuth: 'client_secret_post', scope: ['a', 'b'] },
+      exchange: {
+        credentials: { clientId: 'x', clientSecret: 'y', clientAuth: 'client_secret_post' },
+        scope: ['a', 'b'],
+        audience: ['a', 'b'],
+        resource: ['https://x/', 'https://y/'],
+        subjectTokenType: 'jwt',
+        requestedTokenType: 'jwt',
+        actor: 'client_credentials',
+      },
     });
   });
 });

@@ -13,11 +13,6 @@ describe('the file', () => {
     ['a key given twice', top('public_url: http://x'), ':13:1: this key is given twice'],
     ['an unknown key', top('listn: x'), `:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`],
     ['a placeholder as key', top('${env:K}: x'), `:13:1: ["\${env:K}"]: unknown key; accepted: ${topLevel}`],
-    ...['shared', 'tls', 'trusted_proxies', 'telemetry'].map((key): Row => [
-      `${key}, not built yet`,
-      top(`${key}: {}`),
-      `:13:1: ${key}: unknown key; accepted: ${topLevel}`,
-    ]),
   ])('%s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
@@ -69,11 +64,6 @@ describe('scopes, limits and log', () => {
       'a placeholder',
       top('scopes: { "${env:K}": [] }'),
       ':13:11: scopes["${env:K}"]: the key is not a scope, RFC 6749 §3.3',
-    ],
-    [
-      'rates, not built',
-      top('limits: { rate: {} }'),
-      ':13:11: limits.rate: unknown key; accepted: request_body, request_headers',
     ],
     [
       'decimal units',

@@ -12,7 +12,7 @@ import {
   secondRoute,
   ambiguous,
 } from './edits.ts';
-import { base, edited } from './folder.ts';
+import { base, edited, loaded } from './folder.ts';
 
 describe('routes', () => {
   test.each<Row>([
@@ -79,11 +79,6 @@ describe('routes', () => {
       ':3:5: routes[0]: no authorization server is defined; only public: true routes need none',
     ],
     [
-      'JWTs without jwt',
-      edited(noJwt, route('tokens: [jwt]')),
-      ':10:14: routes[0].tokens[0]: "jwt" needs jwt in an authorization server that this route trusts',
-    ],
-    [
       'opaque tokens without introspection',
       edited(noIntrospection, route('tokens: [jwt, opaque]')),
       ':10:19: routes[0].tokens[1]: "opaque" needs introspection in an authorization server that this route trusts',
@@ -118,11 +113,6 @@ describe('routes', () => {
       ':11:13: routes[0].public: expected true or false, found a string',
     ],
     [
-      'rate, not built',
-      edited(route('rate: {}')),
-      ':11:5: routes[0].rate: unknown key; accepted: name, path, protocol, resource, authorization_servers, audience, tokens, policy, methods, public, upgrade, keepalive, revalidate, upstream',
-    ],
-    [
       'a resource',
       edited(route('resource: { name: "", documentation: x }')),
       ':11:23: routes[0].resource.name: must not be empty',
@@ -133,12 +123,22 @@ describe('routes', () => {
   });
 });
 
+test('JWTs are asked about where the server has no jwt, and only where the route says so', async () => {
+  const [said, unsaid] = await Promise.all([
+    loaded({ yaml: edited(noJwt, route('tokens: [jwt]')) }),
+    loaded({ yaml: edited(noJwt) }),
+  ]);
+  expect([said.routes[0]?.tokens, unsaid.routes[0]?.tokens]).toEqual([new Set(['jwt']), new Set(['opaque'])]);
+});
+
 describe('public routes', () => {
   test.each<Row>([
     [
       'with what would look like protection',
       edited(
-        route('public: true\n    policy: x\n    tokens: [jwt]\n    authorization_servers: [main]\n    resource: {}'),
+        route(
+          'public: true\n    policy: x\n    tokens: [jwt]\n    authorization_servers: [main]\n    resource: {}\n    dpop: {}',
+        ),
         upstream('identity: { x-auth-subject: sub }\n      token: forward'),
       ),
       ':10:5: routes[0].audience: cannot be combined with public: true',
@@ -146,8 +146,9 @@ describe('public routes', () => {
       ':13:5: routes[0].tokens: cannot be combined with public: true',
       ':14:5: routes[0].authorization_servers: cannot be combined with public: true',
       ':15:5: routes[0].resource: cannot be combined with public: true',
-      ':18:7: routes[0].upstream.identity: cannot be combined with public: true',
-      ':19:14: routes[0].upstream.token: "forward" cannot be combined with public: true',
+      ':16:5: routes[0].dpop: cannot be combined with public: true',
+      ':19:7: routes[0].upstream.identity: cannot be combined with public: true',
+      ':20:14: routes[0].upstream.token: "forward" cannot be combined with public: true',
     ],
     [
       'with mcp',
@@ -182,6 +183,11 @@ describe('paths', () => {
       'the metadata',
       path('/.well-known/oauth-protected-resource'),
       ':9:11: routes[0].path: "/.well-known/oauth-protected-resource" is answered by the gateway itself',
+    ],
+    [
+      'the keys',
+      path('/.well-known/sallyport-jwks.json'),
+      ':9:11: routes[0].path: "/.well-known/sallyport-jwks.json" is answered by the gateway itself',
     ],
   ])('%s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);

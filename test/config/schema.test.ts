@@ -54,8 +54,8 @@ describe('schema and loader agree', () => {
   });
 
   const everyPlace = places(everyKey).map((path) => [pathText(path), path] as const);
-  // A number, a mapping and a list of lists are nowhere expected; nor is nothing.
-  const wrong = [5, { no: 1 }, [[]], null];
+  // One and a half, a mapping of this and a list of lists are nowhere expected; nor is nothing.
+  const wrong = [1.5, { no: 1 }, [[]], null];
 
   test.each(everyPlace)('that %s is not of any type', async (_title, path) => {
     const documents = wrong.map((value) => replaced(everyKey, path, value));

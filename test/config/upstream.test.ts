@@ -1,5 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { refused, type Row, noIntrospection, secondServer, route, url, upstream, exchange, notFree } from './edits.ts';
+import {
+  refused,
+  type Row,
+  noIntrospection,
+  noJwt,
+  secondServer,
+  route,
+  url,
+  upstream,
+  exchange,
+  notFree,
+} from './edits.ts';
 import { edited } from './folder.ts';
 
 describe('upstreams', () => {
@@ -27,9 +38,9 @@ describe('upstreams', () => {
       ':12:12: routes[0].upstream.url: "…@x" is not an http(s) URL',
     ],
     [
-      'phantom, not built',
-      edited(upstream('token: phantom')),
-      ':13:14: routes[0].upstream.token: "phantom" is not none, forward or exchange',
+      'another token',
+      edited(upstream('token: same')),
+      ':13:14: routes[0].upstream.token: "same" is not none, phantom, exchange or forward',
     ],
     [
       'forward for mcp',
@@ -72,12 +83,62 @@ describe('upstreams', () => {
       ':13:24: routes[0].upstream.identity.x-a: must not be empty',
     ],
     [
+      'identity by no JSON Pointer',
+      edited(upstream('identity: { x-a: /a~2 }')),
+      ':13:24: routes[0].upstream.identity.x-a: "/a~2" is not a JSON Pointer, RFC 6901 §3',
+    ],
+    [
       'one header twice',
       edited(upstream('identity: { x-a: sub, X_A: sub }')),
       ':13:29: routes[0].upstream.identity.X_A: is the same header as x-a',
     ],
   ])('%s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
+  });
+});
+
+describe('phantom tokens', () => {
+  const phantom = upstream('token: phantom');
+  const signed = ['client_secret: s3cr3t }', 'client_secret: s3cr3t, response: jwt }'] as const;
+  const opaque = route('tokens: [opaque]');
+
+  test.each<Row>([
+    [
+      'where a client may bring a JWT of its own',
+      edited(signed, phantom),
+      ':13:14: routes[0].upstream.token: phantom is for opaque tokens: there is no other JWT for one that is a JWT already; write tokens: [opaque]',
+    ],
+    [
+      'of answers that are not signed',
+      edited(opaque, phantom),
+      ':14:14: routes[0].upstream.token: phantom needs introspection.response: jwt of main',
+    ],
+    [
+      'of answers that one of two does not sign',
+      edited(signed, opaque, route('authorization_servers: [main, other]'), phantom, [
+        'routes:',
+        '  other: { issuer: "http://127.0.0.1:9001", introspection: { client_id: a, client_secret: b } }\nroutes:',
+      ]),
+      ':16:14: routes[0].upstream.token: phantom needs introspection.response: jwt of other',
+    ],
+    [
+      'where nobody is asked',
+      edited(noIntrospection, phantom),
+      ':12:14: routes[0].upstream.token: phantom is for opaque tokens: there is no other JWT for one that is a JWT already; write tokens: [opaque]',
+      ':12:14: routes[0].upstream.token: phantom needs introspection, with response: jwt, in the authorization server',
+    ],
+    [
+      'where everybody may call',
+      edited(['audience: https://api.example', 'public: true'], phantom),
+      ':13:14: routes[0].upstream.token: "phantom" cannot be combined with public: true',
+    ],
+  ])('%s', async (_title, yaml, ...lines) => {
+    expect(await refused(yaml)).toEqual(lines);
+  });
+
+  test('where all answers are signed', async () => {
+    expect(await refused(edited(signed, opaque, phantom))).toEqual([]);
+    expect(await refused(edited(signed, noJwt, ['jwt }', 'jwt, algorithms: [ES256] }'], phantom))).toEqual([]);
   });
 });
 
@@ -124,9 +185,39 @@ describe('exchanges', () => {
       ':14:27: routes[0].upstream.exchange.scope[0]: "a b" is not a scope, RFC 6749 §3.3',
     ],
     [
-      'actor, not built',
-      edited(exchange('actor: none')),
-      ':14:19: routes[0].upstream.exchange.actor: unknown key; accepted: server, client_id, client_secret, client_auth, endpoint, audience, resource, scope',
+      'a relative resource in a list',
+      edited(exchange('resource: ["https://x", y]')),
+      ':14:43: routes[0].upstream.exchange.resource[1]: "y" is not an absolute URI without fragment',
+    ],
+    [
+      'an audience twice',
+      edited(exchange('audience: [a, a]')),
+      ':14:33: routes[0].upstream.exchange.audience[1]: is listed twice',
+    ],
+    [
+      'no audience in a list',
+      edited(exchange('audience: []')),
+      ':14:29: routes[0].upstream.exchange.audience: must not be empty',
+    ],
+    [
+      'an audience that is a number',
+      edited(exchange('audience: 5')),
+      ':14:29: routes[0].upstream.exchange.audience: expected a string or a list of them, found 5',
+    ],
+    [
+      'another kind of token',
+      edited(exchange('token_type: refresh_token')),
+      ':14:31: routes[0].upstream.exchange.token_type: "refresh_token" is not access_token or jwt',
+    ],
+    [
+      'another kind of subject token',
+      edited(exchange('subject_token_type: id_token')),
+      ':14:39: routes[0].upstream.exchange.subject_token_type: "id_token" is not access_token or jwt',
+    ],
+    [
+      'another actor',
+      edited(exchange('actor: gateway')),
+      ':14:26: routes[0].upstream.exchange.actor: "gateway" is not none or client_credentials',
     ],
   ])('%s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);

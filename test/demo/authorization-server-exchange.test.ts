@@ -21,7 +21,8 @@ let agent: OAuthClient;
 let subjectToken: string;
 
 beforeAll(async () => {
-  server = await start();
+  const other = { client_id: 'other', client_secret: 'other-secret', redirect_uris: [], response_types: [] };
+  server = await start({ extraClients: [{ ...other, grant_types: ['client_credentials'] }] });
   ({ issuer } = server);
   agent = await registerClient(issuer);
   subjectToken = await mcpToken('read write');
@@ -32,6 +33,14 @@ afterAll(() => server.close());
 async function mcpToken(scope: string): Promise<string> {
   const { accessToken } = await obtainToken({ issuer, client: agent, user: 'alice', scope });
   return accessToken;
+}
+
+const asOther = `Basic ${btoa('other:other-secret')}`;
+
+/** A token of a client for itself. */
+async function ownToken(authorization = asGateway): Promise<{ token: string; body: Answer['body'] }> {
+  const { body } = await post(issuer, 'oauth-token', { grant_type: 'client_credentials' }, authorization);
+  return { token: String(body.access_token), body };
 }
 
 function exchange(changes: Record<string, string | undefined> = {}, authorization = asGateway): Promise<Answer> {
@@ -103,6 +112,26 @@ describe('token exchange, RFC 8693', () => {
     expect(body.expires_in).toBeLessThanOrEqual(60);
   });
 
+  test('takes the gateway’s own token as the actor token, and names it in `act`', async () => {
+    const { token, body } = await ownToken();
+    expect(body).toEqual({ access_token: token, token_type: 'Bearer', expires_in: 600 });
+    const changes = { actor_token: token, actor_token_type: accessTokenType };
+    const answer = await exchange(changes);
+    expect(answer.status).toBe(200);
+    expect(decodeJwt(String(answer.body.access_token))).toMatchObject({ sub: 'alice', act: { sub: 'gateway' } });
+  });
+
+  test('gives the gateway a token of its own that opens nothing', async () => {
+    const { token } = await ownToken();
+    const claims = await introspect(issuer, token);
+    expect(claims).toMatchObject({ active: true, client_id: 'gateway' });
+    expect([claims.aud, claims.scope]).toEqual([undefined, undefined]);
+    for (const resource of [mcpResource, apiAudience]) {
+      const form = { grant_type: 'client_credentials', resource, scope: 'read' };
+      expect(await post(issuer, 'oauth-token', form, asGateway)).toMatchObject({ body: { error: 'invalid_target' } });
+    }
+  });
+
   test('lives for a minute with a high privilege', async () => {
     const { body } = await exchange({ subject_token: await mcpToken('read payments'), scope: 'payments' });
     expect(body.expires_in).toBeLessThanOrEqual(60);
@@ -115,7 +144,8 @@ describe('token exchange refuses', () => {
     ['an unknown subject token', { subject_token: 'x'.repeat(43) }, 'invalid_request'],
     ['no type of it', { subject_token_type: undefined }, 'invalid_request'],
     ['another type of it', { subject_token_type: 'urn:ietf:params:oauth:token-type:id_token' }, 'invalid_request'],
-    ['an actor token', { actor_token: 'x', actor_token_type: accessTokenType }, 'invalid_request'],
+    ['an unknown actor token', { actor_token: 'x', actor_token_type: accessTokenType }, 'invalid_request'],
+    ['the type of an actor token alone', { actor_token_type: accessTokenType }, 'invalid_request'],
     [
       'a refresh token as the result',
       { requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' },
@@ -129,6 +159,28 @@ describe('token exchange refuses', () => {
     ['a scope that the API lacks', { scope: 'openid' }, 'invalid_scope'],
   ])('%s', async (_case, changes, error) => {
     expect(await exchange(changes)).toMatchObject({ status: 400, body: { error } });
+  });
+
+  test.each([
+    ['without its type', undefined],
+    ['of another type', 'urn:ietf:params:oauth:token-type:id_token'],
+  ])('an actor token %s', async (_case, type) => {
+    const changes = { actor_token: (await ownToken()).token, actor_token_type: type };
+    expect(await exchange(changes)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+  });
+
+  test('an actor token that was revoked', async () => {
+    const { token } = await ownToken();
+    await post(issuer, 'oauth-revoke', { token }, asGateway);
+    const changes = { actor_token: token, actor_token_type: accessTokenType };
+    expect(await exchange(changes)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+  });
+
+  test('an actor token of another client, and a person’s token as one', async () => {
+    for (const token of [(await ownToken(asOther)).token, subjectToken]) {
+      const changes = { actor_token: token, actor_token_type: accessTokenType };
+      expect(await exchange(changes)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    }
   });
 
   test('a subject token that was revoked', async () => {

@@ -19,7 +19,13 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
 
 describe('the demo API', () => {
   it('says who asked, as the gateway told it', async () => {
-    expect(await get('/demo/data', { 'x-auth-subject': 'alice' })).toEqual({ data: expect.any(String), user: 'alice' });
+    const answer = { data: expect.any(String), user: 'alice', actor: null };
+    expect(await get('/demo/data', { 'x-auth-subject': 'alice' })).toEqual(answer);
+  });
+
+  it('says who acts for them', async () => {
+    const headers = { 'x-auth-subject': 'alice', 'x-auth-actor': 'gateway' };
+    expect(await get('/demo/data', headers)).toMatchObject({ user: 'alice', actor: 'gateway' });
   });
 
   it('gives the risk as a number', async () => {

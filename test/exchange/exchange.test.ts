@@ -1,163 +1,164 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createServerClient } from '../../src/authenticate/server-client.ts';
-import { createExchange, type Exchange } from '../../src/exchange/exchange.ts';
-import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Grant } from '../../src/model/grant.ts';
-import type { TokenExchange, Upstream, UpstreamToken } from '../../src/model/route.ts';
 import { bearer } from '../support/bearer.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { serverOf } from '../support/server.ts';
+import { credentialOf, grantFor, issued, startExchangeWorld, type ExchangeWorld } from './world.ts';
 
-let now: number;
-const clock = (): number => now;
-let issuer: Issuer;
-let client: AuthorizationServerClient;
-let answer: (form: URLSearchParams) => { status?: number; body: unknown };
-
+let world: ExchangeWorld;
 beforeEach(async () => {
-  now = Date.now();
-  issuer = await startIssuer();
-  client = createServerClient(serverOf(issuer), () => {}, clock);
-  answer = (form) => ({
-    body: { access_token: `for-${form.get('subject_token')}`, token_type: 'Bearer', expires_in: 60 },
-  });
-  issuer.intercept = (request, response, body) => {
-    if (request.url !== '/token') return false;
-    const { status = 200, body: value } = answer(new URLSearchParams(body));
-    response.writeHead(status).end(typeof value === 'string' ? value : JSON.stringify(value));
-    return true;
-  };
+  world = await startExchangeWorld();
 });
-afterEach(async () => {
-  client.close();
-  await issuer.close();
-});
-
-function exchangeOf(otherwise: Partial<TokenExchange> = {}): (token: string, expiresAt?: number) => Promise<unknown> {
-  const exchange: TokenExchange = {
-    server: client.server,
-    endpoint: undefined,
-    credentials: { clientId: 'gateway', clientSecret: 'secret', clientAuth: 'client_secret_basic' },
-    subjectTokenType: 'access_token',
-    requestedTokenType: 'access_token',
-    actor: 'none',
-    audience: 'https://api.example',
-    resource: undefined,
-    scope: ['read', 'list'],
-    ...otherwise,
-  };
-  return caller(create({ kind: 'exchange', exchange }));
-}
-
-function create(token: UpstreamToken): Exchange {
-  return createExchange({ token } as Upstream, new Map([['main', client]]), clock);
-}
-
-function caller(exchange: Exchange): (token: string, expiresAt?: number) => Promise<unknown> {
-  return async (token, expiresAt) => exchange({ principal: { issuer: issuer.url, expiresAt } } as Grant, bearer(token));
-}
-
-const calls = (): URLSearchParams[] =>
-  issuer.requests.filter(({ path }) => path === '/token').map(({ body }) => new URLSearchParams(body));
+afterEach(() => world.close());
 
 describe('RFC 8693 §2.1 — the request', () => {
   test('its parameters', async () => {
-    await expect(exchangeOf({ resource: 'https://api.example/r' })('t')).resolves.toBe('Bearer for-t');
-    expect(Object.fromEntries(calls()[0] ?? [])).toEqual({
+    const exchange = world.route({ resource: ['https://api.example/r'], requestedTokenType: 'jwt' });
+    world.answer = () => issued('new', { issued_token_type: 'urn:ietf:params:oauth:token-type:jwt' });
+    await expect(credentialOf(exchange, 't')).resolves.toBe('Bearer new');
+    expect(Object.fromEntries(world.calls()[0] ?? [])).toEqual({
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
       subject_token: 't',
       subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-      requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      requested_token_type: 'urn:ietf:params:oauth:token-type:jwt',
       audience: 'https://api.example',
       resource: 'https://api.example/r',
       scope: 'read list',
     });
   });
 
-  test('what is not configured is not sent', async () => {
-    await exchangeOf({ audience: undefined, scope: [] })('t');
-    expect([...(calls()[0]?.keys() ?? [])]).not.toContain('audience');
-    expect([...(calls()[0]?.keys() ?? [])]).not.toContain('scope');
+  test('several audiences and resources, each a parameter of its own', async () => {
+    await credentialOf(world.route({ audience: ['a', 'b'], resource: ['https://x/', 'https://y/'] }), 't');
+    expect(world.calls()[0]?.getAll('audience')).toEqual(['a', 'b']);
+    expect(world.calls()[0]?.getAll('resource')).toEqual(['https://x/', 'https://y/']);
   });
-});
 
-describe('RFC 8693 §2.2 — the answer', () => {
-  const fine = { access_token: 'a', token_type: 'Bearer', expires_in: 60 };
-  test.each([
-    ['exchange.invalid', 200, { ...fine, access_token: undefined }],
-    ['exchange.invalid', 200, { ...fine, access_token: 'a b' }],
-    ['exchange.invalid', 200, { ...fine, access_token: 'a\r\nx-admin: 1' }],
-    ['exchange.invalid', 200, { ...fine, token_type: 'N_A' }],
-    ['exchange.invalid', 200, { ...fine, token_type: undefined }],
-    ['exchange.invalid', 200, { ...fine, expires_in: '60' }],
-    ['exchange.invalid', 200, { ...fine, expires_in: -1 }],
-    ['exchange.invalid', 200, { ...fine, expires_in: 0 }],
-    ['exchange.invalid', 200, 'no JSON'],
-    ['exchange.refused', 400, { error: 'invalid_target' }],
-    ['exchange.refused', 401, { error: 'invalid_client' }],
-    ['exchange.refused', 400, 'no JSON'],
-    ['token.inactive', 400, { error: 'invalid_grant' }],
-    ['authorization_server.unavailable', 500, {}],
-  ])('%s: %d %j', async (reason, status, body) => {
-    answer = () => ({ status, body });
-    await expect(exchangeOf()('t')).rejects.toMatchObject({ reason });
+  test('what is not configured is not sent', async () => {
+    await credentialOf(world.route({ audience: [], scope: [] }), 't');
+    expect([...(world.calls()[0]?.keys() ?? [])].toSorted()).toEqual([
+      'grant_type',
+      'requested_token_type',
+      'subject_token',
+      'subject_token_type',
+    ]);
   });
 });
 
 describe('the cache', () => {
   test('a hundred callers at once: one call each, and each its own token', async () => {
-    const exchange = exchangeOf();
+    const exchange = world.route();
     const tokens = Array.from({ length: 300 }, (_, i) => `t${i % 100}`);
-    const got = await Promise.all(tokens.map((token) => exchange(token)));
+    const got = await Promise.all(tokens.map((token) => credentialOf(exchange, token)));
     expect(got).toEqual(tokens.map((token) => `Bearer for-${token}`));
-    expect(calls().length).toBe(100);
+    expect(world.calls().length).toBe(100);
+  });
+
+  test('answers at once what it knows', async () => {
+    const exchange = world.route();
+    await credentialOf(exchange, 't');
+    expect(exchange.credential(grantFor({ issuer: 'https://as.example' }), bearer('t'))).toBe('Bearer for-t');
+    expect(world.lookups).toEqual(['exchange miss', 'exchange hit']);
   });
 
   test('kept until shortly before it ends', async () => {
-    const exchange = exchangeOf();
-    await exchange('t');
-    now += 53_999;
-    await exchange('t');
-    expect(calls().length).toBe(1);
-    now += 1;
-    await exchange('t');
-    expect(calls().length).toBe(2);
+    const exchange = world.route();
+    await credentialOf(exchange, 't');
+    world.now += 53_999;
+    await credentialOf(exchange, 't');
+    expect(world.calls().length).toBe(1);
+    world.now += 1;
+    await credentialOf(exchange, 't');
+    expect(world.calls().length).toBe(2);
   });
 
   test('never kept past the end of the token that it was made from', async () => {
-    const exchange = exchangeOf();
-    await exchange('t', now / 1000 + 5);
-    now += 5_000;
-    await exchange('t', now / 1000 + 5);
-    expect(calls().length).toBe(2);
+    const exchange = world.route();
+    const principal = { issuer: 'i', expiresAt: world.now / 1000 + 5 };
+    await credentialOf(exchange, 't', principal);
+    world.now += 4_999;
+    await credentialOf(exchange, 't', principal);
+    expect(world.calls().length).toBe(1);
+    world.now += 1;
+    await credentialOf(exchange, 't', principal);
+    expect(world.calls().length).toBe(2);
   });
 
-  test('not kept at all when nobody says for how long', async () => {
-    answer = () => ({ body: { access_token: 'a', token_type: 'bearer' } });
-    const exchange = exchangeOf();
-    await exchange('t');
-    await exchange('t');
-    expect(calls().length).toBe(2);
+  test('one use by all who wait, and no more, where nobody says for how long', async () => {
+    world.answer = (form) => issued(`for-${form.get('subject_token')}`, { expires_in: undefined });
+    const exchange = world.route();
+    await Promise.all([1, 2, 3].map(() => credentialOf(exchange, 't')));
+    expect(world.calls().length).toBe(1);
+    await credentialOf(exchange, 't');
+    expect(world.calls().length).toBe(2);
   });
 
-  test('a failure is not kept', async () => {
-    const good = answer;
-    answer = () => ({ status: 500, body: {} });
-    const exchange = exchangeOf();
-    await expect(exchange('t')).rejects.toBeDefined();
-    answer = good;
-    await expect(exchange('t')).resolves.toBe('Bearer for-t');
+  test('routes that ask for the same share it; those that ask for anything else do not', async () => {
+    for (const otherwise of [
+      {},
+      {},
+      { scope: ['read'] },
+      { audience: ['b'] },
+      { endpoint: `${world.issuer.url}/token` },
+    ]) {
+      await credentialOf(world.route(otherwise), 't');
+    }
+    expect(world.calls().length).toBe(4);
+  });
+
+  test('the same bytes as a token of another issuer are another token', async () => {
+    const exchange = world.route();
+    for (const issuer of ['https://a.example', 'https://b.example']) await credentialOf(exchange, 't', { issuer });
+    expect(world.calls().length).toBe(2);
+  });
+
+  test('an outage is not kept', async () => {
+    const { answer } = world;
+    world.answer = () => ({ status: 500, body: {} });
+    const exchange = world.route();
+    await expect(credentialOf(exchange, 't')).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+    world.answer = answer;
+    await expect(credentialOf(exchange, 't')).resolves.toBe('Bearer for-t');
+  });
+});
+
+describe('a credential that the upstream answers with 401', () => {
+  test('is renewed for the next call, but not every time', async () => {
+    const exchange = world.route();
+    const grant = grantFor({ issuer: 'https://as.example' });
+    const call = async (): Promise<unknown> => exchange.credential(grant, bearer('t'));
+    await call();
+    exchange.onUnauthorized?.(grant);
+    await call();
+    expect(world.calls().length).toBe(1);
+    world.now += 5_000;
+    exchange.onUnauthorized?.(grant);
+    await call();
+    exchange.onUnauthorized?.(grant);
+    await call();
+    expect(world.calls().length).toBe(2);
+  });
+
+  test('of another caller stays', async () => {
+    const exchange = world.route();
+    const grant = grantFor({ issuer: 'https://as.example' });
+    await exchange.credential(grant, bearer('t'));
+    await credentialOf(exchange, 'u');
+    world.now += 5_000;
+    exchange.onUnauthorized?.(grant);
+    exchange.onUnauthorized?.(grantFor({}));
+    await credentialOf(exchange, 'u');
+    expect(world.calls().length).toBe(2);
   });
 });
 
 test('none: nothing, whatever the client presented', async () => {
-  await expect(caller(create({ kind: 'none' }))('t')).resolves.toBeUndefined();
+  await expect(credentialOf(world.create({ kind: 'none' }), 't')).resolves.toBeUndefined();
 });
 
 test('forward: the same token', async () => {
-  await expect(caller(create({ kind: 'forward' }))('t')).resolves.toBe('Bearer t');
+  await expect(credentialOf(world.create({ kind: 'forward' }), 't')).resolves.toBe('Bearer t');
 });
 
-test('a credential without a token to make it from is a bug, not a pass', () => {
-  expect(() => create({ kind: 'forward' })({} as Grant, undefined)).toThrow(TypeError);
+test('a credential without a token or a caller to make it from is a bug, not a pass', () => {
+  expect(() => world.create({ kind: 'forward' }).credential({} as Grant, undefined)).toThrow(TypeError);
+  expect(() => world.route().credential({} as Grant, bearer('t'))).toThrow(TypeError);
+  expect(() => world.route().credential(grantFor({}), undefined)).toThrow(TypeError);
 });

@@ -4,7 +4,12 @@ import { responseHeaders, type ResponseHeaders } from '../../src/forward/respons
 import type { Call } from '../../src/model/call.ts';
 import type { Grant } from '../../src/model/grant.ts';
 
-const own = { upstreamChallenges: false, crossOrigin: () => ({}), sessionId: (theirs: string) => theirs };
+const own = {
+  upstreamChallenges: false,
+  crossOrigin: () => ({}),
+  nonce: undefined,
+  sessionId: (theirs: string) => theirs,
+};
 
 function read(raw: readonly (Buffer | string)[]): ResponseHeaders {
   return responseHeaders(raw, {} as Call, {} as Grant, own, false);

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { connectTo } from '../support/raw.ts';
 
 const audience = 'https://api.example';
 
@@ -13,13 +14,18 @@ export interface World extends Pick<TestGateway, 'url' | 'decisions' | 'metrics'
   close(): Promise<void>;
 }
 
-/** Starts one with `routes` in YAML, each a line: `name: x, path: /x, …`. They share an audience unless they are public. */
+/**
+ * Starts one with `routes` in YAML, each a line: `name: x, path: /x, …`. They share an audience unless they are public.
+ *
+ * @param limits Lines more at the top level; with `tls` among them it is served by https.
+ */
 export async function startWorld(routes: readonly string[], limits = ''): Promise<World> {
   const issuer = await startIssuer();
   const lines = routes.map(
     (route) => `  - { ${route}${route.includes('public:') ? '' : `, audience: ${audience}`} }\n`,
   );
   const gateway = await startTestGateway({
+    ...(/^tls:/m.test(limits) && { publicUrl: 'https://gateway.test' }),
     yaml: `${limits}
 authorization_servers:
   main: { issuer: ${issuer.url}, clock_tolerance: 0s, jwt: { algorithms: [RS256] } }
@@ -69,10 +75,10 @@ export interface RawConnection {
 
 /** Connects and sends `bytes`. */
 export async function open(url: string, bytes: string | Buffer): Promise<RawConnection> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const socket = connectTo(url, resolve).once('error', reject);
   const connection = watched(socket);
-  await once(socket, 'connect');
+  await promise;
   socket.write(bytes);
   return connection;
 }

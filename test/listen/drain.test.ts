@@ -1,96 +1,115 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { listen, type Listener } from '../../src/listen/server.ts';
+import { watchFiles } from '../../src/config/watch.ts';
+import { openCertificate } from '../../src/listen/own-certificate.ts';
+import { listen, type Listener, type Security } from '../../src/listen/server.ts';
+import type { TlsObserver } from '../../src/model/observer.ts';
 import { head, open, until } from '../forward/world.ts';
+import { tlsFiles } from '../support/certificates.ts';
 
-let listener: Listener | undefined;
-afterEach(() => listener?.close(0));
-
-/** Listens; `/slow` answers when told, `/stream` never ends, everything else at once. */
-async function start(): Promise<{ url: string; answer: () => unknown }> {
-  const waiting: ServerResponse[] = [];
-  listener = await listen(
-    { host: '127.0.0.1', port: 0 },
-    16_384,
-    ({ url }, response, first) => {
-      if (first !== undefined) response.socket?.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
-      else if (url === '/stream') response.write('begun');
-      else if (url === '/slow') waiting.push(response);
-      else response.end('quick');
-    },
-    () => ({ status: 400, requestId: 'x' }),
-  );
-  return { url: listener.url, answer: () => waiting.pop()?.end('slow') };
+/** What a listener needs to speak https. */
+async function security(scheme: string): Promise<Security | undefined> {
+  if (scheme === 'http') return undefined;
+  const observer: TlsObserver = {
+    certificateInForce() {},
+    certificateRefused() {},
+    handshakeFailed() {},
+    clientCertificateRefused() {},
+  };
+  return { observer, certificate: await openCertificate(tlsFiles('any'), watchFiles, observer, Date.now) };
 }
 
-async function isRefused(url: string): Promise<boolean> {
-  const connection = await open(url, head('GET /')).catch(() => undefined);
-  return connection === undefined;
-}
+describe.each(['http', 'https'])('%s', (scheme) => {
+  let listener: Listener | undefined;
+  afterEach(() => listener?.close(0));
 
-describe('close', () => {
-  test('accepts no more, and waits for a running request', async () => {
-    const { url, answer } = await start();
-    const running = await open(url, head('GET /slow'));
-    const idle = await open(url, head('GET /'));
-    await idle.has('quick');
-    await until(() => running.socket.bytesWritten > 0);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    let closed = false;
-    const closing = listener?.close(5_000).then(() => (closed = true));
-    await until(() => isRefused(url));
-    await until(() => idle.ended() !== undefined, 'the idle connection to end');
-    expect(closed).toBe(false);
-    answer();
-    await running.has('slow');
-    await closing;
-    await until(() => running.ended() === 'end');
-  });
-
-  test('ends what is left after the grace: streams, sockets, the slow and the malformed', async () => {
-    const { url } = await start();
-    const stream = await open(url, head('GET /stream'));
-    await stream.has('begun');
-    const upgraded = await open(url, head('GET /socket', 'Connection: Upgrade', 'Upgrade: websocket'));
-    await upgraded.has('101');
-    const silent = await open(url, 'GET / HT');
-    const garbage = await open(url, 'GARBAGE\r\n\r\n');
-    await garbage.has('400');
-    const before = Date.now();
-    await listener?.close(200);
-    expect(Date.now() - before).toBeGreaterThanOrEqual(190);
-    expect(Date.now() - before).toBeLessThan(900);
-    for (const { ended } of [stream, upgraded, silent, garbage]) await until(() => ended() !== undefined);
-    expect(stream.received()).not.toContain('\r\n0\r\n\r\n');
-  });
-
-  test('at once where nothing runs', async () => {
-    await start();
-    const before = Date.now();
-    await listener?.close(5_000);
-    expect(Date.now() - before).toBeLessThan(500);
-  });
-
-  test('an address that is taken', async () => {
-    const { url } = await start();
-    const port = Number(new URL(url).port);
-    const taken = listen(
-      { host: '127.0.0.1', port },
-      1,
-      () => {},
-      () => ({ status: 400, requestId: '' }),
-    );
-    await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' });
-  });
-
-  test('IPv6 has its brackets', async () => {
+  /** Listens; `/slow` answers when told, `/stream` never ends, everything else at once. */
+  async function start(): Promise<{ url: string; answer: () => unknown }> {
+    const waiting: ServerResponse[] = [];
     listener = await listen(
-      { host: '::1', port: 0 },
+      { host: '127.0.0.1', port: 0 },
       16_384,
-      (_, response) => response.end('six'),
-      () => ({ status: 400, requestId: '' }),
+      ({ url }, response, first) => {
+        if (first !== undefined) response.socket?.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+        else if (url === '/stream') response.write('begun');
+        else if (url === '/slow') waiting.push(response);
+        else response.end('quick');
+      },
+      () => ({ status: 400, requestId: 'x' }),
+      await security(scheme),
     );
-    expect(listener.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
-    expect(await (await fetch(listener.url)).text()).toBe('six');
+    return { url: listener.url, answer: () => waiting.pop()?.end('slow') };
+  }
+
+  async function isRefused(url: string): Promise<boolean> {
+    const connection = await open(url, head('GET /')).catch(() => undefined);
+    return connection === undefined;
+  }
+
+  describe('close', () => {
+    test('accepts no more, and waits for a running request', async () => {
+      const { url, answer } = await start();
+      const running = await open(url, head('GET /slow'));
+      const idle = await open(url, head('GET /'));
+      await idle.has('quick');
+      await until(() => running.socket.bytesWritten > 0);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      let closed = false;
+      const closing = listener?.close(5_000).then(() => (closed = true));
+      await until(() => isRefused(url));
+      await until(() => idle.ended() !== undefined, 'the idle connection to end');
+      expect(closed).toBe(false);
+      answer();
+      await running.has('slow');
+      await closing;
+      await until(() => running.ended() === 'end');
+    });
+
+    test('ends what is left after the grace: streams, sockets, the slow and the malformed', async () => {
+      const { url } = await start();
+      const stream = await open(url, head('GET /stream'));
+      await stream.has('begun');
+      const upgraded = await open(url, head('GET /socket', 'Connection: Upgrade', 'Upgrade: websocket'));
+      await upgraded.has('101');
+      const silent = await open(url, 'GET / HT');
+      const garbage = await open(url, 'GARBAGE\r\n\r\n');
+      await garbage.has('400');
+      const before = Date.now();
+      await listener?.close(200);
+      expect(Date.now() - before).toBeGreaterThanOrEqual(190);
+      expect(Date.now() - before).toBeLessThan(900);
+      for (const { ended } of [stream, upgraded, silent, garbage]) await until(() => ended() !== undefined);
+      expect(stream.received()).not.toContain('\r\n0\r\n\r\n');
+    });
+
+    test('at once where nothing runs', async () => {
+      await start();
+      const before = Date.now();
+      await listener?.close(5_000);
+      expect(Date.now() - before).toBeLessThan(500);
+    });
+
+    test('an address that is taken', async () => {
+      const { url } = await start();
+      const port = Number(new URL(url).port);
+      const taken = listen(
+        { host: '127.0.0.1', port },
+        1,
+        () => {},
+        () => ({ status: 400, requestId: '' }),
+      );
+      await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    });
+
+    test('IPv6 has its brackets', async () => {
+      listener = await listen(
+        { host: '::1', port: 0 },
+        16_384,
+        (_, response) => response.end('six'),
+        () => ({ status: 400, requestId: '' }),
+        await security(scheme),
+      );
+      expect(listener.url).toMatch(new RegExp(`^${scheme}://\\[::1\\]:\\d+$`));
+    });
   });
 });

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { readTraceContext } from '../../src/lib/trace-context.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
+import type { Policy } from '../../src/model/policy.ts';
 import type { Route } from '../../src/model/route.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
@@ -13,8 +15,17 @@ const policyDenial = {
 
 /** An outcome with everything that a line can have. */
 const everything: Outcome = {
-  call: { decision: 'decision-id', id: 'request-id', method: 'POST', startedAt: 1 },
-  route: { name: 'tools', policy: { name: 'tools-policy' } } as Route,
+  call: {
+    decision: 'decision-id',
+    id: 'request-id',
+    method: 'POST',
+    startedAt: 1,
+    trace: readTraceContext('00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', 'a=1'),
+  },
+  route: {
+    name: 'tools',
+    policy: { name: 'tools-policy', claimsRead: () => ({ tenant: 'acme' }) } as unknown as Policy,
+  } as Route,
   principal: {
     issuer: 'https://as.example',
     subject: 'alice',
@@ -40,7 +51,7 @@ function line(outcome: Outcome): Record<string, unknown> {
   const lines: object[] = [];
   const log = createLog(
     { level: 'info', decisions: 'all' },
-    { write: (entry) => void lines.push(entry), flush() {}, dropped: 0 },
+    { write: (entry) => void lines.push(entry), close: () => Promise.resolve(), dropped: 0 },
   );
   log.decision(outcome);
   return JSON.parse(JSON.stringify(lines[0])) as Record<string, unknown>;
@@ -66,10 +77,12 @@ test('the members of a denial, in order', () => {
     needed_scope: 'read payments',
     policy: 'tools-policy',
     rule: 'tools.pay',
+    input: { claims: { tenant: 'acme' } },
     duration_ms: 1.5,
+    trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
   });
   expect(Object.keys(line(everything)).join(' ')).toBe(
-    'time level msg decision request_id route allow reason detail subject client_id issuer method tool scope needed_scope policy rule duration_ms',
+    'time level msg decision request_id route allow reason detail subject client_id issuer method tool scope needed_scope policy rule input duration_ms trace_id',
   );
 });
 
@@ -85,7 +98,8 @@ test('what shadow mode let pass: allowed, marked, with the reason that would hav
 });
 
 test('what is not known is left out, not null', () => {
-  const early = { route: undefined, principal: undefined, attempt: undefined, rule: undefined };
+  const call = { ...everything.call, trace: undefined };
+  const early = { call, route: undefined, principal: undefined, attempt: undefined, rule: undefined };
   expect(Object.keys(line({ ...everything, ...early, denial: new Denial('route.unknown', 'd') })).join(' ')).toBe(
     'time level msg decision request_id allow reason detail method duration_ms',
   );

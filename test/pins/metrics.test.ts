@@ -10,8 +10,12 @@ const pinned = [
   'sallyport_decisions_total counter route,decision,reason',
   'sallyport_open_streams gauge route',
   'sallyport_requests_total counter route,method,status',
+  'sallyport_shared_store_requests_total counter operation,result',
+  'sallyport_shared_store_up gauge ',
+  'sallyport_tls_certificate_expiry_timestamp_seconds gauge ',
   'sallyport_token_cache_total counter kind,result',
   'sallyport_tool_calls_total counter route,tool,decision',
+  'sallyport_trace_spans_total counter result',
   'sallyport_upstream_duration_seconds histogram route',
 ];
 

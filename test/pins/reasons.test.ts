@@ -8,6 +8,7 @@ request.target                    400  -                   -32600  Bad request
 request.path                      400  -                   -32600  Bad request
 request.duplicate_header          400  -                   -32600  Bad request
 request.framing                   400  -                   -32600  Bad request
+request.certificate               400  -                   -32600  Bad request
 request.credentials               400  -                   -32600  Bad request
 request.header_too_large          431  -                   -       Request header fields too large
 request.timeout                   408  -                   -       Request timeout
@@ -31,6 +32,14 @@ token.not_yet_valid               401  invalid_token       -       A valid acces
 token.inactive                    401  invalid_token       -       A valid access token is required
 token.audience                    401  invalid_token       -       A valid access token is required
 token.sender_constrained          401  invalid_token       -       A valid access token is required
+token.unbound                     401  invalid_token       -       A valid access token is required
+token.binding                     401  invalid_token       -       A valid access token is required
+proof.missing                     401  invalid_dpop_proof  -       A valid proof of possession is required
+proof.invalid                     401  invalid_dpop_proof  -       A valid proof of possession is required
+proof.nonce                       401  use_dpop_nonce      -       A valid proof of possession is required
+proof.replayed                    401  invalid_dpop_proof  -       A valid proof of possession is required
+failures.exceeded                 429  -                   -       Too many requests
+rate.exceeded                     429  -                   -       Too many requests
 scope.insufficient                403  insufficient_scope  -       Insufficient scope
 claim.denied                      403  -                   -       Access denied
 argument.denied                   403  -                   -       Access denied
@@ -55,9 +64,15 @@ message.meta                      400  -                   -32602  Invalid param
 message.method                    404  -                   -32601  Method not found
 session.unknown                   404  -                   -       Session not found
 handle.unknown                    404  -                   -32602  Not found
+forward_auth.peer                 403  -                   -       Access denied
+forward_auth.request              400  -                   -32600  Bad request
+forward_auth.body                 403  -                   -       Access denied
 authorization_server.unavailable  503  -                   -       Temporarily unavailable
+shared_store.unavailable          503  -                   -       Temporarily unavailable
 exchange.refused                  502  -                   -       Bad gateway
 exchange.invalid                  502  -                   -       Bad gateway
+exchange.scope                    502  -                   -       Bad gateway
+exchange.insufficient_scope       403  insufficient_scope  -       Insufficient scope
 upstream.unreachable              502  -                   -       Bad gateway
 upstream.invalid                  502  -                   -       Bad gateway
 upstream.timeout                  504  -                   -       Gateway timeout

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startIssuer } from '../support/issuer.ts';
+import { createKey, startIssuer } from '../support/issuer.ts';
 import { startWireWorld, toolCall, type WireWorld } from './wire-world.ts';
+import { startWorld } from './world.ts';
 
 describe('the upstream', () => {
   let world: WireWorld;
@@ -63,7 +64,7 @@ describe('the authorization server', () => {
 
     const back = await startIssuer(Number(new URL(world.issuer.url).port), world.issuer.key);
     back.introspection.set(unknown, world.issuer.introspection.get(unknown));
-    await expect.poll(async () => (await world.post('/plain', unknown, '')).status).toBe(200);
+    await expect.poll(async () => (await world.post('/plain', unknown, '')).status, { timeout: 5_000 }).toBe(200);
     await back.close();
     await world.close();
   });
@@ -77,5 +78,48 @@ describe('the authorization server', () => {
     const answers = await Promise.all([world.send('/plain'), world.send('/plain', { token: await world.token() })]);
     await world.close();
     expect(answers.map(({ status }) => status)).toEqual([401, 503]);
+  });
+
+  test('contract §5/server-away — its keys are used for `stale`, no longer: not for tokens either that were verified before', async () => {
+    const world = await startWorld({
+      yaml: (issuer, upstream) => `
+authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] }, stale: 2h } }
+routes: [{ name: api, path: /, audience: a, upstream: { url: "${upstream}" } }]
+`,
+    });
+    const exp = Math.floor(Date.now() / 1000) + 86_400;
+    const [known, other] = await Promise.all(['alice', 'bob'].map((sub) => world.issuer.sign({ aud: 'a', exp, sub })));
+    const statuses = async (): Promise<readonly number[]> => {
+      const answers = [known, other].map((token) => world.send('/', { token: token ?? '' }));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    await world.send('/', { token: known ?? '' });
+    await world.issuer.close();
+    world.advance(119 * 60);
+    expect(await statuses()).toEqual([200, 200]);
+    world.advance(2 * 60);
+    expect(await statuses()).toEqual([503, 503]);
+    const back = await startIssuer(Number(new URL(world.issuer.url).port), world.issuer.key);
+    world.advance(60);
+    await expect.poll(statuses, { timeout: 5_000 }).toEqual([200, 200]);
+    await back.close();
+    await world.close();
+  });
+
+  test('contract §5/server-away — a key that it withdraws takes the tokens with it that were verified by it', async () => {
+    const world = await startWireWorld();
+    const exp = Math.floor(Date.now() / 1000) + 86_400;
+    const [old, next] = [await world.token({ exp }), await createKey('k2')];
+    const byNext = await world.issuer.sign({ aud: 'a', scope: 'read', exp }, { key: next });
+    const statusOf = async (token: string): Promise<number> => (await world.send('/plain', { token })).status;
+    expect(await statusOf(old)).toBe(200);
+    world.issuer.keys = [world.issuer.key.publicJwk, next.publicJwk];
+    world.advance(6);
+    expect([await statusOf(byNext), await statusOf(old)], 'both are published').toEqual([200, 200]);
+    world.issuer.keys = [next.publicJwk];
+    world.advance(5 * 60 + 1);
+    expect([await statusOf(byNext), await statusOf(old)]).toEqual([200, 401]);
+    expect(world.gateway.decisions().at(-1)).toMatchObject({ reason: 'token.key' });
+    await world.close();
   });
 });

@@ -12,7 +12,7 @@ const files = filesIn('test/spec', /\.test\.ts$/).filter(({ path }) => !path.end
 
 /** Ids in the titles of a file: string literals that begin with one, up to the dash. */
 function titledIds(text: string): readonly string[] {
-  const titles = text.matchAll(/['`]((?:contract |RFC \d+ )?§[^'`\n]*?) — /g);
+  const titles = text.matchAll(/['`]((?:contract |RFC \d+ |Trace Context )?§[^'`\n]*?) — /g);
   return [...titles].flatMap(([, ids]) => (ids ?? '').split(', '));
 }
 
@@ -27,7 +27,7 @@ test('titles are found', () => {
 test('each claim has one id, of one word after the section', () => {
   const ids = requirements.map(({ id }) => id);
   expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
-  expect(ids.filter((id) => !/^(?:contract |RFC \d+ )?§\S+$/.test(id))).toEqual([]);
+  expect(ids.filter((id) => !/^(?:contract |RFC \d+ |Trace Context )?§\S+$/.test(id))).toEqual([]);
 });
 
 test('each claim of the gateway has a test', () => {
@@ -41,7 +41,7 @@ test('each test shows a claim of the gateway', () => {
 
 test('no test is without an id, and none is skipped', () => {
   const untitled = files.flatMap(({ path, text }) =>
-    [...text.matchAll(/\btest(?:\.(\w+))?\(\s*(['`])(?!(?:contract |RFC \d+ )?§)(.*)/g)]
+    [...text.matchAll(/\btest(?:\.(\w+))?\(\s*(['`])(?!(?:contract |RFC \d+ |Trace Context )?§)(.*)/g)]
       .filter(([, kind]) => kind !== 'for')
       .map(([, , , title]) => `${path}: ${title}`),
   );

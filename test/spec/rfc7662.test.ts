@@ -75,7 +75,7 @@ describe('the answer', () => {
     ['sub is a number', { sub: 1 }],
     ['token_type is refresh_token', { token_type: 'refresh_token' }],
     ['token_type is N_A', { token_type: 'N_A' }],
-    ['token_type is DPoP', { token_type: 'DPoP' }],
+    ['token_type is DPoP and no key is named', { token_type: 'DPoP' }],
     ['token_use is id_token', { token_use: 'id_token' }],
     ['it is bound to a key', { cnf: { jkt: 'x' } }],
   ])('RFC 7662 §2.2 — active, but %s: refused', async ([, claims]) => {

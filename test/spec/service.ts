@@ -48,7 +48,8 @@ export async function startService(): Promise<Service> {
   const { issuer } = world;
   issuer.intercept = (request, response) => {
     if (request.url !== '/token') return false;
-    const granted = { access_token: 'exchanged', token_type: 'Bearer', expires_in: 60 };
+    const type = 'urn:ietf:params:oauth:token-type:access_token';
+    const granted = { access_token: 'exchanged', issued_token_type: type, token_type: 'Bearer', expires_in: 60 };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(granted));
     return true;
   };

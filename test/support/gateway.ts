@@ -10,6 +10,8 @@ import type { Clock } from '../../src/lib/clock.ts';
 export interface TestGateway {
   readonly url: string;
   readonly adminUrl: string;
+  /** Where proxies ask; `''` without `forward_auth`. */
+  readonly forwardAuthUrl: string;
   /** Every line of its log, parsed. */
   readonly log: Record<string, unknown>[];
   /** The decisions among them. */
@@ -55,6 +57,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   return {
     url: running.url,
     adminUrl,
+    forwardAuthUrl: running.forwardAuthUrl ?? '',
     log,
     decisions: () => log.filter(({ msg }) => msg === 'decision'),
     metrics: async () => (await fetch(`${adminUrl}/metrics`)).text(),

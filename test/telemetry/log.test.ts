@@ -6,7 +6,7 @@ import { createJsonLines } from '../../src/telemetry/json-lines.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 const outcome: Outcome = {
-  call: { id: 'r1', decision: 'd1', method: 'POST', startedAt: 1 },
+  call: { id: 'r1', decision: 'd1', method: 'POST', startedAt: 1, trace: undefined },
   route: undefined,
   principal: undefined,
   attempt: undefined,
@@ -20,7 +20,7 @@ const denied: Outcome = { ...outcome, allow: false, denial: new Denial('route.un
 
 function linesOf(act: (log: ReturnType<typeof createLog>) => void, config: Parameters<typeof createLog>[0]): string[] {
   const written: object[] = [];
-  act(createLog(config, { write: (entry) => written.push(entry), dropped: 0, flush: () => {} }));
+  act(createLog(config, { write: (entry) => written.push(entry), dropped: 0, close: () => Promise.resolve() }));
   return written.map((entry) => JSON.stringify(entry));
 }
 
@@ -72,14 +72,15 @@ describe('writing', () => {
     await expect.poll(() => writes).toEqual(['{"a":1}\n{"a":2}\n']);
   });
 
-  test('a stuck reader costs lines, not memory', () => {
+  test('a stuck reader costs lines, not memory, and does not keep the process', async () => {
     const output = new Writable({ write() {} });
     const lines = createJsonLines(output);
     for (let i = 0; i < 20; i += 1) {
       lines.write({ text: 'x'.repeat(1024 * 1024) });
-      lines.flush();
+      await new Promise(setImmediate);
     }
     expect(lines.dropped).toBeGreaterThan(8);
     expect(output.writableLength).toBeLessThan(10 * 1024 * 1024);
+    await lines.close();
   });
 });

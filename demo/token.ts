@@ -1,0 +1,30 @@
+/**
+ * Prints an access token of the demo's authorization server for the MCP server, got as an AI agent gets one: it registers
+ * itself, and a person signs in and consents. For `curl`, and for the tutorial.
+ *
+ * @module
+ */
+import { parseArgs } from 'node:util';
+
+import { obtainToken, registerClient } from './obtain-token.ts';
+
+const usage = `node demo/token.ts [--user NAME] [SCOPE…]
+
+  --user NAME   who signs in: alice (the default), bob, carol or dave
+  SCOPE         default: read
+
+The authorization server is ISSUER of the environment; default: http://127.0.0.1:9000`;
+
+/** A token by a new client of the given person. */
+async function newToken(user: string, scope: string): Promise<string> {
+  const issuer = process.env.ISSUER ?? 'http://127.0.0.1:9000';
+  const client = await registerClient(issuer, 'curl', scope);
+  const { accessToken } = await obtainToken({ issuer, client, scope, user });
+  return accessToken;
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { user: { type: 'string', default: 'alice' }, help: { type: 'boolean' } },
+});
+console.log(values.help ? usage : await newToken(values.user, positionals.join(' ') || 'read'));

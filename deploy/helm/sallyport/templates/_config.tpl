@@ -1,0 +1,60 @@
+{{/*
+gateway.yaml. What is read here is only looked at: it goes into the ConfigMap as it was written, and behind it what it
+does not say and the chart knows.
+*/}}
+{{- define "sallyport.config" -}}
+{{- $text := .Values.config | default (.Files.Get "files/gateway.yaml") -}}
+{{- if not (trim $text) -}}
+{{- fail "config is empty: give it your gateway.yaml, --set-file config=gateway.yaml" -}}
+{{- end -}}
+{{- $config := fromYaml $text -}}
+{{- if hasKey $config "Error" -}}
+{{- fail (printf "config is not YAML: %s" $config.Error) -}}
+{{- end -}}
+{{- if not (regexMatch "(?m)^[a-z_]+:" $text) -}}
+{{- fail "config does not look like a gateway.yaml: none of its keys stands at the beginning of a line" -}}
+{{- end -}}
+{{- $lines := regexReplaceAll "(?m)^\\s*#.*$" $text "" -}}
+{{- with regexFind "(?:client_secret|client_key|session_key)[\"']?:[ \\t]*[\"']?[^ \\t\\r\\n\"'$]" $lines -}}
+{{- fail (printf "config has a secret in it (%s…), and a ConfigMap is no place for one: name it as ${env:NAME}, and NAME in secretEnv" (regexFind "^[a-z_]+" .)) -}}
+{{- end -}}
+{{- range $key := list "listen" "admin" -}}
+{{- if regexMatch "^(127\\.|localhost|\\[::1\\])" (get $config $key | toString) -}}
+{{- fail (printf "config.%s is a loopback address, where neither clients nor probes get to: leave it out" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- range $key, $port := dict "listen" .Values.ports.http "admin" .Values.ports.admin -}}
+{{- $said := get $config $key | toString -}}
+{{- if and (regexMatch ":[0-9]+$" $said) (not (contains "$" $said)) (not (hasSuffix (printf ":%v" $port) $said)) -}}
+{{- fail (printf "config.%s is %s, but in ports it is %v: leave it out" $key $said $port) -}}
+{{- end -}}
+{{- end -}}
+{{- if or (eq (toString $config.admin) "off") (eq (toString $config.admin) "false") -}}
+{{- fail "config.admin is off: Kubernetes asks there whether the gateway lives; leave it out" -}}
+{{- end -}}
+{{- if not (has (toString ($config.policies | default "./policies")) (list "./policies" "./policies/" "policies" "policies/")) -}}
+{{- fail "config.policies must be ./policies: that is where the chart puts them" -}}
+{{- end -}}
+{{- if regexMatch "^[^$]*://[^/$]*@" (toString $config.shared) -}}
+{{- fail "config.shared has a password in it, and a ConfigMap is no place for one: name a Secret in shared.existingSecret" -}}
+{{- end -}}
+{{- $hasKey := or $config.session_key .Values.sessionKey.existingSecret -}}
+{{- if and (include "sallyport.isReplicated" .) (not $hasKey) -}}
+{{- fail "several replicas need one session key, or each would refuse the sessions of the others: name a Secret in sessionKey.existingSecret" -}}
+{{- end -}}
+{{- if and (or $config.shared .Values.shared.existingSecret) (not $hasKey) -}}
+{{- fail "what is shared is encrypted by the session key: name a Secret in sessionKey.existingSecret" -}}
+{{- end -}}
+{{- $policies := include "sallyport.policies" . | fromJson -}}
+{{- range $config.routes -}}
+{{- if and (kindIs "map" .) .policy (not (hasKey $policies (toString .policy))) -}}
+{{- fail (printf "route %s wants the policy %s, which is not there: --set-file policies.%s=policies/%s.yaml" (toString .name) .policy .policy .policy) -}}
+{{- end -}}
+{{- end -}}
+{{- trimSuffix "\n" $text }}
+{{ if not (hasKey $config "listen") }}listen: 0.0.0.0:{{ .Values.ports.http }}
+{{ end }}{{ if not (hasKey $config "admin") }}admin: 0.0.0.0:{{ .Values.ports.admin }}
+{{ end }}{{ if and .Values.sessionKey.existingSecret (not (hasKey $config "session_key")) }}session_key: ${env:SESSION_KEY}
+{{ end }}{{ if and .Values.shared.existingSecret (not (hasKey $config "shared")) }}shared: ${env:SHARED_URL}
+{{ end }}
+{{- end -}}

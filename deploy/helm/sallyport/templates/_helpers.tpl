@@ -1,0 +1,46 @@
+{{- define "sallyport.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "sallyport.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 57 | trimSuffix "-" -}}
+{{- else if contains (include "sallyport.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 57 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "sallyport.name" .) | trunc 57 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "sallyport.selector" -}}
+app.kubernetes.io/name: {{ include "sallyport.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "sallyport.labels" -}}
+{{ include "sallyport.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{/* Whether more than one may run at a time; empty is no. */}}
+{{- define "sallyport.isReplicated" -}}
+{{- if .Values.autoscaling.enabled -}}
+{{- if gt (int .Values.autoscaling.maxReplicas) 1 }}yes{{ end -}}
+{{- else if gt (int .Values.replicas) 1 }}yes{{ end -}}
+{{- end -}}
+
+{{/* The text of every policy by its name, as JSON: the chart's own files, and what the values say instead. */}}
+{{- define "sallyport.policies" -}}
+{{- $policies := dict -}}
+{{- range $path, $_ := .Files.Glob "files/policies/*.yaml" -}}
+{{- if not (hasSuffix ".test.yaml" $path) -}}
+{{- $_ := set $policies (base $path | trimSuffix ".yaml") ($.Files.Get $path) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $text := .Values.policies -}}
+{{- $_ := set $policies $name $text -}}
+{{- end -}}
+{{- $policies | toJson -}}
+{{- end -}}

@@ -1,0 +1,32 @@
+{{- define "sallyport.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* What gateway.yaml may name as ${env:NAME}. The first two are what `sallyport init` writes of addresses. */}}
+{{- define "sallyport.env" -}}
+{{- $own := dict "GATEWAY_LISTEN" (printf "0.0.0.0:%v" .Values.ports.http) "GATEWAY_ADMIN" (printf "0.0.0.0:%v" .Values.ports.admin) -}}
+{{- $secrets := dict -}}
+{{- with .Values.sessionKey.existingSecret -}}
+{{- $_ := set $secrets "SESSION_KEY" (dict "secret" . "key" $.Values.sessionKey.key) -}}
+{{- end -}}
+{{- with .Values.shared.existingSecret -}}
+{{- $_ := set $secrets "SHARED_URL" (dict "secret" . "key" $.Values.shared.key) -}}
+{{- end -}}
+{{- $secrets = merge (deepCopy .Values.secretEnv) $secrets -}}
+{{- range $name, $value := merge (deepCopy .Values.env) $own -}}
+{{- if hasKey $secrets $name -}}
+{{- fail (printf "%s is in env, and comes from a Secret too" $name) -}}
+{{- end }}
+- name: {{ $name }}
+  value: {{ $value | toString | quote }}
+{{- end -}}
+{{- range $name, $from := $secrets }}
+- name: {{ $name }}
+  valueFrom:
+    secretKeyRef: { name: {{ $from.secret | quote }}, key: {{ $from.key | quote }} }
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+import type { Clock } from '../lib/clock.ts';
+import type { ClientCredentials } from '../model/authorization-server.ts';
+
+/** A form as it goes out, with what proves which client sends it. */
+interface AuthenticatedForm {
+  readonly body: URLSearchParams;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Puts the proof of `credentials` to a form. What it makes is for one request: an assertion is taken once only. */
+export type ClientAuthentication = (
+  form: URLSearchParams,
+  credentials: ClientCredentials,
+) => AuthenticatedForm | Promise<AuthenticatedForm>;
+
+/** RFC 7521 §4.2. */
+const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+/** Long enough for a clock that is behind, and for the request; whoever reads it on its way has no longer to use it. */
+const LIFETIME_SECONDS = 60;
+
+/** Creates the authentication at the authorization server `issuer`. Credentials are prepared when they are first used. */
+export function createClientAuthentication(issuer: string, clock: Clock): ClientAuthentication {
+  const prepared = new WeakMap<ClientCredentials, Prepared>();
+  return (form, credentials) => {
+    const known = prepared.get(credentials);
+    if (known !== undefined) return known(form);
+    const prepare = prepareFor(credentials, issuer, clock);
+    prepared.set(credentials, prepare);
+    return prepare(form);
+  };
+}
+
+type Prepared = (form: URLSearchParams) => AuthenticatedForm | Promise<AuthenticatedForm>;
+
+function prepareFor(credentials: ClientCredentials, issuer: string, clock: Clock): Prepared {
+  const { clientId: client_id } = credentials;
+  switch (credentials.clientAuth) {
+    case 'client_secret_basic': {
+      // RFC 6749 §2.3.1: each is form-encoded before the two become HTTP Basic.
+      const pair = `${formEncoded(client_id)}:${formEncoded(credentials.clientSecret)}`;
+      const headers = { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+      return (form) => ({ body: form, headers });
+    }
+    case 'client_secret_post': {
+      const parameters = { client_id, client_secret: credentials.clientSecret };
+      return (form) => ({ body: withParameters(form, parameters) });
+    }
+    case 'private_key_jwt':
+      return async (form) => {
+        const client_assertion = await assertion(credentials, issuer, clock());
+        // RFC 7521 §4.2: client_id is not needed; some servers look the client up by it all the same.
+        const parameters = { client_id, client_assertion_type: ASSERTION_TYPE, client_assertion };
+        return { body: withParameters(form, parameters) };
+      };
+  }
+}
+
+type KeyCredentials = Extract<ClientCredentials, { readonly clientAuth: 'private_key_jwt' }>;
+
+/**
+ * RFC 7523 §3. The audience is the issuer, alone and as a string, as draft-ietf-oauth-rfc7523bis has it and RFC 7523
+ * allows: another server that made us use its own token endpoint as audience could use the assertion there. The draft's
+ * `typ` keeps it from being taken for another kind of JWT of ours.
+ */
+function assertion({ clientId, key, algorithm, keyId }: KeyCredentials, issuer: string, now: number): Promise<string> {
+  const issuedAt = Math.floor(now / 1000);
+  return new SignJWT()
+    .setProtectedHeader({
+      alg: algorithm,
+      typ: 'client-authentication+jwt',
+      ...(keyId !== undefined && { kid: keyId }),
+    })
+    .setIssuer(clientId)
+    .setSubject(clientId)
+    .setAudience(issuer)
+    .setJti(randomUUID())
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + LIFETIME_SECONDS)
+    .sign(key);
+}
+
+function withParameters(form: URLSearchParams, parameters: Readonly<Record<string, string>>): URLSearchParams {
+  const body = new URLSearchParams(form);
+  for (const [name, value] of Object.entries(parameters)) body.set(name, value);
+  return body;
+}
+
+function formEncoded(value: string): string {
+  return new URLSearchParams({ v: value }).toString().slice('v='.length);
+}

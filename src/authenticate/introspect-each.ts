@@ -1,0 +1,41 @@
+import { Denial } from '../model/denial.ts';
+import type { Introspected, Introspector } from './shared-introspection.ts';
+
+/** A server that may know an opaque token. */
+export interface TokenAuthority {
+  /** Longest reuse of what it says. */
+  readonly cacheMs: number;
+  /** Undefined where it explains no tokens. */
+  readonly introspect: Introspector | undefined;
+}
+
+/**
+ * Asks each server in the configured order, or goes by what it said a moment ago. One that is away makes "unknown to the others" no answer.
+ *
+ * @throws {Denial} `token.inactive` where none knows it, `token.*` of the first that refuses it,
+ *   `authorization_server.unavailable`.
+ */
+export async function introspectAtEach(
+  token: string,
+  authorities: readonly TokenAuthority[],
+  by: keyof Introspector,
+): Promise<Introspected> {
+  let unavailable: unknown;
+  for (const { introspect } of authorities) {
+    if (introspect === undefined) continue;
+    try {
+      const introspected = await introspect[by](token);
+      if (introspected !== undefined) return introspected;
+    } catch (error) {
+      if (!(error instanceof Denial) || error.reason !== 'authorization_server.unavailable') throw error;
+      unavailable = error;
+    }
+  }
+  if (unavailable !== undefined) throw unavailable;
+  throw new Denial('token.inactive', 'no trusted authorization server knows it as active');
+}
+
+/** How long a refusal may be remembered: as long as each of those that were asked allows. */
+export function shortestReuse(authorities: readonly TokenAuthority[]): number {
+  return Math.min(...authorities.map(({ introspect, cacheMs }) => (introspect === undefined ? Infinity : cacheMs)));
+}

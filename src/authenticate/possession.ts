@@ -1,0 +1,54 @@
+import type { Call } from '../model/call.ts';
+import { Denial } from '../model/denial.ts';
+import type { PresentedToken } from '../model/grant.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Dpop } from '../model/route.ts';
+import type { CheckProof, ProofChecks } from './proof-check.ts';
+
+/** Requires that a validated token is its caller's own, as far as it is bound to anybody. At once for a bearer token. */
+export type Possession = (principal: Principal, token: PresentedToken, call: Call) => Principal | Promise<Principal>;
+
+/**
+ * Creates the possession check of a route: every member of `cnf` is proved, by a DPoP proof (RFC 9449 §7.1), by the certificate
+ * of the connection (RFC 8705 §3), or by both.
+ *
+ * @returns a function that throws {Denial} `token.sender_constrained` for a token bound to a key that is shown as a plain Bearer,
+ *   `token.unbound` for one bound to nothing where a bound one is wanted, `token.binding` for another's, and `proof.*`.
+ */
+export function createPossession(dpop: Dpop | undefined, proofChecks: ProofChecks): Possession {
+  const required = dpop?.required === true;
+  const checkProof: CheckProof | undefined = dpop && proofChecks(dpop);
+
+  return (principal, { scheme, value }, call) => {
+    const { confirmation } = principal;
+    if (confirmation === undefined) {
+      if (scheme === 'dpop') throw new Denial('token.unbound', 'DPoP with a token that is bound to no key');
+      if (required) throw new Denial('token.unbound', 'the route wants bound tokens (dpop.required)');
+      return principal;
+    }
+    const { jwkThumbprint, certificateThumbprint } = confirmation;
+    if (certificateThumbprint !== undefined) requireCertificate(certificateThumbprint, call);
+    if (jwkThumbprint === undefined) {
+      if (scheme === 'dpop')
+        throw new Denial('token.unbound', 'DPoP with a token that is bound to a certificate alone');
+      return principal;
+    }
+    if (scheme !== 'dpop' || checkProof === undefined) {
+      throw new Denial(
+        'token.sender_constrained',
+        'a token that is bound to a key (cnf) was presented as a plain Bearer',
+      );
+    }
+    return checkProof(call, value, jwkThumbprint).then(() => principal);
+  };
+}
+
+/** RFC 8705 §3: MUST be the certificate of this connection. */
+function requireCertificate(bound: string, { certificateThumbprint }: Call): void {
+  if (certificateThumbprint === undefined) {
+    throw new Denial('token.binding', 'the token is bound to a certificate, and the connection has none');
+  }
+  if (certificateThumbprint !== bound) {
+    throw new Denial('token.binding', 'the token is bound to another certificate than that of the connection');
+  }
+}

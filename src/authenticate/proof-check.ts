@@ -1,0 +1,119 @@
+import { hash } from 'node:crypto';
+import { compactVerify, errors, importJWK, type CryptoKey } from 'jose';
+import type { Clock } from '../lib/clock.ts';
+import { createExpiringCache } from '../lib/expiring-cache.ts';
+import type { Call } from '../model/call.ts';
+import { Denial } from '../model/denial.ts';
+import type { AccessToken } from '../model/grant.ts';
+import type { Dpop } from '../model/route.ts';
+import type { ReplayMemory } from '../model/shared.ts';
+import { readProof, type DpopProof } from './dpop-proof.ts';
+import type { Nonces } from './nonces.ts';
+import { thumbprintOf } from './proof-key.ts';
+import { createIsTarget } from './proof-target.ts';
+
+/** Requires of a call the proof that its caller has the key with this thumbprint, made for this token and request. */
+export type CheckProof = (call: Call, token: AccessToken, thumbprint: string) => Promise<void>;
+
+/** Creates the check of proofs on a route. */
+export type ProofChecks = (dpop: Dpop) => CheckProof;
+
+/** What proofs are checked against. */
+export interface ProofParts {
+  /** The origin that clients use. */
+  readonly publicUrl: string;
+  readonly nonces: Nonces;
+  readonly replays: ReplayMemory;
+  readonly clock: Clock;
+}
+
+/** How far a client's clock may be ahead of ours; being behind is what the lifetime is for. */
+const AHEAD_MS = 10_000;
+/** Imported keys that are kept; only of callers whose token is bound to the key. */
+const MAX_KEYS = 10_000;
+const MIN_RSA_BITS = 2048;
+
+/**
+ * Creates the checks of RFC 9449 §4.3: what costs least comes first, the signature only of the key that the token is bound
+ * to, and the memory of used proofs last, so that nobody else can fill it.
+ *
+ * @returns functions that reject with {Denial} `proof.missing`, `proof.invalid`, `proof.nonce`, `token.binding` for another
+ *   key, `proof.replayed`, and what the memory throws where it cannot be asked.
+ */
+export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofParts): ProofChecks {
+  const isTarget = createIsTarget(publicUrl);
+  const keys = createExpiringCache<CryptoKey>(MAX_KEYS, clock);
+
+  return ({ algorithms, lifetimeMs, nonce: wantsNonce }) => {
+    const accepted = new Set(algorithms);
+
+    return async (call, token, thumbprint) => {
+      if (call.fields.dpop === undefined) throw new Denial('proof.missing', 'no DPoP header');
+      const proof = readProof(call.fields.dpop, accepted);
+      requireThisRequest(proof, call);
+      requireRecent(proof);
+      if (proof.tokenHash !== hash('sha256', token, 'base64url')) throw invalid('ath is not the hash of this token');
+      if (wantsNonce) requireNonce(proof);
+      if (thumbprintOf(proof.key) !== thumbprint) {
+        throw new Denial('token.binding', 'the proof is by another key than the one that the token is bound to');
+      }
+      await verifySignature(proof, thumbprint);
+      // RFC 9449 §11.1: a jti counts for its key and target, in the proof's own spelling: a request's could be spelt anew for
+      // each use of one proof. Remembered longer by what the clocks of two replicas may differ.
+      const use = hash('sha256', JSON.stringify([thumbprint, proof.id, proof.target]), 'base64url');
+      if (!(await replays.firstSeen(use, proof.issuedAtMs + lifetimeMs + AHEAD_MS))) {
+        throw new Denial('proof.replayed', 'a proof with this jti was used before');
+      }
+    };
+
+    function requireRecent({ issuedAtMs }: DpopProof): void {
+      const now = clock();
+      if (issuedAtMs + lifetimeMs <= now) throw invalid(`iat is more than ${lifetimeMs / 1000} s ago`);
+      if (issuedAtMs > now + AHEAD_MS) throw invalid('iat is in the future');
+    }
+  };
+
+  function requireThisRequest({ method, target }: DpopProof, call: Call): void {
+    if (method !== call.method) throw invalid(`htm is not ${call.method}`);
+    if (!isTarget(target, call.path)) throw invalid(`htu is not ${publicUrl}${call.path}`);
+  }
+
+  function requireNonce({ nonce }: DpopProof): void {
+    if (nonce === undefined) throw new Denial('proof.nonce', 'the proof has no nonce');
+    if (!nonces.accepts(nonce)) throw new Denial('proof.nonce', 'the nonce is not a recent one of ours');
+  }
+
+  async function verifySignature({ text, algorithm, key }: DpopProof, thumbprint: string): Promise<void> {
+    const name = `${algorithm}.${thumbprint}`;
+    let imported = keys.get(name);
+    if (imported === undefined) {
+      imported = await importKey(key, algorithm);
+      keys.set(name, imported, Infinity);
+    }
+    try {
+      await compactVerify(text, imported, { algorithms: [algorithm] });
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError)) throw error;
+      throw new Denial('proof.invalid', 'the signature of the proof is not by the key in it', { cause: error });
+    }
+  }
+}
+
+async function importKey(jwk: DpopProof['key'], algorithm: string): Promise<CryptoKey> {
+  let key;
+  try {
+    key = await importJWK({ ...jwk }, algorithm);
+  } catch (cause) {
+    // A point off its curve is told by whoever computes, each in its own kind of error.
+    throw new Denial('proof.invalid', `jwk of the proof is no key for ${algorithm}`, { cause });
+  }
+  if (key instanceof Uint8Array) throw invalid('jwk is symmetric');
+  const { modulusLength } = key.algorithm as { readonly modulusLength?: number };
+  if (modulusLength !== undefined && modulusLength < MIN_RSA_BITS)
+    throw invalid(`jwk is of ${modulusLength} bits only`);
+  return key;
+}
+
+function invalid(why: string): Denial {
+  return new Denial('proof.invalid', `of the proof ${why}`);
+}

@@ -1,0 +1,174 @@
+import { createCircuitBreaker, type CircuitBreaker, type Random } from '../lib/circuit-breaker.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createJsonFetcher, type FetchJsonOptions } from '../lib/fetch-json.ts';
+import type { JsonAnswer } from '../lib/json-answer.ts';
+import { maxAgeMs } from '../lib/max-age.ts';
+import { retryAfterMs } from '../lib/retry-after.ts';
+import { withoutQuery } from '../lib/without-query.ts';
+import type { AuthorizationServer, ServerAnswer, ServerOperation, ServerState } from '../model/authorization-server.ts';
+import { Denial } from '../model/denial.ts';
+
+/** So many calls of one operation may wait for a server at once: a slow one must not eat up sockets and memory. */
+const MAX_IN_FLIGHT = 256;
+
+/**
+ * What became of a call: `ok`; `refused`, a status of 4xx; `error`, no answer or one that says that the server is away.
+ * Not made at all: `circuit_open`, and `overloaded` where too many wait already.
+ */
+type ServerCallResult = 'ok' | 'refused' | 'error' | 'circuit_open' | 'overloaded';
+
+/** Counts one call to an authorization server. */
+export type CountServerCall = (server: string, operation: ServerOperation, result: ServerCallResult) => void;
+
+/** What is told of the calls while they happen. */
+export interface ServerCallsObserver {
+  readonly count: CountServerCall;
+  /** A call brought no answer, or one that says that the server is away. */
+  readonly failed: (operation: ServerOperation) => void;
+  /** A circuit opened or closed. */
+  readonly circuitChanged: () => void;
+  /** The server does not know us, or not our secret. */
+  readonly credentialsRefused: (operation: ServerOperation, url: string) => void;
+}
+
+/** What is sent. Made only for a call that goes: proving who we are costs a signature. */
+type Request = () => CallOptions | Promise<CallOptions>;
+
+type CallOptions = Omit<FetchJsonOptions, 'timeoutMs'>;
+
+/** Calls to one authorization server: bounded in time, size and number, and none where it failed again and again. */
+export interface ServerCalls {
+  /** @throws {Denial} `authorization_server.unavailable` where there is no answer; a status of 4xx is one. */
+  ask(operation: ServerOperation, url: string, request?: Request): Promise<ServerAnswer>;
+  /** Whether any call was answered yet. */
+  readonly answered: boolean;
+  /** The circuits that are not closed; undefined: all are. */
+  circuits(): ServerState['circuits'];
+  /** Why the first of them failed last. */
+  problem(): string | undefined;
+  /** The server has come back: open circuits close on trial. */
+  readonly trust: () => void;
+  close(): void;
+}
+
+/**
+ * What is kept for each operation and endpoint: a server whose introspection is broken may well publish its keys, and each
+ * exchange may have an endpoint of its own.
+ */
+interface Lane {
+  readonly operation: ServerOperation;
+  readonly breaker: CircuitBreaker;
+  inFlight: number;
+  problem: string;
+}
+
+/** Creates the calls to `server`. */
+export function createServerCalls(
+  server: AuthorizationServer,
+  observer: ServerCallsObserver,
+  clock: Clock,
+  random: Random,
+): ServerCalls {
+  const fetcher = createJsonFetcher();
+  const lanes = new Map<string, Lane>();
+  let answered = false;
+
+  function laneOf(operation: ServerOperation, url: string): Lane {
+    const key = `${operation} ${url}`;
+    const known = lanes.get(key);
+    if (known !== undefined) return known;
+    const lane = { operation, breaker: createCircuitBreaker(clock, random), inFlight: 0, problem: '' };
+    lanes.set(key, lane);
+    return lane;
+  }
+
+  function unavailable(why: string, retryAfterSeconds?: number, cause?: unknown): Denial {
+    const extras = { ...(retryAfterSeconds !== undefined && { retryAfterSeconds }), cause };
+    return new Denial('authorization_server.unavailable', `${server.name}: ${why}`, extras);
+  }
+
+  async function ask(operation: ServerOperation, url: string, request: Request = () => ({})): Promise<ServerAnswer> {
+    const lane = laneOf(operation, url);
+    if (lane.inFlight >= MAX_IN_FLIGHT) {
+      observer.count(server.name, operation, 'overloaded');
+      throw unavailable(`${MAX_IN_FLIGHT} calls for ${operation} wait for it already`, 1);
+    }
+    const wasOpen = lane.breaker.state() !== 'closed';
+    const call = lane.breaker.admit();
+    if (typeof call === 'number') {
+      observer.count(server.name, operation, 'circuit_open');
+      throw unavailable(`${operation} is not asked again yet, since ${lane.problem}`, call / 1000);
+    }
+    lane.inFlight += 1;
+    try {
+      const answer = await fetcher.fetchJson(url, { ...(await request()), timeoutMs: server.timeoutMs });
+      const askedMs = retryAfterMs(answer.retryAfter, clock());
+      if (isAway(answer, operation)) throw new Away(`${withoutQuery(url)} answered ${answer.status}`, askedMs);
+      call.succeeded();
+      answered = true;
+      observer.count(server.name, operation, answer.status < 400 ? 'ok' : 'refused');
+      if (refusesUs(answer, operation)) observer.credentialsRefused(operation, withoutQuery(url));
+      const { status, mediaType, text, body } = answer;
+      return { status, mediaType, text, body, maxAgeMs: maxAgeMs(answer.cacheControl) };
+    } catch (error) {
+      const askedMs = error instanceof Away ? error.askedMs : undefined;
+      call.failed(askedMs);
+      observer.count(server.name, operation, 'error');
+      observer.failed(operation);
+      lane.problem = error instanceof Error ? error.message : String(error);
+      throw unavailable(lane.problem, secondsToTrial(lane.breaker, askedMs), error);
+    } finally {
+      lane.inFlight -= 1;
+      if ((lane.breaker.state() !== 'closed') !== wasOpen) observer.circuitChanged();
+    }
+  }
+
+  return {
+    ask,
+    get answered() {
+      return answered;
+    },
+    circuits() {
+      const open = [...lanes.values()].flatMap(({ operation, breaker }) => {
+        const state = breaker.state();
+        return state === 'closed' ? [] : [[operation, state] as const];
+      });
+      return open.length === 0 ? undefined : Object.fromEntries(open);
+    },
+    problem: () => [...lanes.values()].find(({ breaker }) => breaker.state() !== 'closed')?.problem,
+    trust() {
+      for (const { breaker } of lanes.values()) breaker.trust();
+    },
+    close: fetcher.close,
+  };
+}
+
+/** Undefined where nobody can tell. */
+function secondsToTrial(breaker: CircuitBreaker, askedMs: number | undefined): number | undefined {
+  if (breaker.state() !== 'closed') return breaker.waitMs() / 1000;
+  return askedMs === undefined ? undefined : askedMs / 1000;
+}
+
+/** A status by which a server says that it cannot answer now. */
+class Away extends Error {
+  override readonly name = 'Away';
+  readonly askedMs: number | undefined;
+
+  constructor(message: string, askedMs: number | undefined) {
+    super(message);
+    this.askedMs = askedMs;
+  }
+}
+
+/** Whoever redirects is not the endpoint; at a place where metadata may be, that says only that it is not there. */
+function isAway({ status }: JsonAnswer, operation: ServerOperation): boolean {
+  if (status >= 300 && status < 400) return operation !== 'discovery';
+  return status >= 500 || status === 429;
+}
+
+/** RFC 6749 §5.2 and RFC 7662 §2.3. */
+function refusesUs({ status, body }: JsonAnswer, operation: ServerOperation): boolean {
+  if (operation === 'discovery' || operation === 'jwks') return false;
+  if (status === 401) return true;
+  return status === 400 && typeof body === 'object' && body !== null && Reflect.get(body, 'error') === 'invalid_client';
+}

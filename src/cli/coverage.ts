@@ -1,0 +1,52 @@
+import type { Decision, Explanation, Policy } from '../model/policy.ts';
+
+/** One test as it was decided. */
+export interface Decided {
+  readonly decision: Decision;
+  readonly conditions: readonly Explanation[];
+}
+
+/** A rule that no test ever decided. */
+export interface Gap {
+  readonly rule: string;
+  readonly missing: string;
+}
+
+/**
+ * The rules of a policy that no test decides: a condition must once let a call pass and once be what refuses it, what is
+ * listed must once be called, and something must once be refused for not being listed.
+ */
+export function gapsOf(policy: Policy, tests: readonly Decided[]): readonly Gap[] {
+  const allowing = new Set<string>();
+  const denying = new Set<string>();
+  const conditions = new Map<string, Explanation['kind']>();
+  for (const { decision, conditions: roots } of tests) {
+    const denial = decision.allow ? decision.shadow : decision.denial;
+    for (const { rule, kind, outcome } of roots.flatMap(flat)) {
+      conditions.set(rule, kind);
+      if (denial === undefined && outcome === 'holds') allowing.add(rule);
+      if (denial !== undefined && outcome !== 'holds' && isWithin(rule, groupOf(denial.rule))) denying.add(rule);
+    }
+  }
+  return policy.rules.flatMap((rule) => {
+    const listing = /^(?:tools|resources|prompts|methods)$/.test(rule);
+    if (listing) return denying.has(rule) ? [] : [{ rule, missing: 'no test calls what is not listed' }];
+    const isEntry = conditions.get(rule) === 'listed' || !conditions.has(rule);
+    if (!allowing.has(rule)) return [{ rule, missing: 'no test passes it' }];
+    return isEntry || denying.has(rule) ? [] : [{ rule, missing: 'no test is denied by it' }];
+  });
+}
+
+function flat(explanation: Explanation): readonly Explanation[] {
+  return [explanation, ...explanation.parts.flatMap(flat)];
+}
+
+/** Alternatives are refused together, though one of them is named. */
+function groupOf(rule: string): string {
+  return /^((?:.*?\.)?any)\[/.exec(rule)?.[1] ?? rule;
+}
+
+/** A condition is decided where it is named, or where the group that it is an alternative of is. */
+function isWithin(rule: string, group: string): boolean {
+  return rule === group || rule.startsWith(`${group}[`) || rule.startsWith(`${group}.`);
+}

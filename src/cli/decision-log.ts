@@ -1,0 +1,142 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { DecisionInput } from '../model/decision-record.ts';
+import { policyReasons, unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Route } from '../model/route.ts';
+import { principalWith } from './principal-with.ts';
+
+/** One line of the decision log, as much of it as a decision needs; contract §6. */
+export interface RecordedDecision {
+  readonly decision: string;
+  readonly time: string;
+  readonly route: string;
+  readonly allow: boolean;
+  readonly shadow: boolean;
+  readonly reason: string | undefined;
+  readonly detail: string | undefined;
+  readonly subject: string | undefined;
+  readonly clientId: string | undefined;
+  readonly issuer: string | undefined;
+  readonly method: string | undefined;
+  readonly tool: string | undefined;
+  readonly scope: string | undefined;
+  readonly neededScope: string | undefined;
+  readonly rule: string | undefined;
+  readonly input: DecisionInput;
+}
+
+/**
+ * The decisions of a log, one JSON object a line; lines about anything else, and lines that were cut off, are passed over.
+ *
+ * @throws the system's error where the file cannot be read.
+ */
+export async function* decisionsIn(file: string): AsyncGenerator<RecordedDecision> {
+  const input = file === '-' ? process.stdin : createReadStream(file);
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+    const record = decisionOf(line);
+    if (record !== undefined) yield record;
+  }
+}
+
+function decisionOf(line: string): RecordedDecision | undefined {
+  // Collectors put a stamp or a container's name before the line.
+  const start = line.indexOf('{');
+  if (start === -1 || !line.includes('"decision"')) return undefined;
+  let entry: Record<string, unknown>;
+  try {
+    entry = JSON.parse(line.slice(start)) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+  if (entry['msg'] !== 'decision' || typeof entry['allow'] !== 'boolean') return undefined;
+  const text = (name: string): string | undefined => {
+    const value = entry[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  return {
+    decision: text('decision') ?? '',
+    time: text('time') ?? '',
+    route: text('route') ?? '',
+    allow: entry['allow'],
+    shadow: entry['shadow'] === true,
+    reason: text('reason'),
+    detail: text('detail'),
+    subject: text('subject'),
+    clientId: text('client_id'),
+    issuer: text('issuer'),
+    method: text('method'),
+    tool: text('tool'),
+    scope: text('scope'),
+    neededScope: text('needed_scope'),
+    rule: text('rule'),
+    input: entry['input'] ?? {},
+  };
+}
+
+/** Whether a policy decided, rather than a stage before it. */
+export function wasPolicys({ allow, reason, issuer }: RecordedDecision): boolean {
+  if (issuer === undefined) return false;
+  return allow || (reason !== undefined && reasons.has(reason));
+}
+
+const reasons: ReadonlySet<string> = new Set(policyReasons);
+
+/** Who called, as far as the policy asked. */
+export function recordedPrincipal(
+  { subject, clientId, issuer, scope, input }: RecordedDecision,
+  hierarchy: ReadonlyMap<string, readonly string[]>,
+): Principal {
+  return principalWith(
+    {
+      issuer: issuer ?? '',
+      subject,
+      clientId,
+      scope: (scope ?? '').split(' ').filter((each) => each !== ''),
+      claims: nested(input.claims ?? {}),
+      lifetimeSeconds: input.lifetime,
+    },
+    hierarchy,
+  );
+}
+
+/** What was attempted; arguments are not in a log. */
+export function recordedAttempt({ method, tool, input }: RecordedDecision, route: Route): Attempt {
+  if (route.protocol === 'http') return { kind: 'http' };
+  const targets: readonly McpTarget[] = input.targets ?? (tool === undefined ? [] : [{ kind: 'tool', name: tool }]);
+  // A GET and a DELETE carry no message.
+  const message = method === 'GET' || method === 'DELETE' ? undefined : method;
+  return { kind: 'mcp', method: message, targets, arguments: unknownArguments };
+}
+
+/** Claims by name and JSON Pointer (RFC 6901) as the object that they were read from, as much of it as was read. */
+function nested(claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const root = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(claims)) {
+    const steps = name.startsWith('/')
+      ? name
+          .slice(1)
+          .split('/')
+          .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+      : [name];
+    place(root, steps, value);
+  }
+  return plain(root);
+}
+
+function place(parent: Map<string, unknown>, [step = '', ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) {
+    if (!(parent.get(step) instanceof Map)) parent.set(step, value);
+    return;
+  }
+  const known = parent.get(step);
+  const inner = known instanceof Map ? (known as Map<string, unknown>) : new Map<string, unknown>();
+  parent.set(step, inner);
+  place(inner, rest, value);
+}
+
+function plain(map: ReadonlyMap<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    [...map].map(([key, value]) => [key, value instanceof Map ? plain(value as Map<string, unknown>) : value]),
+  );
+}

@@ -1,0 +1,91 @@
+import type { Config } from '../model/config.ts';
+import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
+import type { Claims, Principal } from '../model/principal.ts';
+import type { Route } from '../model/route.ts';
+import { durationSeconds } from '../policy/condition.ts';
+import { principalWith } from './principal-with.ts';
+import { usualMethod } from './test-case.ts';
+import { UsageError } from './usage-error.ts';
+
+/** A call in the words of a command line. */
+export interface DescribedCall {
+  readonly tool: string | undefined;
+  readonly resource: string | undefined;
+  readonly prompt: string | undefined;
+  readonly method: string | undefined;
+  /** JSON: an object. */
+  readonly arguments: string | undefined;
+  /** JSON: an object. */
+  readonly claims: string | undefined;
+  /** Separated by spaces; besides, or instead of, a `scope` among the claims. */
+  readonly scope: string | undefined;
+  /** `60s`; `exp - iat`. */
+  readonly lifetime: string | undefined;
+}
+
+/**
+ * The caller and the call that options describe.
+ *
+ * @throws {UsageError}
+ */
+export function described(
+  route: Route,
+  config: Config,
+  options: DescribedCall,
+): { readonly principal: Principal; readonly attempt: Attempt } {
+  return { principal: callerIn(route, config, options), attempt: attemptIn(route, options) };
+}
+
+function callerIn(route: Route, config: Config, { claims, scope, lifetime }: DescribedCall): Principal {
+  const found = claims === undefined ? {} : jsonObject(claims, '--claims');
+  const { iss, sub, client_id: clientId, scope: own } = found;
+  if (lifetime !== undefined && !/^[0-9]+(?:ms|s|m|h)$/.test(lifetime)) {
+    throw new UsageError(`--lifetime: ${JSON.stringify(lifetime)} is not a duration such as 60s`);
+  }
+  const exp = found['exp'];
+  const iat = found['iat'];
+  const principal = principalWith(
+    {
+      issuer: typeof iss === 'string' ? iss : (route.authorizationServers[0]?.issuer ?? ''),
+      subject: typeof sub === 'string' ? sub : undefined,
+      clientId: typeof clientId === 'string' ? clientId : undefined,
+      scope: (scope ?? (typeof own === 'string' ? own : '')).split(' ').filter((each) => each !== ''),
+      claims: found,
+      lifetimeSeconds: lifetime === undefined ? undefined : durationSeconds(lifetime),
+    },
+    config.scopeHierarchy,
+  );
+  return {
+    ...principal,
+    expiresAt: principal.expiresAt ?? (typeof exp === 'number' ? exp : undefined),
+    issuedAt: principal.issuedAt ?? (typeof iat === 'number' ? iat : undefined),
+  };
+}
+
+function attemptIn(route: Route, options: DescribedCall): Attempt {
+  const kinds = (['tool', 'resource', 'prompt'] as const).filter((kind) => options[kind] !== undefined);
+  const [kind, second] = kinds;
+  if (second !== undefined) throw new UsageError(`one call cannot act on a ${kind} and a ${second}`);
+  if (route.protocol === 'http') {
+    const odd = kind ?? (options.method === undefined ? undefined : 'method');
+    if (odd !== undefined) throw new UsageError(`--${odd}: ${route.name} is not protocol: mcp`);
+    return { kind: 'http' };
+  }
+  const targets: readonly McpTarget[] = kind === undefined ? [] : [{ kind, name: options[kind] ?? '' }];
+  return {
+    kind: 'mcp',
+    method: options.method ?? (kind === undefined ? undefined : usualMethod[kind]),
+    targets,
+    arguments: options.arguments === undefined ? unknownArguments : jsonObject(options.arguments, '--arguments'),
+  };
+}
+
+function jsonObject(text: string, option: string): Claims {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Claims;
+  } catch {
+    // Said below, in the same words.
+  }
+  throw new UsageError(`${option} is not a JSON object such as {"sub":"alice"}`);
+}

@@ -1,0 +1,183 @@
+import cluster, { type Worker } from 'node:cluster';
+import { randomBytes } from 'node:crypto';
+import { startAdmin, type Admin, type InForce } from '../admin/admin.ts';
+import { routesOf } from '../admin/console.ts';
+import type { Readable, Writable } from 'node:stream';
+import type { Loaded } from '../config/load.ts';
+import type { Config } from '../model/config.ts';
+import { createJsonLines } from '../telemetry/json-lines.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createWorkerMetrics } from '../telemetry/worker-metrics.ts';
+import { WorkerFault } from './listen-fault.ts';
+import { standardOutput } from './standard-output.ts';
+import type { Running } from './start.ts';
+import type { FromWorker, ToWorker, WorkerState } from './worker-messages.ts';
+
+/** How long a replacement waits after a worker that ended, at first; doubled each time, until one lives. */
+const AGAIN_FIRST_MS = 100;
+const AGAIN_LAST_MS = 5_000;
+/** How long a worker may take to say how it sees the world. */
+const STATE_MS = 1_000;
+
+/**
+ * Serves by several processes behind one listener and one admin listener: connections are dealt out in turn, and one
+ * that ends is replaced. Each has the configuration from the primary process, so that all serve by the same.
+ *
+ * @throws {WorkerFault} where the first workers cannot listen.
+ */
+export async function startWorkers(file: string, loaded: Loaded, count: number): Promise<Running> {
+  const output = standardOutput();
+  const lines = createJsonLines(output);
+  const log = createLog(loaded.config.log, lines);
+  const metrics = createWorkerMetrics();
+  const key = randomBytes(32).toString('hex');
+  const inForce: InForce = { config: loaded.config.hash, routes: routesOf(loaded.config), problems: [] };
+  let { snapshot } = loaded;
+  let againMs = AGAIN_FIRST_MS;
+  let stopping = false;
+  let asked = 0;
+  cluster.setupPrimary({ exec: process.argv[1] ?? '', args: ['serve'], silent: true });
+
+  function tell(worker: Worker, message: ToWorker): void {
+    if (worker.isConnected()) worker.send(message);
+  }
+  function tellAll(message: ToWorker): void {
+    for (const worker of workers()) tell(worker, message);
+  }
+
+  /** Resolves with the address that the worker listens on. */
+  function fork(): Promise<string> {
+    const worker = cluster.fork();
+    // One writer: lines of several processes would run into each other.
+    copyLines(worker.process.stdout, output);
+    worker.process.stderr?.pipe(process.stderr, { end: false });
+    // One that has just ended cannot be told anything (EPIPE); that it ended is told by `exit`.
+    worker.on('error', () => {});
+    tell(worker, { kind: 'begin', file, snapshot, key });
+    if (inForce.problems.length > 0) tell(worker, { kind: 'reload-refused' });
+    return new Promise((resolve, reject) => {
+      worker.on('message', (message: FromWorker) => {
+        if (message.kind === 'listening') {
+          againMs = AGAIN_FIRST_MS;
+          resolve(message.url);
+        }
+        if (message.kind === 'failed') reject(new WorkerFault(message.why));
+      });
+      worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));
+    });
+  }
+
+  function replaceEnded(worker: Worker, code: number | null, signal: string | null): void {
+    if (stopping) return;
+    log.event('error', 'a worker ended and is replaced', { pid: worker.process.pid, code, signal });
+    setTimeout(() => {
+      if (!stopping) fork().catch(() => {});
+    }, againMs);
+    againMs = Math.min(againMs * 2, AGAIN_LAST_MS);
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    stopping = true;
+    const left = workers();
+    const ended = left.map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
+    for (const worker of left) {
+      if (worker.isConnected()) tell(worker, { kind: 'stop', graceMs });
+      else worker.process.kill('SIGKILL');
+    }
+    await Promise.all(ended);
+  }
+
+  async function states(): Promise<readonly WorkerState[]> {
+    const answers = workers().map(
+      (worker) =>
+        new Promise<WorkerState | undefined>((resolve) => {
+          const id = (asked += 1);
+          const listen = (message: FromWorker): void => {
+            if (message.kind === 'state' && message.id === id) done(message.state);
+          };
+          const timer = setTimeout(() => done(undefined), STATE_MS);
+          const done = (state: WorkerState | undefined): void => {
+            clearTimeout(timer);
+            worker.off('message', listen);
+            resolve(state);
+          };
+          worker.on('message', listen);
+          tell(worker, { kind: 'state', id });
+        }),
+    );
+    return (await Promise.all(answers)).filter((state) => state !== undefined);
+  }
+
+  let url: string | undefined;
+  let admin: Admin | undefined;
+  try {
+    [url] = await Promise.all(Array.from({ length: count }, fork));
+    cluster.on('exit', replaceEnded);
+    const view = {
+      metrics: metrics.page,
+      inForce,
+      workers: () => workers().length,
+      async state() {
+        const all = await states();
+        const denials = all
+          .flatMap((each) => each.denials)
+          .toSorted((one, other) => (timeOf(one) < timeOf(other) ? 1 : -1));
+        return { servers: all[0]?.servers ?? [], store: all[0]?.store, denials };
+      },
+    };
+    admin = loaded.config.admin && (await startAdmin(loaded.config.admin, view));
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+  log.event('info', 'listening', { url, admin: admin?.url, config: inForce.config, workers: count });
+
+  return {
+    url: url ?? '',
+    adminUrl: admin?.url,
+    log,
+    reload(next: Config, nextSnapshot) {
+      snapshot = nextSnapshot;
+      tellAll({ kind: 'reload', file, snapshot });
+      log.configure(next.log);
+      inForce.config = next.hash;
+      inForce.routes = routesOf(next);
+      inForce.problems = [];
+    },
+    reloadRefused(problems) {
+      inForce.problems = problems;
+      tellAll({ kind: 'reload-refused' });
+      log.event('error', 'configuration refused; the last good one goes on', { problems });
+    },
+    async close(graceMs) {
+      await stop(graceMs);
+      await admin?.close();
+      await lines.close();
+    },
+  };
+}
+
+/** Passes on whole lines, as fast as they are read. */
+function copyLines(from: Readable | null, to: Writable): void {
+  let rest = '';
+  from?.setEncoding('utf8').on('data', (text: string) => {
+    const end = text.lastIndexOf('\n') + 1;
+    if (end === 0) {
+      rest += text;
+      return;
+    }
+    const flows = to.write(rest + text.slice(0, end));
+    rest = text.slice(end);
+    if (flows) return;
+    from.pause();
+    to.once('drain', () => from.resume());
+  });
+}
+
+function timeOf(line: object): string {
+  return 'time' in line ? String(line.time) : '';
+}
+
+function workers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+}

@@ -1,0 +1,76 @@
+import { isDeepStrictEqual } from 'node:util';
+import { load, type Loaded } from '../config/load.ts';
+import { ConfigError } from '../config/problems.ts';
+import { watchFiles } from '../config/watch.ts';
+import type { Config } from '../model/config.ts';
+import type { Running } from './start.ts';
+
+/** What is fixed once a process listens, as the file calls it. */
+const needsRestart: Readonly<Record<string, (config: Config) => unknown>> = {
+  listen: ({ listen }) => listen,
+  admin: ({ admin }) => admin,
+  'forward_auth.listen': ({ forwardAuth }) => forwardAuth?.listen,
+  tls: ({ tls }) => tls,
+  telemetry: ({ telemetry }) => telemetry,
+  'limits.request_headers': ({ limits }) => limits.requestHeadersBytes,
+};
+
+/** Keeps a gateway by its files. */
+export interface Reloading {
+  /** Reads everything again, as an edit does. */
+  readonly now: () => void;
+  close(): void;
+}
+
+/**
+ * Serves by the files as they are edited, contract §2: the new configuration is loaded and checked whole, then swapped in
+ * whole. One with a mistake in it changes nothing, and is told to the log, the metrics and `/readyz`.
+ */
+export async function reloadOnEdit(file: string, first: Loaded, since: number, running: Running): Promise<Reloading> {
+  const startedWith = first.config;
+  let inForce = first.config.hash;
+  let underWay: Promise<void> | undefined;
+  let again = false;
+
+  async function attempt(): Promise<void> {
+    const begun = Date.now();
+    try {
+      const loaded = await load(file);
+      await watching.follow(loaded.files, begun);
+      use(loaded);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      await watching.follow([...new Set([...first.files, ...error.files])], begun);
+      running.reloadRefused(error.problems.map(String));
+    }
+  }
+
+  function use({ config, snapshot }: Loaded): void {
+    for (const [name, part] of Object.entries(needsRestart)) {
+      if (isDeepStrictEqual(part(config), part(startedWith))) continue;
+      running.log.event('warn', `${name} changed: a restart is needed for it, the rest is in force`);
+    }
+    running.reload(config, snapshot);
+    running.log.event('info', 'configuration reloaded', { config: config.hash, before: inForce });
+    inForce = config.hash;
+  }
+
+  /** One after the other; edits that come meanwhile make one more. */
+  function now(): void {
+    if (underWay !== undefined) {
+      again = true;
+      return;
+    }
+    underWay = attempt()
+      .catch((error: unknown) => running.reloadRefused([error instanceof Error ? error.message : String(error)]))
+      .finally(() => {
+        underWay = undefined;
+        if (!again) return;
+        again = false;
+        now();
+      });
+  }
+
+  const watching = await watchFiles(first.files, now, since);
+  return { now, close: () => watching.close() };
+}

@@ -1,0 +1,90 @@
+import { load, type Loaded } from '../config/load.ts';
+import { disk } from '../config/files.ts';
+import { readPolicies } from '../config/policies.ts';
+import { ConfigError, Problem } from '../config/problems.ts';
+import type { Policy } from '../model/policy.ts';
+import { decisionsIn, wasPolicys } from './decision-log.ts';
+import { type Difference, differenceOf } from './difference.ts';
+import type { ExitCode } from './exit-code.ts';
+import { reportProblems } from './report-problems.ts';
+
+/** What `sallyport replay` was asked for. */
+export interface ReplayOptions {
+  readonly config: string;
+  /** The edited policies; undefined: those of the configuration. */
+  readonly policies: string | undefined;
+  readonly json: boolean;
+}
+
+type Row = Difference & { count: number };
+
+/**
+ * `sallyport replay`, contract §4: decides recorded decisions again, by edited policies and the code that serves, and
+ * tells what would change and for whom.
+ */
+export async function replay(log: string, options: ReplayOptions): Promise<ExitCode> {
+  let loaded: Loaded;
+  let edited: ReadonlyMap<string, Policy | undefined>;
+  try {
+    loaded = await load(options.config);
+    edited = options.policies === undefined ? loaded.config.policies : await policiesIn(options.policies);
+  } catch (error) {
+    return reportProblems(options.config, error);
+  }
+  const routes = new Map(loaded.config.routes.map((route) => [route.name, route]));
+  const rows = new Map<string, Row>();
+  let decided = 0;
+  let passedOver = 0;
+  try {
+    for await (const record of decisionsIn(log)) {
+      const route = routes.get(record.route);
+      if (route?.policy === undefined || !wasPolicys(record)) {
+        passedOver += 1;
+        continue;
+      }
+      decided += 1;
+      const difference = differenceOf(record, route, edited.get(route.policy.name), loaded.config.scopeHierarchy);
+      if (difference !== undefined) count(rows, difference);
+    }
+  } catch (error) {
+    process.stderr.write(`sallyport: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  }
+  const changes = [...rows.values()].toSorted((one, other) => other.count - one.count);
+  process.stdout.write(
+    options.json
+      ? `${JSON.stringify({ decided, passed_over: passedOver, changes }, null, 2)}\n`
+      : told(changes, decided, passedOver),
+  );
+  return 0;
+}
+
+/** @throws {ConfigError} with everything that is wrong with them. */
+async function policiesIn(folder: string): Promise<ReadonlyMap<string, Policy | undefined>> {
+  const { exists, policies, problems } = await readPolicies(folder, folder, disk);
+  if (!exists) throw new ConfigError([new Problem(folder, undefined, [], 'is not a folder')], []);
+  if (problems.length > 0) throw new ConfigError(problems, []);
+  return policies;
+}
+
+function count(rows: Map<string, Row>, difference: Difference): void {
+  const key = JSON.stringify(Object.values(difference));
+  const known = rows.get(key);
+  if (known === undefined) rows.set(key, { ...difference, count: 1 });
+  else known.count += 1;
+}
+
+function told(changes: readonly Row[], decided: number, passedOver: number): string {
+  const people = new Set(changes.map(({ subject }) => subject)).size;
+  const total = changes.reduce((sum, row) => sum + row.count, 0);
+  const summary =
+    changes.length === 0
+      ? `${decided} decisions, none would change`
+      : `${decided} decisions, ${total} would change or cannot be told, for ${people} ${people === 1 ? 'caller' : 'callers'}`;
+  const other = passedOver === 0 ? '' : ` (${passedOver} more were not a policy's)`;
+  const lines = changes.map(
+    ({ count: times, change, route, called, subject, before, after }) =>
+      `${String(times).padStart(7)}  ${change.padEnd(25)}  ${route}  ${called}  ${subject}: ${before} → ${after}\n`,
+  );
+  return `${lines.join('')}${lines.length > 0 ? '\n' : ''}${summary}${other}\n`;
+}

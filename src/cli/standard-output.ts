@@ -1,0 +1,38 @@
+import { write } from 'node:fs';
+import { Writable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const writeSome = promisify(write);
+
+/** Until a pipe that was full is tried again. */
+const AGAIN_MS = 10;
+
+/**
+ * Standard output as a stream that never waits and never fails. `process.stdout` writes synchronously to a pipe: a reader
+ * that is stuck would stop the service (Node, "A note on process I/O"). What cannot be written, because the reader is gone
+ * or the disk is full, is lost, and the next lines are tried again.
+ */
+export function standardOutput(fd: number = process.stdout.fd): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      void writeWhole(fd, chunk)
+        .catch(() => {})
+        .finally(done);
+    },
+  });
+}
+
+/** To look at `process.stdout` makes a pipe one that says EAGAIN when it is full. */
+async function writeWhole(fd: number, chunk: Buffer): Promise<void> {
+  for (let at = 0; at < chunk.length;) {
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- each part comes after the one before
+      at += (await writeSome(fd, chunk, at)).bytesWritten;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
+      // oxlint-disable-next-line no-await-in-loop -- the same
+      await setTimeout(AGAIN_MS, undefined, { ref: false });
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { createPrivateKey, createPublicKey, sign, verify, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { refuse } from './values.ts';
+
+/** A key that a client signs its assertions with. */
+export interface ClientKey {
+  readonly key: KeyObject;
+  readonly algorithm: string;
+  /** A JWK's own `kid`. */
+  readonly keyId: string | undefined;
+}
+
+/**
+ * What each kind of key signs with, the default first. For RSA that is RS256 although PS256 is the better scheme: of
+ * the two it is the one that every server with `private_key_jwt` takes (OpenID Connect Discovery §3, RFC 8414 §2:
+ * servers SHOULD support RS256). Where FAPI asks for PS256, the JWK's `alg` says so.
+ */
+const algorithmsOf: Readonly<Record<string, readonly string[]>> = {
+  rsa: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  'prime256v1 ec': ['ES256'],
+  'secp384r1 ec': ['ES384'],
+  'secp521r1 ec': ['ES512'],
+  ed25519: ['EdDSA', 'Ed25519'],
+};
+
+/** RFC 7518 §3.3: MUST be used with RSA. */
+const LEAST_RSA_BITS = 2048;
+
+/** A private key in PEM (PKCS#8, or older), or a private JWK as JSON text; no message says anything of what is in it. */
+export function clientKey(text: string): ClientKey {
+  const jwk = text.trimStart().startsWith('{') ? jwkIn(text) : undefined;
+  const key = privateKey(jwk === undefined ? text : { key: jwk, format: 'jwk' });
+  const { asymmetricKeyType: type = '', asymmetricKeyDetails: details = {} } = key;
+  const algorithms = algorithmsOf[details.namedCurve === undefined ? type : `${details.namedCurve} ${type}`];
+  if (algorithms === undefined) return refuse('is not an RSA, P-256, P-384, P-521 or Ed25519 key');
+  if (type === 'rsa' && (details.modulusLength ?? 0) < LEAST_RSA_BITS) {
+    refuse(`is too small: an RSA key needs ${LEAST_RSA_BITS} bits, RFC 7518 §3.3`);
+  }
+  const { alg = algorithms[0], kid } = jwk ?? {};
+  if (typeof alg !== 'string' || !algorithms.includes(alg))
+    return refuse(`has an alg other than ${algorithms.join(', ')}`);
+  if (kid !== undefined && typeof kid !== 'string') return refuse('has a kid that is not a string');
+  requireWorking(key);
+  return { key, algorithm: alg, keyId: kid };
+}
+
+function jwkIn(text: string): JsonWebKey {
+  const jwk = parsed(text);
+  if (typeof jwk !== 'object' || jwk === null) return refuse('is not a JWK: it is no JSON');
+  if ('keys' in jwk) return refuse('is a JWK Set; one key of it is expected');
+  const { d, use, key_ops: operations } = jwk as JsonWebKey;
+  if (d === undefined) return refuse('is not a private JWK: it has no d');
+  if (use !== undefined && use !== 'sig') return refuse('is a JWK that is not for signatures: see its use');
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('sign'))) {
+    return refuse('is a JWK that is not for signing: see its key_ops');
+  }
+  return jwk as JsonWebKey;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function privateKey(source: Parameters<typeof createPrivateKey>[0]): KeyObject {
+  try {
+    return createPrivateKey(source);
+  } catch {
+    return refuse('is not an unencrypted private key: PEM (PKCS#8), or a private JWK as JSON');
+  }
+}
+
+/** The parts of a JWK can be of two keys; no server would take what such a one signs. */
+function requireWorking(key: KeyObject): void {
+  const digest = key.asymmetricKeyType === 'ed25519' ? null : 'sha256';
+  const message = Buffer.from('a message');
+  try {
+    if (verify(digest, message, createPublicKey(key), sign(digest, message, key))) return;
+  } catch {
+    // The same answer.
+  }
+  refuse('is not a key that can sign: its parts do not belong together');
+}

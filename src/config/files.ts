@@ -1,0 +1,49 @@
+import { readdir } from 'node:fs/promises';
+import { readText, type TextOrFault } from '../lib/read-text.ts';
+
+/** Where a configuration is read from. */
+export interface Files {
+  readonly text: (file: string) => Promise<TextOrFault>;
+  /** The names in a folder; undefined where there is no such folder. */
+  readonly names: (folder: string) => Promise<readonly string[] | undefined>;
+}
+
+/** Everything that one configuration was read from, as JSON: whoever reads it again reads the same. */
+export interface Snapshot {
+  readonly texts: readonly (readonly [file: string, found: TextOrFault])[];
+  readonly folders: readonly (readonly [folder: string, names: readonly string[] | null])[];
+}
+
+/** The files as they are now. */
+export const disk: Files = {
+  text: readText,
+  names: (folder) => readdir(folder).catch(() => undefined),
+};
+
+/** Files that remember what was read of them. */
+export function recorded(files: Files): Files & { readonly snapshot: () => Snapshot } {
+  const texts = new Map<string, TextOrFault>();
+  const folders = new Map<string, readonly string[] | null>();
+  return {
+    async text(file) {
+      const found = await files.text(file);
+      texts.set(file, found);
+      return found;
+    },
+    async names(folder) {
+      const found = await files.names(folder);
+      folders.set(folder, found ?? null);
+      return found;
+    },
+    snapshot: () => ({ texts: [...texts], folders: [...folders] }),
+  };
+}
+
+/** The files of a snapshot, and no others. */
+export function filesOf({ texts, folders }: Snapshot): Files {
+  const [known, names] = [new Map(texts), new Map(folders)];
+  return {
+    text: (file) => Promise.resolve(known.get(file) ?? { fault: 'does not exist' }),
+    names: (folder) => Promise.resolve(names.get(folder) ?? undefined),
+  };
+}

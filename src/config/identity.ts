@@ -1,0 +1,76 @@
+import { plainName } from '../lib/client-fields.ts';
+import type { SignedIdentity, Upstream } from '../model/route.ts';
+import { memberReader } from '../policy/json-pointer.ts';
+import type { Field } from './field.ts';
+import { identityHeader } from './identity-header.ts';
+import { anyText, refuse } from './values.ts';
+
+/** The key that does not name a header, but holds the name of one. */
+const SIGNED = 'signed';
+
+/**
+ * `identity` of an upstream: claims as headers, and the signed statement.
+ *
+ * @param upstream Its URL without a trailing slash: whom the statement is for, unless it says otherwise.
+ */
+export function readIdentity(field: Field, upstream: string): Pick<Upstream, 'identity' | 'signedIdentity'> {
+  const identity = new Map<string, string>();
+  const spelt = new Map<string, string>();
+  for (const [key, claim] of field.entries()) {
+    if (key === SIGNED) continue;
+    const { name, fault } = identityHeader(key);
+    if (name === SIGNED) claim.refuse(`is no header name; write ${SIGNED} for a signed identity`, 'key');
+    if (fault !== undefined) claim.refuse(fault, 'key');
+    // Many servers read `-` and `_` as one: two headers would be one there, and the last one would count.
+    const alike = spelt.get(plainName(name));
+    if (alike !== undefined) claim.refuse(`is the same header as ${alike}`, 'key');
+    spelt.set(plainName(name), key);
+    identity.set(name, claim.read(claimPath) ?? '');
+  }
+  const signed = field.get(SIGNED);
+  return { identity, signedIdentity: signed.present ? readSigned(signed, upstream, spelt) : undefined };
+}
+
+/** A header name alone, or a mapping. */
+function readSigned(field: Field, upstream: string, spelt: ReadonlyMap<string, string>): SignedIdentity {
+  const header = field.get('header').present ? field.get('header') : field;
+  return {
+    header: header.read((text) => signedHeader(text, spelt)) ?? '',
+    audience: field.get('audience').read(anyText) ?? upstream,
+    claims: field.get('claims').list(claimName),
+  };
+}
+
+function signedHeader(text: string, spelt: ReadonlyMap<string, string>): string {
+  if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(text)) refuse('is not a header name');
+  const { name, fault } = identityHeader(text);
+  if (fault !== undefined) refuse(fault);
+  const alike = spelt.get(plainName(name));
+  return alike === undefined ? name : refuse(`is the same header as ${alike}`);
+}
+
+/** What the statement says by itself, or what a verifier would take for its own. */
+const own: ReadonlySet<string> = new Set([
+  'iss',
+  'aud',
+  'sub',
+  'client_id',
+  'scope',
+  'token_issuer',
+  'jti',
+  'iat',
+  'exp',
+  'nbf',
+  'cnf',
+]);
+
+/** A claim that is taken over, named as in a policy. */
+function claimName(text: string): string {
+  if (own.has(text)) refuse('is a member of every signed identity, or would be read as one');
+  return claimPath(text);
+}
+
+/** A claim, named as in a policy. */
+function claimPath(text: string): string {
+  return memberReader(text) === undefined ? refuse('is not a JSON Pointer, RFC 6901 §3') : text;
+}

@@ -1,0 +1,49 @@
+import { hopByHop } from '../lib/hop-by-hop.ts';
+import type { Telemetry } from '../model/config.ts';
+import type { Field } from './field.ts';
+import { plainUrl } from './urls.ts';
+import { anyText, refuse } from './values.ts';
+
+/** What the exporter says itself, and what would change how a message is read. */
+const taken: ReadonlySet<string> = new Set([
+  ...hopByHop,
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'user-agent',
+]);
+
+/** `telemetry`; what is wrong is reported to the fields. */
+export function readTelemetry(field: Field): Telemetry | undefined {
+  if (!field.present) return undefined;
+  return {
+    otlp: field.get('otlp').read(collectorUrl) ?? '',
+    serviceName: field.get('service_name').read(anyText) ?? 'sallyport',
+    sample: field.get('sample').part() ?? 1,
+    headers: readHeaders(field.get('headers')),
+  };
+}
+
+/** The base URL, as OTLP §1.1 calls it; `/v1/traces` comes after it. */
+function collectorUrl(text: string): string {
+  const url = plainUrl(text).replace(/\/+$/, '');
+  if (url.endsWith('/v1/traces')) refuse('already has the /v1/traces that is put after it', 'leave that out');
+  return url;
+}
+
+function readHeaders(field: Field): Readonly<Record<string, string>> {
+  const headers = new Map<string, string>();
+  for (const [key, value] of field.entries()) {
+    const name = key.toLowerCase();
+    if (taken.has(name)) value.refuse('is not free: the gateway says it itself', 'key');
+    if (headers.has(name)) value.refuse('is given twice', 'key');
+    headers.set(name, value.read(headerValue) ?? '');
+  }
+  return Object.fromEntries(headers);
+}
+
+function headerValue(text: string): string {
+  return /^[!-~](?:[\t -~]*[!-~])?$/.test(text) ? text : refuse('is no header value: visible ASCII');
+}

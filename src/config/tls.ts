@@ -1,0 +1,46 @@
+import { resolve } from 'node:path';
+import { readCertificates, type CertificateFiles } from '../lib/certificate-files.ts';
+import type { Tls } from '../model/config.ts';
+import type { Field } from './field.ts';
+
+/** The key of each file. */
+const keys: Readonly<Record<keyof CertificateFiles, string>> = { cert: 'cert', key: 'key', ca: 'client_ca' };
+
+/** `tls`, or undefined without it. */
+export interface ReadTls {
+  readonly tls: Tls | undefined;
+  /** What was read, whatever was in it. */
+  readonly files: readonly string[];
+}
+
+/**
+ * Reads `tls` and looks into its files: one that is missing, damaged, expired or does not fit would otherwise be found
+ * by the first client.
+ *
+ * @param folder Relative paths start here.
+ * @param now Milliseconds since the epoch.
+ */
+export async function readTls(root: Field, folder: string, now: number): Promise<ReadTls> {
+  const field = root.get('tls');
+  if (!field.present) return { tls: undefined, files: [] };
+  const publicUrl = root.get('public_url');
+  // The listener speaks nothing but TLS: whatever we publish under http: would lead nowhere.
+  if (publicUrl.text()?.startsWith('http:') === true)
+    publicUrl.refuse(`${publicUrl.shown()} is not https, which tls asks for`);
+  const [cert, key] = [path(field.get('cert')), path(field.get('key'))];
+  const clientCa = field.get('client_ca').text() === 'any' ? 'any' : path(field.get('client_ca'));
+  if (cert === undefined || key === undefined) return { tls: undefined, files: [] };
+  const ca = clientCa === 'any' ? undefined : clientCa;
+  const { faults = [] } = await readCertificates({ cert, key, ca }, now);
+  for (const { file, message } of faults) {
+    const part = field.get(keys[file]);
+    part.refuse(`${part.shown()} ${message}`);
+  }
+  const files = [cert, key, ...(ca === undefined ? [] : [ca])];
+  return { tls: { cert, key, clientCa }, files };
+
+  function path(part: Field): string | undefined {
+    const text = part.text();
+    return text === undefined ? undefined : resolve(folder, text);
+  }
+}

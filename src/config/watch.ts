@@ -1,0 +1,138 @@
+import { watch, type FSWatcher } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { look, type Seen } from './seen.ts';
+
+/** Files that are watched. */
+export interface Watching {
+  /**
+   * Watches these instead. What was watched before is compared with how it was then, so that nothing is missed.
+   *
+   * @param since When the files were about to be read, in milliseconds since the epoch: of those that are new here, a
+   *   later change counts.
+   */
+  follow(files: readonly string[], since?: number): Promise<void>;
+  close(): void;
+}
+
+/** How long nothing may happen before a change is told: saving is several steps, and several files. */
+const QUIET_MS = 100;
+/** How long a change is kept back at most, where there is no quiet. */
+const LONGEST_MS = 2_000;
+/** How often is looked without being told: network file systems and single files in containers tell nothing. */
+const POLL_MS = 2_000;
+/** How far a file system's clock may be behind ours. */
+const SLACK_MS = 20;
+
+/**
+ * Calls `onChange` after files say something else or have come or gone, and when a name in one of the folders has.
+ *
+ * What is compared is content, so that every way of saving will do: in place, by rename, by turning a symbolic link (as
+ * Kubernetes does), deleted and made anew; and so that touching a file is no change. Nothing here keeps the process
+ * alive.
+ *
+ * @param files Files and folders, whether they exist or not.
+ * @param since As in {@link Watching.follow}.
+ */
+export async function watchFiles(files: readonly string[], onChange: () => void, since?: number): Promise<Watching> {
+  let known = new Map<string, Seen>();
+  let overdue = false;
+  let closed = false;
+  const watchers = new Map<string, FSWatcher>();
+  let waiting: NodeJS.Timeout | undefined;
+  let firstToldAt = 0;
+  let last: Promise<void> = Promise.resolve();
+
+  /** One after the other: each compares with what the one before has seen. */
+  function inTurn(step: () => Promise<void>): Promise<void> {
+    last = last.then(() => (closed ? undefined : step()));
+    return last;
+  }
+
+  function told(): void {
+    if (closed) return;
+    const now = Date.now();
+    if (waiting === undefined) firstToldAt = now;
+    clearTimeout(waiting);
+    const wait = Math.max(0, Math.min(QUIET_MS, firstToldAt + LONGEST_MS - now));
+    waiting = setTimeout(() => {
+      waiting = undefined;
+      void inTurn(compare);
+    }, wait).unref();
+  }
+
+  async function compare(): Promise<void> {
+    const before = known;
+    known = await seen([...before.keys()]);
+    await watchFolders();
+    const changed = [...known].some(([path, { content }]) => content !== before.get(path)?.content);
+    if (closed || !(changed || overdue)) return;
+    overdue = false;
+    onChange();
+  }
+
+  async function seen(paths: readonly string[]): Promise<Map<string, Seen>> {
+    return new Map(await Promise.all(paths.map(async (path) => [path, await look(path, known.get(path))] as const)));
+  }
+
+  /** The folders that files are in, by name and really, and the watched ones. A new folder of an old name is another. */
+  async function watchFolders(): Promise<void> {
+    const paths = [...known].flatMap(([path, { folder, isFolder }]) => [
+      dirname(path),
+      folder,
+      isFolder ? path : undefined,
+    ]);
+    const wanted = new Map<string, string>();
+    for (const path of new Set(paths)) {
+      const found = path === undefined ? undefined : await stat(path).catch(() => undefined);
+      if (path !== undefined && found !== undefined) wanted.set(`${found.dev}:${found.ino}:${found.birthtimeMs}`, path);
+    }
+    for (const [key, watcher] of watchers) {
+      if (!wanted.has(key)) forget(key, watcher);
+    }
+    for (const [key, path] of wanted) if (!watchers.has(key) && !closed) watchFolder(key, path);
+  }
+
+  function watchFolder(key: string, path: string): void {
+    try {
+      const watcher = watch(path, { persistent: false }, told);
+      watcher.on('error', () => forget(key, watcher));
+      watchers.set(key, watcher);
+    } catch {
+      // It has gone, or the system's watches are used up: looking every now and then will do.
+    }
+  }
+
+  function forget(key: string, watcher: FSWatcher): void {
+    watchers.delete(key);
+    watcher.close();
+  }
+
+  async function follow(paths: readonly string[], since = Infinity): Promise<void> {
+    const before = known;
+    const now = await seen(paths);
+    const isLate = ([path, { changedAt }]: [string, Seen]): boolean =>
+      !before.has(path) && changedAt >= since - SLACK_MS;
+    if ([...now].some(isLate)) {
+      overdue = true;
+      told();
+    }
+    if ([...now].some(([path, { content }]) => before.has(path) && before.get(path)?.content !== content)) told();
+    known = new Map([...now].map(([path, found]) => [path, before.get(path) ?? found]));
+    await watchFolders();
+  }
+
+  await inTurn(() => follow(files, since));
+  // While somebody is still saving, that is waited for.
+  const poll = setInterval(() => void (waiting === undefined && inTurn(compare)), POLL_MS).unref();
+
+  return {
+    follow: (paths, since) => inTurn(() => follow(paths, since)),
+    close() {
+      closed = true;
+      clearInterval(poll);
+      clearTimeout(waiting);
+      for (const [key, watcher] of watchers) forget(key, watcher);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import type { Clock } from '../lib/clock.ts';
+import { createExpiringCache } from '../lib/expiring-cache.ts';
+import { createSingleFlight } from '../lib/single-flight.ts';
+import type { AuthorizationServerClient } from '../model/authorization-server.ts';
+import { Denial } from '../model/denial.ts';
+import type { TokenExchange } from '../model/route.ts';
+import { joined } from './cache-key.ts';
+import { errorCodeOf } from './error-answer.ts';
+import { keptUntil, readIssuedToken, type IssuedToken } from './issued-token.ts';
+import { tokenEndpoint } from './token-endpoint.ts';
+
+/** The gateway's own access token at one authorization server: what says that it is we who act, RFC 8693 §1.1. */
+export interface OwnToken {
+  /** @throws {Denial} `exchange.refused`, `exchange.invalid`, `authorization_server.unavailable`. */
+  get(): Promise<string>;
+  /** Somebody did not want it: the next one is a new one. */
+  forget(): void;
+}
+
+/** Our own token for an exchange; one for all exchanges with the same client at the same endpoint. */
+export type OwnTokens = (exchange: TokenExchange, client: AuthorizationServerClient) => OwnToken;
+
+/** One for each client of ours that a configuration names. */
+const MAX_OWN_TOKENS = 1_000;
+
+/** Creates the getting of our own tokens: kept until shortly before they end, one request in flight for each. */
+export function createOwnTokens(clock: Clock): OwnTokens {
+  const kept = createExpiringCache<IssuedToken>(MAX_OWN_TOKENS, clock);
+  const flight = createSingleFlight<IssuedToken>();
+
+  return (exchange, client) => {
+    const key = joined([client.server.issuer, exchange.endpoint ?? '', exchange.credentials.clientId]);
+    return {
+      async get() {
+        const token = kept.get(key) ?? (await flight(key, () => request(exchange, client, key)));
+        return token.accessToken;
+      },
+      forget: () => kept.delete(key),
+    };
+  };
+
+  /** RFC 6749 §4.4. */
+  async function request(
+    exchange: TokenExchange,
+    client: AuthorizationServerClient,
+    key: string,
+  ): Promise<IssuedToken> {
+    const endpoint = await tokenEndpoint(exchange, client);
+    const form = new URLSearchParams({ grant_type: 'client_credentials' });
+    const askedAt = clock();
+    const { status, body } = await client.post('client_credentials', endpoint, form, exchange.credentials);
+    if (status !== 200) {
+      throw new Denial('exchange.refused', `our own token (actor) was refused with ${status} ${errorCodeOf(body)}`);
+    }
+    const token = readIssuedToken(body, askedAt);
+    kept.set(key, token, keptUntil(token, askedAt));
+    return token;
+  }
+}

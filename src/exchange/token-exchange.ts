@@ -1,0 +1,110 @@
+import type { Clock } from '../lib/clock.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../model/authorization-server.ts';
+import { Denial, refusals } from '../model/denial.ts';
+import type { PresentedToken } from '../model/grant.ts';
+import type { Principal } from '../model/principal.ts';
+import type { TokenExchange } from '../model/route.ts';
+import { errorCodeOf } from './error-answer.ts';
+import { keptUntil, readIssuedToken, requireIssuedType, tokenTypes } from './issued-token.ts';
+import type { NewCredential } from './memory.ts';
+import type { OwnToken } from './own-token.ts';
+import { scopeDenial } from './scope-denial.ts';
+import { tokenEndpoint } from './token-endpoint.ts';
+
+/** What one exchange needs besides its subject token. */
+export interface ExchangeParts {
+  readonly client: AuthorizationServerClient;
+  /** Undefined: nobody is named as the actor. */
+  readonly actor: OwnToken | undefined;
+  /** Asks about a token past every cache, and forgets one that does not hold. */
+  readonly revalidate: (token: PresentedToken) => Promise<unknown>;
+  readonly clock: Clock;
+}
+
+/**
+ * Asks for a new token with the caller's as the subject token, RFC 8693 §2.
+ *
+ * @returns a function that throws {Denial} `token.*` where the caller's token does not hold, `exchange.*` for any other
+ *   refusal, `authorization_server.unavailable` where nobody answers.
+ */
+export function createTokenExchange(
+  exchange: TokenExchange,
+  { client, actor, revalidate, clock }: ExchangeParts,
+): (token: PresentedToken, principal: Principal) => Promise<NewCredential> {
+  const fixed = fixedParameters(exchange);
+
+  return async (token, principal) => {
+    const endpoint = await tokenEndpoint(exchange, client);
+    const form = new URLSearchParams(fixed);
+    form.set('subject_token', token.value);
+    if (actor !== undefined) {
+      form.set('actor_token', await actor.get());
+      form.set('actor_token_type', tokenTypes.access_token);
+    }
+    const askedAt = clock();
+    const answer = await client.post('exchange', endpoint, form, exchange.credentials);
+    if (answer.status !== 200) throw await refusal(answer, token, principal);
+
+    requireIssuedType(answer.body, exchange.requestedTokenType);
+    const issued = readIssuedToken(answer.body, askedAt);
+    requireScope(issued.scope, principal);
+    // Never past the end of the token that it was made from: what a caller may do ends with that.
+    const subjectEnds = (principal.expiresAt ?? Infinity) * 1000;
+    return {
+      credential: { value: `Bearer ${issued.accessToken}`, obtainedAt: askedAt },
+      expiresAt: Math.min(keptUntil(issued, askedAt), subjectEnds),
+    };
+  };
+
+  /** RFC 6749 §5.1: a `scope` is told where it is not what was asked for. A narrower one is never taken for the wider. */
+  function requireScope(granted: readonly string[] | undefined, principal: Principal): void {
+    const missing = exchange.scope.filter((scope) => granted?.includes(scope) === false);
+    if (missing.length > 0) throw scopeDenial(exchange, principal, missing);
+  }
+
+  /** RFC 8693 §2.2.2, RFC 6749 §5.2. Only what a new token of the client would mend is told as such. */
+  async function refusal({ status, body }: ServerAnswer, token: PresentedToken, principal: Principal): Promise<Denial> {
+    const error = errorCodeOf(body);
+    const detail = `the exchange was refused with ${status} ${error}`;
+    switch (error) {
+      case 'invalid_scope':
+        return scopeDenial(exchange, principal);
+      case 'invalid_grant':
+        actor?.forget();
+        return new Denial('token.inactive', detail);
+      case 'invalid_request': {
+        // "…the subject_token or actor_token are invalid for any reason": which of them, or our own request?
+        const problem = await problemOf(token);
+        if (problem !== undefined) return new Denial(problem.reason, `${detail}: ${problem.detail}`);
+        actor?.forget();
+        return new Denial('exchange.refused', detail);
+      }
+      default:
+        return new Denial('exchange.refused', detail);
+    }
+  }
+
+  /** What its own server says against a token. */
+  async function problemOf(token: PresentedToken): Promise<Denial | undefined> {
+    try {
+      await revalidate(token);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Denial && refusals[error.reason].status === 401) return error;
+      throw error;
+    }
+  }
+}
+
+/** All parameters that are the same for every subject token, RFC 8693 §2.1. */
+function fixedParameters(exchange: TokenExchange): URLSearchParams {
+  const form = new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token_type: tokenTypes[exchange.subjectTokenType],
+    requested_token_type: tokenTypes[exchange.requestedTokenType],
+  });
+  for (const audience of exchange.audience) form.append('audience', audience);
+  for (const resource of exchange.resource) form.append('resource', resource);
+  if (exchange.scope.length > 0) form.set('scope', exchange.scope.join(' '));
+  return form;
+}

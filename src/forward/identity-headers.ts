@@ -1,0 +1,77 @@
+import { plainName } from '../lib/client-fields.ts';
+import { Denial } from '../model/denial.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Route } from '../model/route.ts';
+import { memberReader } from '../policy/json-pointer.ts';
+import type { SignIdentity } from './signed-identity.ts';
+
+/** What a route tells its upstream of callers. */
+export interface IdentityHeaders {
+  /** Every name that it may use, in lower case. */
+  readonly names: readonly string[];
+  /** The same by their {@link plainName}: a client's own under any of these spellings is none. */
+  readonly plainNames: ReadonlySet<string>;
+  /**
+   * Adds name, value, name, value, …; nothing for a claim that the token lacks.
+   *
+   * @throws {Denial} `claim.denied` for a claim that no header can carry.
+   */
+  addTo(headers: string[], principal: Principal, decision: string): void;
+}
+
+/**
+ * Creates the identity headers of a route.
+ *
+ * @param sign Makes the signed statement who calls; undefined where the route sends none.
+ */
+export function createIdentityHeaders({ upstream }: Route, sign: SignIdentity | undefined): IdentityHeaders {
+  const claims = [...upstream.identity].map(([name, claim]) => [name, claimReader(claim)] as const);
+  const signedHeader = upstream.signedIdentity?.header;
+  const names = [...upstream.identity.keys(), ...(signedHeader === undefined ? [] : [signedHeader])];
+  return {
+    names,
+    plainNames: new Set(names.map(plainName)),
+    addTo(headers, principal, decision) {
+      for (const [name, read] of claims) {
+        const value = headerValue(read(principal));
+        if (value !== undefined) headers.push(name, value);
+      }
+      if (signedHeader !== undefined && sign !== undefined) headers.push(signedHeader, sign(principal, decision));
+    },
+  };
+}
+
+/** Reads what an identity header says. */
+type ClaimReader = (principal: Principal) => unknown;
+
+/** A claim, named as in a policy; the client as the principal has it, since some tokens call it otherwise. */
+function claimReader(claim: string): ClaimReader {
+  const read = memberReader(claim);
+  if (read === undefined) throw new TypeError(`${claim} is not a JSON Pointer`);
+  if (claim === 'client_id') return (principal) => principal.clientId ?? read(principal.claims);
+  return (principal) => read(principal.claims);
+}
+
+/**
+ * A claim as a field value: scalars as they are, a list of scalars comma-separated. What a field cannot carry (controls,
+ * non-ASCII), a comma and `%` itself are percent-encoded as UTF-8, so that it decodes to exactly the claim and can
+ * neither end the line nor add a member: a name with a comma in it, which its owner may choose, is no list.
+ *
+ * @throws {Denial} `claim.denied` for an object, which has no such form.
+ */
+function headerValue(value: unknown): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (Array.isArray(value)) return value.map(scalar).join(',');
+  return scalar(value);
+}
+
+function scalar(value: unknown): string {
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
+    throw new Denial('claim.denied', 'a claim for an identity header is neither a scalar nor a list of scalars');
+  }
+  const text = String(value);
+  if (plainValue.test(text)) return text;
+  return text.toWellFormed().replace(/[^ -$&-+\--~]|^ | $/gu, (character) => encodeURIComponent(character));
+}
+
+const plainValue = /^[!-$&-+\--~](?:[ -$&-+\--~]*[!-$&-+\--~])?$/;

@@ -1,0 +1,83 @@
+import { createECDH, createPrivateKey, hash, hkdfSync, type KeyObject } from 'node:crypto';
+
+/** The public part of a P-256 signing key, RFC 7517 §4 and RFC 7518 §6.2.1. */
+interface PublicKey {
+  readonly kty: 'EC';
+  readonly crv: 'P-256';
+  readonly x: string;
+  readonly y: string;
+  readonly use: 'sig';
+  readonly alg: 'ES256';
+  /** The key's own thumbprint, RFC 7638. */
+  readonly kid: string;
+}
+
+/** A key to sign with, and what others verify with. */
+export interface SigningKey {
+  readonly privateKey: KeyObject;
+  readonly publicKey: PublicKey;
+}
+
+/** Keys that follow from a secret and the day, so that everybody who knows the secret has the same ones without asking. */
+export interface RotatingKeys {
+  /** The key to sign with. The same object until the next day. `now` in ms since the Unix epoch. */
+  current(now: number): SigningKey;
+  /**
+   * Yesterday's, today's and tomorrow's. What a verifier fetched at any time holds what is signed for a day from then on,
+   * and what was signed for a day before.
+   */
+  published(now: number): readonly PublicKey[];
+}
+
+/** How long one key signs. */
+export const ROTATION_MS = 24 * 3_600_000;
+
+/** The order of P-256's base point, FIPS 186-5 and SP 800-186 §3.2.1.3. */
+const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+/** 64 bits more than the order has, FIPS 186-5 §A.2.1: the remainder's bias vanishes, and no candidate is ever refused. */
+const CANDIDATE_OCTETS = 40;
+
+/** Creates the keys under `secret`, which has at least 128 bits that nobody can guess: what is published tests guesses. */
+export function createRotatingKeys(secret: string | Buffer): RotatingKeys {
+  const known = new Map<number, SigningKey>();
+
+  function keyOf(day: number): SigningKey {
+    const found = known.get(day);
+    if (found !== undefined) return found;
+    const made = derive(secret, day);
+    for (const other of known.keys()) if (Math.abs(other - day) > 2) known.delete(other);
+    known.set(day, made);
+    return made;
+  }
+
+  return {
+    current: (now) => keyOf(dayOf(now)),
+    published(now) {
+      const today = dayOf(now);
+      return [today - 1, today, today + 1].map((day) => keyOf(day).publicKey);
+    },
+  };
+}
+
+function dayOf(now: number): number {
+  return Math.floor(now / ROTATION_MS);
+}
+
+/** HKDF, RFC 5869, then a private key from its octets by FIPS 186-5 §A.2.1. */
+function derive(secret: string | Buffer, day: number): SigningKey {
+  const octets = Buffer.from(hkdfSync('sha256', secret, 'sallyport', `identity ES256 ${day}`, CANDIDATE_OCTETS));
+  const scalar = (BigInt(`0x${octets.toString('hex')}`) % (ORDER - 1n)) + 1n;
+  const d = Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex');
+  const ecdh = createECDH('prime256v1');
+  ecdh.setPrivateKey(d);
+  const point = ecdh.getPublicKey();
+  const x = point.subarray(1, 33).toString('base64url');
+  const y = point.subarray(33).toString('base64url');
+  const key = { kty: 'EC', crv: 'P-256', x, y } as const;
+  // RFC 7638 §3.2: the required members alone, in the order of their names, without spaces.
+  const kid = hash('sha256', `{"crv":"P-256","kty":"EC","x":"${x}","y":"${y}"}`, 'base64url');
+  return {
+    privateKey: createPrivateKey({ key: { ...key, d: d.toString('base64url') }, format: 'jwk' }),
+    publicKey: { ...key, use: 'sig', alg: 'ES256', kid },
+  };
+}

@@ -1,0 +1,103 @@
+import { BlockList, isIP, isIPv4 } from 'node:net';
+import type { Call, Fields } from '../model/call.ts';
+import { Denial } from '../model/denial.ts';
+import { thumbprintOfHeader } from './client-cert-header.ts';
+
+/** What is known of a client behind proxies. */
+type Client = Pick<Call, 'client' | 'forwardedFor' | 'certificateThumbprint'>;
+
+/**
+ * Who the client is, by the word of the peer; undefined where the peer is no trusted proxy.
+ *
+ * @throws {Denial} `request.duplicate_header` for a second `Client-Cert`, `request.certificate` for a malformed one.
+ */
+export type ClientBehind = (peer: string, fields: Fields) => Client | undefined;
+
+/** Hops that are followed at most. */
+const MAX_HOPS = 32;
+
+/**
+ * Creates what believes trusted proxies, and nobody else; undefined where there are none.
+ *
+ * They are believed in `X-Forwarded-For` and in `Client-Cert` (RFC 9440): of the certificate, whether there is one at
+ * all, even over TLS, where the peer's own is the proxy's. `Forwarded` (RFC 7239) and `Client-Cert-Chain` are not read.
+ *
+ * @param trustedProxies Addresses and networks, `10.0.0.0/8`.
+ */
+export function createClientBehind(trustedProxies: readonly string[]): ClientBehind | undefined {
+  if (trustedProxies.length === 0) return undefined;
+  const isTrusted = createIsWithin(trustedProxies);
+  return (peer, fields) => {
+    if (!isTrusted(peer)) return undefined;
+    const [certificate, second] = valuesOf(fields, 'client-cert');
+    if (second !== undefined) throw new Denial('request.duplicate_header', 'two client-cert headers');
+    return {
+      ...addressBehind(peer, fields, isTrusted),
+      certificateThumbprint: certificate === undefined ? undefined : thumbprintOfHeader(certificate),
+    };
+  };
+}
+
+/** Whether an address is one of some, or in one of some networks. */
+export type IsWithin = (address: string) => boolean;
+
+/** Creates the question for `networks`: addresses, and networks such as `10.0.0.0/8`. */
+export function createIsWithin(networks: readonly string[]): IsWithin {
+  const within = new BlockList();
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/');
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+    if (prefix === undefined) within.addAddress(address, family);
+    else within.addSubnet(address, Number(prefix), family);
+  }
+  return (address) => isIP(address) !== 0 && within.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
+}
+
+/** The client's address by the word of a trusted `peer`, who says nothing of a certificate. */
+export function addressBehind(
+  peer: string,
+  fields: Fields,
+  isTrusted: IsWithin,
+): Pick<Client, 'client' | 'forwardedFor'> {
+  const hops = hopsBefore(peer, valuesOf(fields, 'x-forwarded-for').join(','), isTrusted);
+  return { client: hops[0] as string, forwardedFor: hops.join(', ') };
+}
+
+/**
+ * The way of a request up to `peer`, which ends it; the client begins it. Each address is what the trusted one after it
+ * has seen, so that nothing counts that comes before the first untrusted one, or before anything that is no address:
+ * there the client could have written whatever it likes.
+ */
+function hopsBefore(peer: string, forwardedFor: string, isTrusted: IsWithin): readonly string[] {
+  const hops = [peer];
+  for (const entry of forwardedFor.split(',').toReversed()) {
+    const address = addressIn(entry.trim());
+    if (address === undefined || hops.length > MAX_HOPS) break;
+    hops.unshift(address);
+    if (!isTrusted(address)) break;
+  }
+  return hops;
+}
+
+/** An address as proxies write it: some with a port, and then IPv6 in brackets. */
+function addressIn(entry: string): string | undefined {
+  const [, bracketed, dotted] = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/.exec(entry) ?? [];
+  const address = bracketed ?? dotted ?? entry;
+  // A zone (`fe80::1%eth0`) means something on one machine only.
+  return isIP(address) === 0 || address.includes('%') ? undefined : plainAddress(address.toLowerCase());
+}
+
+/** An address of IPv4 in its own form also where a socket for both gives it as one of IPv6, RFC 4291 §2.5.5.2. */
+export function plainAddress(address: string): string {
+  const mapped = address.startsWith('::ffff:') ? address.slice(7) : '';
+  return isIPv4(mapped) ? mapped : address;
+}
+
+function valuesOf({ names, raw }: Fields, wanted: string): readonly string[] {
+  return names.flatMap((name, index) => (name === wanted ? [raw[2 * index + 1] as string] : []));
+}
+
+/** Whether some network of `trustedProxies` is the whole of IPv4 or IPv6. */
+export function trustsEverybody(trustedProxies: readonly string[]): boolean {
+  return trustedProxies.some((proxy) => proxy.endsWith('/0'));
+}

@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { createAuthenticators } from './authenticate/authenticator.ts';
+import { createNonces } from './authenticate/nonces.ts';
+import { createServerClient } from './authenticate/server-client.ts';
+import { createExchanges } from './exchange/exchange.ts';
+import type { OpenStream } from './forward/open-streams.ts';
+import { createPools } from './forward/pools.ts';
+import { createGateway, type ConfiguredGateway, type Lasting, type Parts } from './gateway.ts';
+import type { Clock } from './lib/clock.ts';
+import { createRotatingKeys } from './lib/rotating-keys.ts';
+import { createCertificateOf } from './listen/client-certificate.ts';
+import { trustsEverybody } from './listen/trusted-proxies.ts';
+import { createOwnerBound } from './mcp/owner-bound.ts';
+import type { AuthorizationServer, AuthorizationServerClient, ServerState } from './model/authorization-server.ts';
+import type { Config } from './model/config.ts';
+import { Denial } from './model/denial.ts';
+import type { StoreState } from './model/shared.ts';
+import type { Tracer } from './model/tracer.ts';
+import { createShared } from './shared/shared.ts';
+import type { Log } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import { traceClient } from './telemetry/traced-client.ts';
+import { traceGateway } from './traced-gateway.ts';
+
+/** What the process brings, and what tests set. */
+export interface Surroundings {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  /** What sessions are bound with where the configuration names no key; default: random. */
+  readonly key?: Buffer | undefined;
+  /** Undefined: no spans are made. */
+  readonly tracer?: Tracer | undefined;
+}
+
+/** The gateway of the newest configuration, and what lasts from one configuration to the next. */
+export interface NewestGateway {
+  readonly current: ConfiguredGateway;
+  /** Each authorization server as it is now. */
+  readonly servers: () => readonly ServerState[];
+  /** The store that replicas share, as it is now; undefined where none is configured. */
+  readonly sharedStore: () => StoreState | undefined;
+  /** Builds the gateway of `config` whole, then puts it in the place of the one before. */
+  readonly use: (config: Config) => void;
+  close(): Promise<void>;
+}
+
+/**
+ * Builds a gateway from a configuration. Authorization servers are discovered behind it: one that is away delays nothing
+ * but the requests that need it.
+ */
+export function createNewestGateway(config: Config, surroundings: Surroundings): NewestGateway {
+  const { log, metrics, clock, tracer } = surroundings;
+  const shared = createShared(metrics, (...event) => log.event(...event), clock);
+  const open = new Set<OpenStream>();
+  const lasting: Lasting = {
+    ...surroundings,
+    certificateOf: createCertificateOf(config.tls?.clientCa),
+    pools: createPools(),
+    authenticators: createAuthenticators(metrics.tokenCache, clock, shared.answers),
+    limiters: shared.limiters,
+    replays: shared.replay,
+    streams: {
+      add(stream) {
+        open.add(stream);
+        // It was decided on before it was open: perhaps by a configuration that is no more.
+        queueMicrotask(() => endIfRefused(stream));
+      },
+      delete: (stream) => open.delete(stream),
+    },
+    revalidate: (token, call) => gateway.revalidate(token, call),
+    exchanges: createExchanges(metrics.tokenCache, clock, shared.answers),
+  };
+  const randomKey = surroundings.key ?? randomBytes(32);
+  let parts: Parts = {
+    clients: new Map(),
+    sessions: createOwnerBound(randomKey),
+    nonces: createNonces(randomKey, clock),
+    identityKeys: createRotatingKeys(randomKey),
+  };
+  let gateway: ConfiguredGateway;
+  use(config);
+
+  function use(next: Config): void {
+    shared.use(next.shared, next.sessionKey);
+    const clients = clientsOf(next);
+    const secret = next.sessionKey ?? randomKey;
+    const sessions = createOwnerBound(secret);
+    const nonces = createNonces(secret, clock);
+    const identityKeys = createRotatingKeys(secret);
+    const made = createGateway(next, { clients, sessions, nonces, identityKeys }, lasting);
+    gateway = tracer === undefined ? made : traceGateway(made, tracer, next);
+    const retired = [...parts.clients].filter(([name, client]) => clients.get(name) !== client);
+    for (const [, client] of retired) client.close();
+    parts = { clients, sessions, nonces, identityKeys };
+    log.configure(next.log);
+    metrics.configLoaded(next.hash);
+    for (const stream of open) endIfRefused(stream);
+    if (trustsEverybody(next.trustedProxies)) {
+      log.event('warn', 'trusted_proxies trusts everybody: each client can choose its address and certificate');
+    }
+  }
+
+  /** A stream would otherwise live by a policy, or a route, that is no more. */
+  function endIfRefused(stream: OpenStream): void {
+    try {
+      gateway.reconsider(stream);
+    } catch (error) {
+      const reason = error instanceof Denial ? error.reason : 'gateway.error';
+      log.event('info', 'stream ended', { request_id: stream.call.id, route: stream.route.name, reason });
+      stream.end('the configuration changed');
+    }
+  }
+
+  /** Of a server whose settings stay, so do its metadata, its keys and what it said of tokens. */
+  function clientsOf({ authorizationServers }: Config): ReadonlyMap<string, AuthorizationServerClient> {
+    return new Map([...authorizationServers].map(([name, server]) => [name, known(server) ?? created(server)]));
+  }
+
+  function known(server: AuthorizationServer): AuthorizationServerClient | undefined {
+    const client = parts.clients.get(server.name);
+    return client !== undefined && isDeepStrictEqual(client.server, server) ? client : undefined;
+  }
+
+  function created(server: AuthorizationServer): AuthorizationServerClient {
+    const client = createServerClient(server, metrics.serverCall, clock, { report: (...event) => log.event(...event) });
+    return tracer === undefined ? client : traceClient(client, tracer);
+  }
+
+  return {
+    get current() {
+      return gateway;
+    },
+    sharedStore: shared.state,
+    servers: () => [...parts.clients.values()].map((client) => client.state()),
+    use,
+    async close() {
+      for (const client of parts.clients.values()) client.close();
+      await Promise.all([lasting.pools.close(), shared.close()]);
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import type { Attempt, Explanation, McpAttempt } from '../model/policy.ts';
+import type { Claims, Principal } from '../model/principal.ts';
+import { type ArgumentCondition, kindOf } from './argument.ts';
+import { askedEntries } from './asked-entries.ts';
+import type { ClaimCondition, Condition } from './condition.ts';
+import type { Rules } from './decide.ts';
+import { lifetimeInWords } from './denial.ts';
+import type { Entry } from './entry.ts';
+import type { Listing } from './listing.ts';
+import type { Predicate } from './predicate.ts';
+import { shown } from './shown.ts';
+import { judge } from './verdict.ts';
+
+/**
+ * Every condition that a call falls under, with what it wanted and what it found. Walks all of them, where `decide` stops
+ * at the first that settles the matter; each is judged by the code that decides.
+ */
+export function explain({ condition, listing }: Rules, principal: Principal, attempt: Attempt): readonly Explanation[] {
+  const own = partsOf(condition, principal);
+  if (attempt.kind === 'http' || listing === undefined) return own;
+  return [...own, ...ofListing(listing, principal, attempt)];
+}
+
+function ofListing(listing: Listing, principal: Principal, attempt: McpAttempt): readonly Explanation[] {
+  const entries = askedEntries(listing, attempt);
+  if ('reason' in entries) {
+    const { rule, detail } = entries;
+    const [, wanted = '', found = ''] = /^wanted (.*), found (.*)$/s.exec(detail) ?? [];
+    return [{ rule, kind: 'listed', outcome: 'fails', wanted, found, parts: [] }];
+  }
+  const takesArguments = attempt.method !== 'completion/complete';
+  return entries.map((entry) => ofEntry(entry, principal, takesArguments ? attempt.arguments : undefined));
+}
+
+function ofEntry(entry: Entry, principal: Principal, found: unknown): Explanation {
+  const parts = [
+    ...partsOf(entry.condition, principal),
+    ...entry.arguments.map((argument) => ofArgument(argument, found)),
+  ];
+  return {
+    rule: entry.rule,
+    kind: 'listed',
+    outcome: worst(parts),
+    wanted: 'what is asked of it',
+    found: shown(entry.name),
+    parts,
+  };
+}
+
+/** The conditions that must all hold are told one by one. */
+function partsOf(condition: Condition, principal: Principal): readonly Explanation[] {
+  return condition.kind === 'all'
+    ? condition.conditions.map((each) => ofCondition(each, principal))
+    : [ofCondition(condition, principal)];
+}
+
+function ofCondition(condition: Condition, principal: Principal): Explanation {
+  const { rule, kind } = condition;
+  const { wanted, found, parts } = inWords(condition, principal);
+  return { rule, kind, outcome: outcomeOf(() => judge(condition, principal) === 'met'), wanted, found, parts };
+}
+
+type Words = Pick<Explanation, 'wanted' | 'found' | 'parts'>;
+
+function inWords(condition: Condition, principal: Principal): Words {
+  switch (condition.kind) {
+    case 'scope':
+      return {
+        wanted: `scope "${condition.scopes.join(' ')}"`,
+        found: principal.scopes.size === 0 ? 'no scope' : `"${[...principal.scopes].join(' ')}"`,
+        parts: [],
+      };
+    case 'claim':
+      return claimInWords(condition, principal.claims);
+    case 'lifetime':
+      return { ...lifetimeInWords(condition.seconds, principal), parts: [] };
+    case 'all':
+      return group('all of these', condition.conditions, principal);
+    case 'any':
+      return group('one of these', condition.alternatives, principal);
+    case 'not':
+      return group('not all of these', [condition.condition], principal);
+    default:
+      throw new TypeError(`${String(condition satisfies never)} is not a condition`);
+  }
+}
+
+function group(wanted: string, conditions: readonly Condition[], principal: Principal): Words {
+  const parts = conditions.map((each) => ofCondition(each, principal));
+  const holding = parts.filter(({ outcome }) => outcome === 'holds').length;
+  return { wanted, found: `${holding} of ${parts.length} hold`, parts };
+}
+
+function claimInWords({ name, read, predicates }: ClaimCondition, claims: Claims): Words {
+  const value = read(claims);
+  return { wanted: `claim ${name}: ${wantedBy(predicates)}`, found: shown(value), parts: [] };
+}
+
+function ofArgument({ rule, pointer, read, predicates }: ArgumentCondition, found: unknown): Explanation {
+  return {
+    rule,
+    kind: 'argument',
+    outcome: outcomeOf(() => predicates.every(({ test }) => test(read(found)))),
+    wanted: `argument ${pointer}: ${wantedBy(predicates)}`,
+    found: kindOf(safely(() => read(found))),
+    parts: [],
+  };
+}
+
+function wantedBy(predicates: readonly Predicate[]): string {
+  return predicates.map(({ wanted }) => wanted).join(' and ');
+}
+
+function outcomeOf(holds: () => boolean): Explanation['outcome'] {
+  try {
+    return holds() ? 'holds' : 'fails';
+  } catch {
+    return 'error';
+  }
+}
+
+function safely(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+function worst(parts: readonly Explanation[]): Explanation['outcome'] {
+  if (parts.some(({ outcome }) => outcome === 'error')) return 'error';
+  return parts.some(({ outcome }) => outcome === 'fails') ? 'fails' : 'holds';
+}

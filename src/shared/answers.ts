@@ -1,0 +1,63 @@
+import type { Clock } from '../lib/clock.ts';
+import type { KeptAnswer, SharedAnswers, StoreResult } from '../model/shared.ts';
+import type { StoreConnection } from './connection.ts';
+import type { Sealing } from './sealing.ts';
+
+/** The longest answer that is shared, sealed; what is longer, each replica asks for itself. */
+const MAX_BYTES = 64 * 1024;
+
+/** What stands at a place of the store: nothing that still holds, something that no replica wrote, or an answer. */
+type Found = KeptAnswer | 'miss' | 'corrupt';
+
+/** Creates what replicas share by `connection`. `onCorrupt` is told of values that none of them wrote. */
+export function createSharedAnswers(
+  connection: StoreConnection,
+  sealing: Sealing,
+  clock: Clock,
+  onCorrupt: (place: string) => void,
+): SharedAnswers {
+  function read(place: string, sealed: string): Found {
+    // GETRANGE answers '' where there is nothing.
+    if (sealed === '') return 'miss';
+    const text = sealed.length > MAX_BYTES ? undefined : sealing.open(place, sealed);
+    if (text === undefined) return 'corrupt';
+    // Only a replica can have written it: it is what `set` sealed.
+    const { answer, expiresAt } = JSON.parse(text) as KeptAnswer;
+    return clock() < expiresAt ? { answer, expiresAt } : 'miss';
+  }
+
+  return {
+    async get(kind, key) {
+      const place = sealing.place(`answer:${kind}`, key);
+      try {
+        const found = await connection.run(
+          'get',
+          // Whoever can write to the store could make what a GET answers as long as he likes.
+          async (client) => read(place, (await client.getRange(place, 0, MAX_BYTES)) ?? ''),
+          resultOf,
+        );
+        if (found === 'corrupt') onCorrupt(place);
+        return typeof found === 'string' ? undefined : found;
+      } catch {
+        return undefined;
+      }
+    },
+    set(kind, key, answer, expiresAt) {
+      const leftMs = Math.floor(expiresAt - clock());
+      if (leftMs <= 0) return;
+      const place = sealing.place(`answer:${kind}`, key);
+      const kept: KeptAnswer = { answer, expiresAt };
+      const sealed = sealing.seal(place, JSON.stringify(kept));
+      if (sealed.length > MAX_BYTES) return;
+      connection.run('set', (client) => client.set(place, sealed, { PX: leftMs })).catch(() => {});
+    },
+    delete(kind, key) {
+      const place = sealing.place(`answer:${kind}`, key);
+      connection.run('delete', (client) => client.del(place)).catch(() => {});
+    },
+  };
+}
+
+function resultOf(found: Found): StoreResult {
+  return typeof found === 'string' ? found : 'hit';
+}

@@ -1,0 +1,61 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+
+/** What makes a store's keys and values of ours: whoever reads it learns nothing, whoever writes it makes nothing up. */
+export interface Sealing {
+  /** Where `key` of `kind` stands in the store: a keyed digest, from which nobody can tell whether he guessed it. */
+  place(kind: string, key: string): string;
+  /** `text`, to be read only at `place` and only by who has the session key. */
+  seal(place: string, text: string): string;
+  /** What was sealed for this very place; undefined for anything else. */
+  open(place: string, sealed: string): string | undefined;
+}
+
+const CIPHER = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+/** All keys in the store begin so; the next format has another number. */
+const PREFIX = 'sallyport:v1:';
+
+/** Creates the sealing of the replicas that share `sessionKey`; sessions are bound by other keys of it. */
+export function createSealing(sessionKey: string): Sealing {
+  const placeKey = derived(sessionKey, 'sallyport shared store v1: places');
+  const valueKey = derived(sessionKey, 'sallyport shared store v1: values');
+
+  /** One key a place: no key ever meets so many random IVs that two could be the same (NIST SP 800-38D §8.3). */
+  function cipherKey(place: string): Buffer {
+    return createHmac('sha256', valueKey).update(place).digest();
+  }
+
+  return {
+    place(kind, key) {
+      return `${PREFIX}${kind}:${createHmac('sha256', placeKey).update(`${kind}\0${key}`).digest('base64url')}`;
+    },
+    seal(place, text) {
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv(CIPHER, cipherKey(place), iv, { authTagLength: TAG_BYTES });
+      // Moved to another place it does not open: nobody can answer for one token with what was said of another.
+      cipher.setAAD(Buffer.from(place));
+      const sealed = [iv, cipher.update(text, 'utf8'), cipher.final()];
+      return Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url');
+    },
+    open(place, sealed) {
+      const bytes = Buffer.from(sealed, 'base64url');
+      if (bytes.length < IV_BYTES + TAG_BYTES) return undefined;
+      const decipher = createDecipheriv(CIPHER, cipherKey(place), bytes.subarray(0, IV_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAAD(Buffer.from(place));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      try {
+        const text = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
+        return Buffer.concat([text, decipher.final()]).toString('utf8');
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+function derived(sessionKey: string, info: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', sessionKey, '', info, 32));
+}

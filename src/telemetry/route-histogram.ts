@@ -1,0 +1,65 @@
+import {
+  Histogram,
+  type HistogramConfiguration,
+  type MetricObjectWithValues,
+  type MetricValueWithName,
+} from 'prom-client';
+
+/** What was observed on one route; `counts` by bucket, the last one beyond all bounds. */
+interface Observed {
+  readonly counts: number[];
+  sum: number;
+}
+
+/**
+ * A histogram by route for the path of every request: prom-client's own makes strings of the labels and of the bound at
+ * each observation, here that is left to whoever looks.
+ */
+export class RouteHistogram extends Histogram<'route'> {
+  readonly #bounds: readonly number[];
+  readonly #about: Pick<HistogramConfiguration<'route'>, 'name' | 'help'>;
+  readonly #observed = new Map<string, Observed>();
+
+  constructor(configuration: HistogramConfiguration<'route'> & { readonly buckets: readonly number[] }) {
+    super({ ...configuration, labelNames: ['route'], buckets: [...configuration.buckets] });
+    this.#bounds = configuration.buckets;
+    this.#about = configuration;
+  }
+
+  /** Counts `value` on `route`. */
+  add(route: string, value: number): void {
+    let observed = this.#observed.get(route);
+    if (observed === undefined) {
+      observed = { counts: [...this.#bounds, Infinity].map(() => 0), sum: 0 };
+      this.#observed.set(route, observed);
+    }
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket += 1;
+    observed.counts[bucket] = (observed.counts[bucket] as number) + 1;
+    observed.sum += value;
+  }
+
+  override async get(): Promise<MetricObjectWithValues<MetricValueWithName<'route'>>> {
+    const { name, help } = this.#about;
+    const values = [...this.#observed].flatMap(([route, observed]) => valuesOf(name, route, observed, this.#bounds));
+    return { ...(await super.get()), name, help, values };
+  }
+}
+
+function valuesOf(
+  name: string,
+  route: string,
+  { counts, sum }: Observed,
+  bounds: readonly number[],
+): readonly MetricValueWithName<'route'>[] {
+  let count = 0;
+  const buckets = counts.map((each, at) => {
+    count += each;
+    return { metricName: `${name}_bucket`, labels: { le: bounds[at] ?? '+Inf', route }, value: count };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels: { route }, value: sum },
+    { metricName: `${name}_count`, labels: { route }, value: count },
+  ];
+}

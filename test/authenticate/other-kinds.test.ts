@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { requireAccessToken } from '../../src/authenticate/other-kinds.ts';
+import { Denial } from '../../src/model/denial.ts';
+
+test.each([
+  ['an ID token by its nonce', { nonce: 'n' }],
+  ['by at_hash', { at_hash: 'h' }],
+  ['by c_hash', { c_hash: 'h' }],
+  ['by s_hash', { s_hash: 'h' }],
+  ['a logout token', { events: {} }],
+  ['an ID token of Keycloak', { typ: 'ID' }],
+  ['another form of it', { typ: 'Serialized-ID' }],
+  ['a refresh token of Keycloak', { typ: 'Refresh' }],
+  ['an offline token', { typ: 'Offline' }],
+  ['a logout token of Keycloak', { typ: 'Logout' }],
+  ['whatever says Bearer and has what only ID tokens have', { typ: 'Bearer', at_hash: 'h' }],
+  ['an ID token of Cognito', { token_use: 'id' }],
+  ['an unknown use', { token_use: 'refresh' }],
+  ['an ID token of Curity', { purpose: 'id' }],
+  ['an ID token of Entra, 2.0', { ver: '2.0', tid: 't', name: 'x' }],
+  ['an ID token of Entra, 1.0', { ver: '1.0', tid: 't', name: 'x' }],
+])('refused: %s', (_title, claims) => {
+  expect(() => requireAccessToken(claims, false)).toThrow(Denial);
+});
+
+test.each([
+  ['nothing in particular', {}],
+  ['an access token of Keycloak', { typ: 'Bearer' }],
+  ['one before version 25, which had a nonce', { typ: 'Bearer', nonce: 'n' }],
+  ['one that is bound to a key', { typ: 'DPoP', nonce: 'n' }],
+  ['an access token of Cognito', { token_use: 'access' }],
+  ['one of oidc-provider', { token_use: 'access_token' }],
+  ['an access token of Curity', { purpose: 'access_token' }],
+  ['a purpose of the operator’s own', { purpose: 'billing' }],
+  ['an access token of Entra, 2.0', { ver: '2.0', tid: 't', azp: 'a' }],
+  ['an access token of Entra, 1.0', { ver: '1.0', tid: 't', appid: 'a' }],
+  ['an access token of Okta, whose ver is a number', { ver: 1, tid: 't' }],
+  ['a tenant of the operator’s own', { tid: 't' }],
+])('accepted: %s', (_title, claims) => {
+  expect(() => requireAccessToken(claims, false)).not.toThrow();
+});
+
+test('what says at+jwt in its header is not judged by what it has, but by what it says', () => {
+  expect(() => requireAccessToken({ nonce: 'n', ver: '2.0', tid: 't' }, true)).not.toThrow();
+  expect(() => requireAccessToken({ typ: 'ID' }, true)).toThrow(Denial);
+  expect(() => requireAccessToken({ token_use: 'id' }, true)).toThrow(Denial);
+});

@@ -1,0 +1,139 @@
+import { expect, vi } from 'vitest';
+import { startFaultServer, type FaultServer } from '../support/fault-server.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import type { SignOptions } from '../support/issuer.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+/** What a client sees, and after how long. */
+export interface Seen {
+  readonly status: number;
+  /** Seconds; undefined without `Retry-After`. */
+  readonly retryAfter: number | undefined;
+  readonly reason: unknown;
+  readonly ms: number;
+}
+
+/** A gateway between an authorization server that fails on demand and an upstream that does not. */
+export interface OutageWorld {
+  readonly server: FaultServer;
+  readonly gateway: TestGateway;
+  /** `/api` takes JWTs and opaque tokens, `/exchanged` exchanges them, `/public` takes none. */
+  readonly get: (path: string, token?: string) => Promise<Seen>;
+  /** A JWT for a day, for the gateway may live ahead of time. */
+  readonly jwt: (claims?: Record<string, unknown>, options?: SignOptions) => Promise<string>;
+  /** The server as `/readyz` shows it. */
+  readonly ready: () => Promise<Record<string, unknown>>;
+  /** Calls to the server, by `result` and operation as in the metrics. */
+  readonly calls: (operation: string, result: string) => Promise<number>;
+  /** What the log says of the server. */
+  readonly events: () => readonly Record<string, unknown>[];
+  /** Lets time pass for the gateway. */
+  readonly advance: (seconds: number) => void;
+  /** Ends it all, and sees to it that no connection is left. */
+  readonly close: () => Promise<void>;
+}
+
+/** How long a call to the server may take. */
+const timeoutMs = 200;
+/** By then a client has its answer whatever the server does; the rest is for a machine with much else to do. */
+export const answeredMs = timeoutMs + 2_300;
+
+const DAY_SECONDS = 86_400;
+
+export interface OutageOptions {
+  /** One more line for the authorization server. */
+  readonly setting?: string;
+  /** Of one call. Default {@link timeoutMs}. */
+  readonly timeout?: string;
+  /** Of introspection. Default 24h. */
+  readonly cache?: string;
+  /** What is wrong before the gateway starts. */
+  readonly before?: (server: FaultServer) => void | Promise<void>;
+}
+
+/** Starts all three. */
+export async function startOutageWorld(options: OutageOptions = {}): Promise<OutageWorld> {
+  const { setting = '', timeout = `${timeoutMs}ms`, cache = '24h', before } = options;
+  const socketsBefore = openSockets();
+  const [server, upstream] = await Promise.all([startFaultServer(), startUpstream()]);
+  await before?.(server);
+  let passedMs = 0;
+  const gateway = await startTestGateway({
+    yaml: `
+authorization_servers:
+  main:
+    issuer: ${server.url}
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: secret, cache: ${cache} }
+    timeout: ${timeout}
+    ${setting}
+limits: { failures: { requests: 10000, per: 1s } }
+routes:
+  - { name: api, path: /api, audience: a, upstream: { url: "${upstream.url}" } }
+  - { name: public, path: /public, public: true, upstream: { url: "${upstream.url}" } }
+  - name: exchanged
+    path: /exchanged
+    audience: a
+    upstream: { url: "${upstream.url}", token: exchange, exchange: { server: main, audience: b } }
+`,
+    clock: () => Date.now() + passedMs,
+  });
+  return {
+    server,
+    gateway,
+    async get(path, token) {
+      const began = performance.now();
+      // Without keep-alive: these are not the connections that are counted.
+      const headers = { connection: 'close', ...(token !== undefined && { authorization: `Bearer ${token}` }) };
+      const response = await fetch(gateway.url + path, { headers });
+      const text = await response.text();
+      const ms = performance.now() - began;
+      const retryAfter = response.headers.get('retry-after');
+      const reason =
+        response.status < 400 || text === '' ? undefined : (JSON.parse(text) as { reason: unknown }).reason;
+      return { status: response.status, retryAfter: retryAfter === null ? undefined : Number(retryAfter), reason, ms };
+    },
+    jwt(claims, signing) {
+      const exp = Math.floor(Date.now() / 1000) + 2 * DAY_SECONDS;
+      return server.issuer.sign({ aud: 'a', exp, ...claims }, signing);
+    },
+    async ready() {
+      const response = await fetch(`${gateway.adminUrl}/readyz`, { headers: { connection: 'close' } });
+      const body = (await response.json()) as { authorization_servers: readonly Record<string, unknown>[] };
+      return body.authorization_servers[0] ?? {};
+    },
+    async calls(operation, result) {
+      const line = `sallyport_authorization_server_requests_total{server="main",operation="${operation}",result="${result}"} `;
+      const found = (await gateway.metrics()).split('\n').find((each) => each.startsWith(line));
+      return Number(found?.slice(line.length) ?? 0);
+    },
+    events: () => gateway.log.filter(({ msg }) => String(msg).startsWith('authorization server')),
+    advance(seconds) {
+      passedMs += seconds * 1000;
+    },
+    async close() {
+      await gateway.close();
+      await vi.waitFor(() => expect(server.sockets.size, 'connections to the server').toBe(0), 5_000);
+      await Promise.all([server.close(), upstream.close()]);
+      await vi.waitFor(() => expect(openSockets(), 'sockets of the process').toBeLessThanOrEqual(socketsBefore), 5_000);
+    },
+  };
+}
+
+/** All sockets of this process, the test's own among them. */
+function openSockets(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+}
+
+/** A request that was let through. */
+export function expectServed({ status, reason }: Seen): void {
+  expect([status, reason]).toEqual([200, undefined]);
+}
+
+/** A refusal because the server is away: in time, and with a moment at which to come again. */
+export function expectAway(seen: Seen): void {
+  expect(seen).toMatchObject({ status: 503, reason: 'authorization_server.unavailable' });
+  expect(seen.retryAfter).toBeGreaterThanOrEqual(1);
+  expect(seen.retryAfter).toBeLessThanOrEqual(60);
+  expect(seen.ms).toBeLessThan(answeredMs);
+}

@@ -1,0 +1,176 @@
+import * as fc from 'fast-check';
+import { calculateJwkThumbprint } from 'jose';
+import { describe, expect, test } from 'vitest';
+import { createNonces } from '../../src/authenticate/nonces.ts';
+import { createPossession } from '../../src/authenticate/possession.ts';
+import { createProofChecks } from '../../src/authenticate/proof-check.ts';
+import { noFields } from '../../src/listen/fields.ts';
+import type { Call } from '../../src/model/call.ts';
+import { Denial } from '../../src/model/denial.ts';
+import type { Confirmation, Principal } from '../../src/model/principal.ts';
+import type { Dpop } from '../../src/model/route.ts';
+import { bearer, withProof } from '../support/bearer.ts';
+import { createProver, type OtherProof, type Prover } from '../support/prover.ts';
+
+const publicUrl = 'https://gateway.example';
+const url = `${publicUrl}/mcp`;
+const clock = Date.now;
+const algorithms = ['ES256', 'RS256', 'EdDSA'];
+const dpop: Dpop = { required: false, nonce: false, algorithms, lifetimeMs: 60_000 };
+
+/** A possession check that remembers what was asked of the replay memory. */
+function create(of: Dpop | undefined, remember = true) {
+  const used: [string, number][] = [];
+  const replays = {
+    firstSeen(key: string, expiresAt: number): boolean {
+      used.push([key, expiresAt]);
+      if (!remember) throw new Denial('shared_store.unavailable', 'away');
+      return true;
+    },
+  };
+  const checks = createProofChecks({ publicUrl, nonces: createNonces('key', clock), replays, clock });
+  return { possession: createPossession(of, checks), used };
+}
+
+const principalOf = (confirmation?: Partial<Confirmation>): Principal =>
+  ({
+    confirmation: confirmation && { jwkThumbprint: undefined, certificateThumbprint: undefined, ...confirmation },
+  }) as Principal;
+const call = (proof?: string, certificateThumbprint?: string): Call =>
+  ({ method: 'GET', path: '/mcp', fields: { ...noFields, dpop: proof }, certificateThumbprint }) as unknown as Call;
+const refused = (reason: string): Error => expect.objectContaining({ reason }) as Error;
+const sent = (client: Prover, otherwise?: OtherProof) => client.proof({ url, token: 't' }, otherwise);
+
+test('a bearer token passes at once, and with nobody asked', () => {
+  const principal = principalOf();
+  for (const of of [undefined, dpop]) expect(create(of).possession(principal, bearer('t'), call())).toBe(principal);
+});
+
+test('so does one that is bound to the certificate of the connection', () => {
+  const principal = principalOf({ certificateThumbprint: 'a' });
+  expect(create(undefined).possession(principal, bearer('t'), call(undefined, 'a'))).toBe(principal);
+});
+
+test('required: an unbound one does not', () => {
+  const { possession } = create({ ...dpop, required: true });
+  expect(() => possession(principalOf(), bearer('t'), call())).toThrow(refused('token.unbound'));
+  const certified = principalOf({ certificateThumbprint: 'a' });
+  expect(possession(certified, bearer('t'), call(undefined, 'a')), 'one bound to a certificate does').toBe(certified);
+});
+
+test('one bound to key and certificate: both', async () => {
+  const client = await createProver();
+  const { possession } = create(dpop);
+  const principal = principalOf({ jwkThumbprint: client.cnf.jkt, certificateThumbprint: 'a' });
+  const proof = await sent(client);
+  await expect(possession(principal, withProof('t'), call(proof, 'a'))).resolves.toBe(principal);
+  expect(() => possession(principal, withProof('t'), call(proof, 'b'))).toThrow(refused('token.binding'));
+  expect(() => possession(principal, withProof('t'), call(proof))).toThrow(refused('token.binding'));
+  expect(() => possession(principal, bearer('t'), call(undefined, 'a'))).toThrow(refused('token.sender_constrained'));
+  await expect(possession(principal, withProof('t'), call(undefined, 'a'))).rejects.toThrow(refused('proof.missing'));
+});
+
+test('without dpop a key is never proved, whatever the scheme', async () => {
+  const client = await createProver();
+  const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
+  const proof = await sent(client);
+  for (const token of [bearer('t'), withProof('t')]) {
+    expect(() => create(undefined).possession(principal, token, call(proof))).toThrow(
+      refused('token.sender_constrained'),
+    );
+  }
+});
+
+describe('the memory of used proofs', () => {
+  test('is asked last, once, and for as long as the proof could be accepted', async () => {
+    const client = await createProver();
+    const { possession, used } = create(dpop);
+    const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
+    const other = await createProver();
+    const bad: readonly OtherProof[] = [
+      { claims: { iat: 0 } },
+      { claims: { ath: 'x' } },
+      { claims: { htm: 'PUT' } },
+      { key: other.privateKey },
+      { header: { jwk: other.jwk }, key: other.privateKey },
+    ];
+    for (const otherwise of bad) {
+      const proof = await sent(client, otherwise);
+      await expect(possession(principal, withProof('t'), call(proof))).rejects.toThrow(Denial);
+    }
+    expect(used).toEqual([]);
+    const iat = Math.floor(clock() / 1000);
+    await possession(principal, withProof('t'), call(await sent(client, { claims: { iat } })));
+    expect(used).toEqual([[expect.stringMatching(/^[\w-]{43}$/), (iat + 70) * 1000]]);
+  });
+
+  test('is not gone round when it is away', async () => {
+    const client = await createProver();
+    const { possession } = create(dpop, false);
+    const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
+    const proof = await sent(client);
+    await expect(possession(principal, withProof('t'), call(proof))).rejects.toThrow(
+      refused('shared_store.unavailable'),
+    );
+  });
+});
+
+describe('whatever is sent for a proof', () => {
+  const anything = fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary' }), fc.double());
+  const member = (...names: readonly string[]) =>
+    fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), anything, { maxKeys: 4 });
+  const segment = (value: unknown): string => Buffer.from(JSON.stringify(value) ?? '').toString('base64url');
+
+  test('is refused by a Denial', async () => {
+    const client = await createProver();
+    const { possession, used } = create({ ...dpop, nonce: true });
+    const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
+    const refuses = async (text: string): Promise<void> => {
+      await expect(possession(principal, withProof('t'), call(text))).rejects.toBeInstanceOf(Denial);
+    };
+    const [head = '', claims = '', signature = ''] = (await sent(client)).split('.');
+    const sound: unknown = JSON.parse(Buffer.from(claims, 'base64url').toString());
+    await fc.assert(fc.asyncProperty(fc.string({ unit: 'binary' }), refuses));
+    await fc.assert(
+      fc.asyncProperty(
+        member('typ', 'alg', 'jwk', 'crit', 'b64', 'kid'),
+        member('jti', 'htm', 'htu', 'iat', 'ath', 'nonce', 'exp', 'nbf'),
+        (header, payload) =>
+          refuses(
+            [
+              segment({ typ: 'dpop+jwt', alg: 'ES256', jwk: client.jwk, ...header }),
+              segment({ ...(sound as object), nonce: createNonces('key', clock).current(), ...payload }),
+              signature,
+            ].join('.'),
+          ),
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.nat(head.length - 1), fc.string({ maxLength: 3 }), (at, text) =>
+        refuses(`${head.slice(0, at)}${text}${head.slice(at + 1)}.${claims}.${signature}`),
+      ),
+    );
+    expect(used).toEqual([]);
+  });
+
+  test('is refused even if its key is sound and the signature is no signature', async () => {
+    const client = await createProver('RS256');
+    const { possession } = create(dpop);
+    const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
+    const [head, claims] = (await sent(client)).split('.');
+    for (const signature of ['A', 'AA', 'A'.repeat(342), 'A'.repeat(2000)]) {
+      await expect(possession(principal, withProof('t'), call(`${head}.${claims}.${signature}`))).rejects.toThrow(
+        refused('proof.invalid'),
+      );
+    }
+  });
+
+  test('a point that is not on its curve', async () => {
+    const client = await createProver();
+    const jwk = { ...client.jwk, y: client.jwk.x ?? '' };
+    const { possession } = create(dpop);
+    const principal = principalOf({ jwkThumbprint: await calculateJwkThumbprint(jwk, 'sha256') });
+    const proof = await sent(client, { header: { jwk } });
+    await expect(possession(principal, withProof('t'), call(proof))).rejects.toThrow(refused('proof.invalid'));
+  });
+});

@@ -1,0 +1,199 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createAuthenticators, type Authentication } from '../../src/authenticate/authenticator.ts';
+import { createServerClient } from '../../src/authenticate/server-client.ts';
+import type {
+  AuthorizationServer,
+  AuthorizationServerClient,
+  Introspection,
+  ServerAnswer,
+} from '../../src/model/authorization-server.ts';
+import type { Call } from '../../src/model/call.ts';
+import type { Failures } from '../../src/model/limits.ts';
+import type { Principal } from '../../src/model/principal.ts';
+import type { Route } from '../../src/model/route.ts';
+import { bearer } from '../support/bearer.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { serverOf } from '../support/server.ts';
+
+const unlimited: Failures = { guard: (_client, work) => work(), count() {} };
+
+let now: number;
+const clock = (): number => now;
+let one: Issuer;
+let two: Issuer;
+let clients: Map<string, AuthorizationServerClient>;
+let lookups: string[];
+let authentication: Authentication;
+
+beforeEach(async () => {
+  now = Date.now();
+  lookups = [];
+  [one, two] = await Promise.all([startIssuer(), startIssuer()]);
+  clients = new Map();
+  use(serverOf(one, { name: 'one' }));
+});
+afterEach(async () => {
+  for (const client of clients.values()) client.close();
+  await Promise.all([one.close(), two.close()]);
+});
+
+/** Trusts `servers` from now on. */
+function use(...servers: readonly AuthorizationServer[]): void {
+  for (const client of clients.values()) client.close();
+  clients = new Map(servers.map((server) => [server.name, createServerClient(server, () => {}, clock)]));
+  const route = { authorizationServers: servers, audiences: ['r'], tokens: new Set(['jwt', 'opaque']) };
+  const authenticators = createAuthenticators((_kind, result) => lookups.push(result), clock);
+  authentication = authenticators(clients, new Map(), unlimited)(route as unknown as Route, (principal) => principal);
+}
+
+function caching(issuer: Issuer, name: string, cacheMs: number): AuthorizationServer {
+  const base = serverOf(issuer, { name });
+  return { ...base, introspection: { ...base.introspection, cacheMs } as Introspection };
+}
+
+async function authenticate(token: string): Promise<Principal> {
+  return authentication.authenticate(bearer(token), {} as Call);
+}
+
+const inactive = { reason: 'token.inactive' };
+const active = (otherwise: object = {}): object => ({ active: true, sub: 'alice', aud: 'r', ...otherwise });
+const asked = (issuer: Issuer): number => issuer.requests.filter(({ path }) => path === '/introspect').length;
+
+describe('a token that was refused', () => {
+  test('is refused again without a question, for five seconds', async () => {
+    await expect(authenticate('t')).rejects.toMatchObject(inactive);
+    expect(() => authentication.authenticate(bearer('t'), {} as Call)).toThrow('token.inactive');
+    now += 4_999;
+    await expect(authenticate('t')).rejects.toMatchObject(inactive);
+    expect(asked(one)).toBe(1);
+    now += 1;
+    one.introspection.set('t', active());
+    await expect(authenticate('t')).resolves.toMatchObject({ subject: 'alice' });
+    expect(lookups).toEqual(['miss', 'negative', 'negative', 'miss']);
+  });
+
+  test.each([
+    ['token.expired', { exp: 1 }],
+    ['token.issuer', { iss: 'https://x.example' }],
+    ['token.type', { token_type: 'refresh_token' }],
+    ['token.claims', { sub: 5 }],
+    ['token.audience', { aud: undefined }],
+  ])('for whatever the answer said of it: %s', async (reason, change) => {
+    one.introspection.set('t', active(change));
+    const first = await authenticate('t').catch((error: unknown) => error);
+    const second = await authenticate('t').catch((error: unknown) => error);
+    expect(second).toMatchObject({ reason, detail: (first as { detail: string }).detail });
+    expect(asked(one)).toBe(1);
+  });
+
+  test('a thousand at once make one call, and a thousand more none', async () => {
+    for (const _ of [1, 2]) {
+      const outcomes = await Promise.allSettled(Array.from({ length: 1000 }, () => authenticate('t')));
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toEqual([]);
+    }
+    expect(asked(one)).toBe(1);
+  });
+
+  test('for no longer than a good one', async () => {
+    use(caching(one, 'one', 2_000));
+    await expect(authenticate('t')).rejects.toMatchObject(inactive);
+    now += 2_000;
+    await expect(authenticate('t')).rejects.toMatchObject(inactive);
+    expect(asked(one)).toBe(2);
+  });
+
+  test('with cache: 0s not at all', async () => {
+    use(caching(one, 'one', 0));
+    await expect(authenticate('t')).rejects.toMatchObject(inactive);
+    one.introspection.set('t', active());
+    await expect(authenticate('t')).resolves.toBeDefined();
+  });
+
+  test('nor where one of several that were asked has cache: 0s', async () => {
+    use(caching(one, 'one', 30_000), caching(two, 'two', 0));
+    await expect(authenticate('t')).rejects.toMatchObject(inactive);
+    two.introspection.set('t', active());
+    await expect(authenticate('t')).resolves.toMatchObject({ issuer: two.url });
+  });
+
+  test('a server that is away has refused nothing', async () => {
+    one.intercept = (request, response) => {
+      if (request.url !== '/introspect') return false;
+      response.writeHead(400).end();
+      return true;
+    };
+    await expect(authenticate('t')).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+    one.intercept = undefined;
+    one.introspection.set('t', active());
+    await expect(authenticate('t')).resolves.toBeDefined();
+  });
+
+  test('nor has another while one of them is away', async () => {
+    use(serverOf(one, { name: 'one' }), serverOf(two, { name: 'two' }));
+    one.intercept = (request, response) => {
+      if (request.url !== '/introspect') return false;
+      response.writeHead(400).end();
+      return true;
+    };
+    await expect(authenticate('t')).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+    one.intercept = undefined;
+    one.introspection.set('t', active());
+    await expect(authenticate('t')).resolves.toMatchObject({ issuer: one.url });
+  });
+
+  test('a JWT that does not verify costs no call and takes no place', async () => {
+    const token = await one.sign({ aud: 'r', exp: 1 });
+    for (const _ of [1, 2]) await expect(authenticate(token)).rejects.toMatchObject({ reason: 'token.expired' });
+    expect(lookups).toEqual(['miss', 'miss']);
+  });
+});
+
+describe('made-up tokens', () => {
+  test('push out none that is good, and only so many of them are remembered', async () => {
+    let calls = 0;
+    // So many that no server needs to be asked them: the way to one, and what it says.
+    const post = (_operation: unknown, _url: string, form: URLSearchParams): Promise<ServerAnswer> => {
+      calls += 1;
+      const body = form.get('token') === 'good' ? active() : { active: false };
+      return Promise.resolve({ status: 200, mediaType: 'application/json', text: '', body } as ServerAnswer);
+    };
+    const server = serverOf(one, { name: 'one', jwt: undefined });
+    use({ ...server, introspection: { ...server.introspection, endpoint: one.url } as Introspection });
+    for (const client of clients.values()) Object.assign(client, { post });
+
+    await authenticate('good');
+    for (let i = 0; i < 20_001; i += 1) await authenticate(`junk-${i}`).catch(() => {});
+    expect(calls).toBe(20_002);
+    await authenticate('good');
+    await expect(authenticate('junk-1')).rejects.toMatchObject(inactive);
+    expect(calls).toBe(20_002);
+    await expect(authenticate('junk-0')).rejects.toMatchObject(inactive);
+    expect(calls).toBe(20_003);
+  });
+});
+
+describe('revalidation', () => {
+  test('asks again, and what it hears counts from then on', async () => {
+    await expect(authenticate('t')).rejects.toMatchObject(inactive);
+    one.introspection.set('t', active());
+    await expect(authentication.revalidate(bearer('t'))).resolves.toMatchObject({ subject: 'alice' });
+    await expect(authenticate('t')).resolves.toMatchObject({ subject: 'alice' });
+    one.introspection.delete('t');
+    await expect(authentication.revalidate(bearer('t'))).rejects.toMatchObject(inactive);
+    await expect(authenticate('t')).rejects.toMatchObject(inactive);
+    expect(asked(one)).toBe(3);
+    expect(lookups).toEqual(['miss', 'hit', 'negative']);
+  });
+
+  test('clears a refusal even where the server cannot be asked', async () => {
+    await expect(authenticate('t')).rejects.toMatchObject(inactive);
+    one.intercept = (request, response) => {
+      if (request.url !== '/introspect') return false;
+      response.writeHead(400).end();
+      return true;
+    };
+    const away = { reason: 'authorization_server.unavailable' };
+    await expect(authentication.revalidate(bearer('t'))).rejects.toMatchObject(away);
+    await expect(authenticate('t')).rejects.toMatchObject(away);
+  });
+});

@@ -1,0 +1,147 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { IntrospectionAnswer } from '../../src/authenticate/introspection-answer.ts';
+import { createSharedIntrospection, type Introspector } from '../../src/authenticate/shared-introspection.ts';
+import type { AuthorizationServer, Introspection } from '../../src/model/authorization-server.ts';
+import { Denial } from '../../src/model/denial.ts';
+import type { KeptAnswer, SharedAnswers } from '../../src/model/shared.ts';
+
+const ended = (): number => now / 1000 - 6;
+let now: number;
+let kept: Map<string, KeptAnswer>;
+/** What the server says; each question takes one. */
+let says: (IntrospectionAnswer | undefined | Denial)[];
+
+const answers: SharedAnswers = {
+  get: async (_kind, key) => kept.get(key),
+  set: (_kind, key, answer, expiresAt) => void kept.set(key, { answer: JSON.parse(JSON.stringify(answer)), expiresAt }),
+  delete: (_kind, key) => void kept.delete(key),
+};
+
+beforeEach(() => {
+  now = 1_700_000_000_000;
+  kept = new Map();
+  says = [];
+});
+
+function introspector(otherwise: Partial<Introspection> = {}, issuer = 'https://as.example'): Introspector {
+  const introspection = {
+    credentials: { clientId: 'gateway', clientAuth: 'client_secret_basic', clientSecret: 's' },
+    response: { kind: 'json' },
+    cacheMs: 30_000,
+    audience: 'required',
+    ...otherwise,
+  };
+  const server = { name: 'main', issuer, clockToleranceMs: 5000, introspection } as AuthorizationServer;
+  const ask = async (): Promise<IntrospectionAnswer | undefined> => {
+    if (says.length === 0) throw new Error('asked once more');
+    const said = says.shift();
+    if (said instanceof Denial) throw said;
+    return said;
+  };
+  return createSharedIntrospection(server, ask, new Map(), answers, () => now);
+}
+
+const active = (claims: object = {}): IntrospectionAnswer => ({
+  claims: { active: true, sub: 'alice', aud: 'r', ...claims },
+});
+
+describe('what a server said', () => {
+  test('to another replica is as good, for as long as it was there, and no longer', async () => {
+    says = [active()];
+    const first = await introspector().known('token');
+    expect(first?.reusableUntil).toBe(now + 30_000);
+    now += 20_000;
+    expect(await introspector().known('token')).toEqual(first);
+    expect((await introspector({ cacheMs: 5000 }).known('token'))?.reusableUntil).toBe(now + 5000);
+  });
+
+  test('ends with the token', async () => {
+    says = [active({ exp: now / 1000 + 10 })];
+    expect((await introspector().known('token'))?.reusableUntil).toBe(now + 10_000);
+    expect([...kept.values()].map(({ expiresAt }) => expiresAt)).toEqual([now + 10_000]);
+  });
+
+  test('keeps its signature', async () => {
+    says = [{ ...active(), jwt: 'a.b.c' }];
+    const signed = { response: { kind: 'jwt', algorithms: ['RS256'] } } as const;
+    await introspector(signed).known('token');
+    expect((await introspector(signed).known('token'))?.principal.introspectionJwt).toBe('a.b.c');
+  });
+
+  test.for<readonly [of: string, create: () => Introspector, token: string]>([
+    ['of another token', () => introspector(), 'other'],
+    ['by another server', () => introspector({}, 'https://other.example'), 'token'],
+    [
+      'to another client',
+      () => introspector({ credentials: { clientId: 'b', clientAuth: 'client_secret_basic', clientSecret: 's' } }),
+      'token',
+    ],
+    ['in another form', () => introspector({ response: { kind: 'jwt', algorithms: ['RS256'] } }), 'token'],
+  ])('%s is not it', async ([_of, create, token]) => {
+    says = [active(), active({ sub: 'bob' })];
+    await introspector().known('token');
+    expect((await create().known(token))?.principal.subject).toBe('bob');
+  });
+
+  test('is asked for again where the answer that was kept will not do', async () => {
+    const wrong: unknown[] = [
+      active({ exp: ended() }),
+      active({ iss: 'https://other.example' }),
+      active({ aud: undefined }),
+      active({ token_type: 'refresh_token' }),
+      { claims: 'none' },
+      { claims: null },
+      { ...active(), jwt: 5 },
+      {},
+      null,
+      'text',
+    ];
+    for (const answer of wrong) {
+      says = [active()];
+      await introspector().known('token');
+      for (const [key] of kept) kept.set(key, { answer: JSON.parse(JSON.stringify(answer)), expiresAt: now + 9000 });
+      says = [active({ sub: 'bob' })];
+      expect((await introspector().known('token'))?.principal.subject).toBe('bob');
+      kept.clear();
+    }
+  });
+
+  test('is not kept where it says no, and forgotten where it says no afterwards', async () => {
+    says = [undefined];
+    expect(await introspector().known('token')).toBeUndefined();
+    expect(kept.size).toBe(0);
+
+    for (const no of [undefined, active({ exp: ended() }), new Denial('token.claims', '')]) {
+      says = [active(), no];
+      await introspector().known('token');
+      expect(kept.size).toBe(1);
+      await introspector()
+        .afresh('token')
+        .catch(() => {});
+      expect(kept.size).toBe(0);
+    }
+  });
+
+  test('stays where nobody could be asked', async () => {
+    says = [active(), new Denial('authorization_server.unavailable', '')];
+    await introspector().known('token');
+    await expect(introspector().afresh('token')).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+    expect(kept.size).toBe(1);
+  });
+
+  test('is asked for afresh past all that was kept, which it renews', async () => {
+    says = [active(), active({ sub: 'bob' })];
+    await introspector().known('token');
+    expect((await introspector().afresh('token'))?.principal.subject).toBe('bob');
+    expect((await introspector().known('token'))?.principal.subject).toBe('bob');
+  });
+
+  test('is not shared with `cache: 0s`', async () => {
+    says = [active(), active()];
+    await introspector({ cacheMs: 0 }).known('token');
+    expect(kept.size).toBe(0);
+    await introspector().known('token');
+    says = [active({ sub: 'bob' })];
+    expect((await introspector({ cacheMs: 0 }).known('token'))?.principal.subject).toBe('bob');
+  });
+});

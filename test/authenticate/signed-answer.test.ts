@@ -1,0 +1,272 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createIntrospector } from '../../src/authenticate/introspection.ts';
+import { createKeySource } from '../../src/authenticate/keys.ts';
+import { createServerClient } from '../../src/authenticate/server-client.ts';
+import type { Introspection, JwtValidation } from '../../src/model/authorization-server.ts';
+import type { Principal } from '../../src/model/principal.ts';
+import { createKey, startIssuer, type Issuer, type IssuerKey } from '../support/issuer.ts';
+import { serverOf } from '../support/server.ts';
+import { answerIntrospection, phantom, statement, type RawAnswer } from '../support/signed-answers.ts';
+
+let issuer: Issuer;
+let stranger: IssuerKey;
+
+beforeAll(async () => {
+  issuer = await startIssuer();
+  stranger = await createKey('k1');
+});
+beforeEach(() => {
+  issuer.intercept = undefined;
+});
+afterAll(() => issuer.close());
+
+const seconds = (): number => Math.floor(Date.now() / 1000);
+const active = (otherwise: object = {}): object => ({
+  active: true,
+  sub: 'bob',
+  aud: 'r',
+  scope: 'read',
+  ...otherwise,
+});
+const unavailable = { reason: 'authorization_server.unavailable' };
+
+async function introspect(
+  answer: RawAnswer | Promise<RawAnswer>,
+  { jwt, ...otherwise }: Partial<Introspection> & { readonly jwt?: Partial<JwtValidation> } = {},
+): Promise<Principal | undefined> {
+  answerIntrospection(issuer, () => answer);
+  const base = serverOf(issuer);
+  const server = serverOf(issuer, {
+    ...(jwt !== undefined && { jwt: { algorithms: ['RS256'], types: undefined, jwksUri: undefined, ...jwt } }),
+    introspection: {
+      ...base.introspection,
+      response: { kind: 'jwt', algorithms: ['RS256'] },
+      ...otherwise,
+    } as Introspection,
+  });
+  const client = createServerClient(server, () => {}, Date.now);
+  try {
+    const introspector = createIntrospector(client, createKeySource(client, Date.now), new Map(), Date.now);
+    return (await introspector.afresh('opaque'))?.principal;
+  } finally {
+    client.close();
+  }
+}
+
+/** A compact JWS with any header, and whatever as signature. */
+function forged(header: object, payload: object, sign: (input: string) => string): RawAnswer {
+  const input = [header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  return { type: 'application/token-introspection+jwt', text: `${input}.${sign(input)}` };
+}
+
+describe('a statement by RFC 9701', () => {
+  test('is kept beside what it says', async () => {
+    const answer = await statement(issuer, active({ exp: seconds() + 60, client_id: 'app' }));
+    await expect(introspect(answer)).resolves.toMatchObject({
+      subject: 'bob',
+      clientId: 'app',
+      audience: ['r'],
+      scopes: new Set(['read']),
+      form: 'opaque',
+      introspectionJwt: answer.text,
+    });
+  });
+
+  test('may have a line break after it, which is not kept', async () => {
+    const { text, ...answer } = await statement(issuer, active());
+    await expect(introspect({ ...answer, text: `${text}\r\n` })).resolves.toMatchObject({ introspectionJwt: text });
+  });
+
+  test('may name us among others', async () => {
+    await expect(introspect(statement(issuer, active(), { outer: { aud: ['x', 'gateway'] } }))).resolves.toBeDefined();
+  });
+
+  test.each([[false], ['true'], [1], [undefined]])('active: %j is not active', async (value) => {
+    await expect(introspect(statement(issuer, active({ active: value })))).resolves.toBeUndefined();
+  });
+
+  test.each<[string, () => Promise<RawAnswer> | RawAnswer]>([
+    ['another’s signature', () => statement(issuer, active(), { key: stranger })],
+    ['a key that is not published', () => statement(issuer, active(), { header: { kid: 'k9' } })],
+    ['another issuer', () => statement(issuer, active(), { outer: { iss: 'https://x.example' } })],
+    ['no issuer', () => statement(issuer, active(), { outer: { iss: undefined } })],
+    ['another resource server', () => statement(issuer, active(), { outer: { aud: 'other' } })],
+    ['nobody', () => statement(issuer, active(), { outer: { aud: undefined } })],
+    ['the typ of an access token', () => statement(issuer, active(), { header: { typ: 'at+jwt' } })],
+    ['no typ', () => statement(issuer, active(), { header: { typ: undefined } })],
+    ['no iat', () => statement(issuer, active(), { outer: { iat: undefined } })],
+    ['an iat of a while ago', () => statement(issuer, active(), { outer: { iat: seconds() - 70 } })],
+    ['an iat to come', () => statement(issuer, active(), { outer: { iat: seconds() + 30 } })],
+    ['an end that has passed', () => statement(issuer, active(), { outer: { exp: seconds() - 30 } })],
+    ['no token_introspection', () => statement(issuer, undefined)],
+    ['a list as token_introspection', () => statement(issuer, [active()])],
+    [
+      'the claims in the wrong place',
+      () => statement(issuer, undefined, { outer: active() as Record<string, unknown> }),
+    ],
+    ['more than anybody needs', () => statement(issuer, active({ more: 'x'.repeat(32_000) }))],
+    ['more than anybody reads', () => statement(issuer, active({ more: 'x'.repeat(600_000) }))],
+  ])('is no answer with %s', async (_title, answer) => {
+    await expect(introspect(answer())).rejects.toMatchObject(unavailable);
+  });
+
+  const header = { kid: 'k1', typ: 'token-introspection+jwt' };
+  const payload = (): object => ({
+    iss: issuer.url,
+    aud: 'gateway',
+    iat: seconds(),
+    token_introspection: active(),
+  });
+
+  test('is no answer unsigned', async () => {
+    const answer = forged({ ...header, alg: 'none' }, payload(), () => '');
+    await expect(introspect(answer)).rejects.toMatchObject(unavailable);
+    const withSignature = forged({ ...header, alg: 'none' }, payload(), () => 'AA');
+    await expect(introspect(withSignature)).rejects.toMatchObject(unavailable);
+  });
+
+  test('is no answer with the public key as a secret', async () => {
+    const key = Buffer.from(issuer.key.publicJwk.n ?? '', 'base64url');
+    const sign = (input: string): string => createHmac('sha256', key).update(input).digest('base64url');
+    await expect(introspect(forged({ ...header, alg: 'HS256' }, payload(), sign))).rejects.toMatchObject(unavailable);
+  });
+
+  test('is no answer by an algorithm that is not configured', async () => {
+    const answer = statement(issuer, active());
+    const response = { kind: 'jwt', algorithms: ['ES256'] } as const;
+    await expect(introspect(answer, { response })).rejects.toMatchObject(unavailable);
+  });
+
+  test.each([
+    ['token.expired', { exp: 1 }],
+    ['token.not_yet_valid', { nbf: 9_999_999_999 }],
+    ['token.audience', { aud: undefined }],
+    ['token.issuer', { iss: 'https://x.example' }],
+    ['token.type', { token_type: 'refresh_token' }],
+    ['token.claims', { sub: 5 }],
+  ])('says of the token what JSON would: %s', async (reason, change) => {
+    await expect(introspect(statement(issuer, active(change)))).rejects.toMatchObject({ reason });
+  });
+
+  test('tells the operator what was wrong, and nothing of the JWT', async () => {
+    const answer = await statement(issuer, active(), { outer: { aud: 'other' } });
+    const { detail } = (await introspect(answer).catch((error: unknown) => error)) as { detail: string };
+    expect(detail).toBe('main: the signed answer does not hold: unexpected "aud" claim value');
+  });
+});
+
+describe('a phantom token', () => {
+  test('is an access token in place of the opaque one', async () => {
+    const answer = await phantom(issuer, { sub: 'bob', aud: ['r'], scope: 'read' });
+    await expect(introspect(answer)).resolves.toMatchObject({
+      subject: 'bob',
+      audience: ['r'],
+      form: 'opaque',
+      introspectionJwt: answer.text,
+    });
+  });
+
+  test('may have the typ that the server’s JWTs may have', async () => {
+    const answer = await phantom(issuer, { aud: 'r' }, { header: { typ: undefined } });
+    await expect(introspect(answer)).resolves.toBeDefined();
+    await expect(introspect(answer, { jwt: { types: ['at+jwt'] } })).rejects.toMatchObject(unavailable);
+  });
+
+  test('is of the route’s audience to check, though it must have one', async () => {
+    await expect(introspect(phantom(issuer, {}))).rejects.toMatchObject({ reason: 'token.audience' });
+    await expect(introspect(phantom(issuer, {}), { audience: 'optional' })).resolves.toMatchObject({ audience: [] });
+  });
+
+  test.each<[string, () => Promise<RawAnswer> | RawAnswer]>([
+    ['another’s signature', () => phantom(issuer, { aud: 'r' }, { key: stranger })],
+    ['another issuer', () => phantom(issuer, { aud: 'r', iss: 'https://x.example' })],
+    ['no issuer', () => phantom(issuer, { aud: 'r', iss: undefined })],
+    ['an unpublished key', () => phantom(issuer, { aud: 'r' }, { header: { kid: 'k9' } })],
+    ['the claims of an ID token', () => phantom(issuer, { aud: 'r', nonce: 'n' }, { header: { typ: 'JWT' } })],
+    ['the claims of a logout token', () => phantom(issuer, { aud: 'r', events: {} }, { header: { typ: undefined } })],
+    ['the typ of a logout token', () => phantom(issuer, { aud: 'r' }, { header: { typ: 'logout+jwt' } })],
+    ['what Keycloak calls an ID token', () => phantom(issuer, { aud: 'r', typ: 'ID' })],
+    [
+      'the typ of a statement to us',
+      async () => ({
+        ...(await statement(issuer, active(), { outer: { exp: seconds() + 60 } })),
+        type: 'application/jwt',
+      }),
+    ],
+    ['no end', () => phantom(issuer, { aud: 'r', exp: undefined })],
+    ['a subject that is a number', () => phantom(issuer, { aud: 'r', sub: 5 })],
+    ['three words', () => ({ type: 'application/jwt', text: 'not.a.jwt' })],
+    ['two lines', () => ({ type: 'application/jwt', text: 'a.b.c\r\nx: y' })],
+    ['an encrypted JWT', () => ({ type: 'application/jwt', text: 'a.b.c.d.e' })],
+    ['an error page', () => ({ type: 'application/jwt', text: '<html>' })],
+    ['more than a header holds', () => phantom(issuer, { aud: 'r', more: 'x'.repeat(32_000) })],
+  ])('is no answer with %s', async (_title, answer) => {
+    await expect(introspect(answer())).rejects.toMatchObject(unavailable);
+  });
+
+  test('is no answer unsigned', async () => {
+    const payload = { iss: issuer.url, aud: 'r', exp: seconds() + 60 };
+    const answer = forged({ alg: 'none', typ: 'at+jwt' }, payload, () => '');
+    await expect(introspect({ ...answer, type: 'application/jwt' })).rejects.toMatchObject(unavailable);
+  });
+
+  test.each([
+    ['token.expired', { exp: 1 }],
+    ['token.not_yet_valid', { nbf: 9_999_999_999 }],
+    ['token.sender_constrained', { cnf: { x: 1 } }],
+  ])('%s', async (reason, change) => {
+    await expect(introspect(phantom(issuer, { aud: 'r', ...change }))).rejects.toMatchObject({ reason });
+  });
+});
+
+describe('an answer that is not signed', () => {
+  test.each<[string, RawAnswer]>([
+    ['inactive in JSON', { text: '{"active":false}' }],
+    ['inactive in JSON of no type', { type: '', text: '{"active":false}' }],
+    ['empty', { status: 204, text: '' }],
+  ])('%s: not active', async (_title, answer) => {
+    await expect(introspect(answer)).resolves.toBeUndefined();
+  });
+
+  test.each<[string, RawAnswer]>([
+    ['active', { text: JSON.stringify(active()) }],
+    ['inactive, in so many words', { text: '{"active":"false"}' }],
+    ['nothing of it', { text: '{}' }],
+    ['nothing', { text: '' }],
+    ['no JSON', { text: 'active' }],
+    ['that it does not know the type', { status: 406, text: '{"active":false}' }],
+    ['an error', { status: 400, text: '{"active":false}' }],
+  ])('is none when it says: %s', async (_title, answer) => {
+    await expect(introspect(answer)).rejects.toMatchObject(unavailable);
+  });
+
+  test('204 is no answer where JSON is expected', async () => {
+    const answer = { status: 204, text: '' };
+    await expect(introspect(answer, { response: { kind: 'json' } })).rejects.toMatchObject(unavailable);
+  });
+});
+
+test('what is asked for', async () => {
+  const asked = answerIntrospection(issuer, () => ({ status: 204, text: '' }));
+  const base = serverOf(issuer);
+  for (const response of [{ kind: 'json' }, { kind: 'jwt', algorithms: ['RS256'] }] as const) {
+    const introspection = { ...base.introspection, response } as Introspection;
+    const client = createServerClient(serverOf(issuer, { introspection }), () => {}, Date.now);
+    const keys = createKeySource(client, Date.now);
+    await createIntrospector(client, keys, new Map(), Date.now)
+      .afresh('opaque')
+      .catch(() => {});
+    client.close();
+  }
+  expect(asked.map(({ accept }) => accept)).toEqual([
+    'application/json',
+    'application/token-introspection+jwt, application/jwt;q=0.9',
+  ]);
+});
+
+test('keys that cannot be had leave the answer unproved', async () => {
+  const answer = await statement(issuer, active());
+  const jwt = { jwksUri: `${issuer.url}/nothing` };
+  await expect(introspect(answer, { jwt })).rejects.toMatchObject(unavailable);
+});

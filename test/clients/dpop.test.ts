@@ -1,0 +1,139 @@
+/**
+ * The official clients on routes with `dpop`, with tokens that a real authorization server bound to their key.
+ *
+ * @module
+ */
+
+import { DpopSession, type OAuthClientProvider } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { demoApiClient, obtainToken } from '../../demo/obtain-token.ts';
+import { WalkingClient } from '../../demo/walk/oauth-client.ts';
+import { createProver } from '../support/prover.ts';
+import { createAgent, signedInAgent, toolCalls, type Agent } from './agent.ts';
+import { modernClients, officialClients } from './official-clients.ts';
+import { startWorld, type World } from './world.ts';
+
+let world: World;
+const agents: Agent[] = [];
+
+beforeAll(async () => {
+  world = await startWorld({
+    authorizationServer: { dpop: true },
+    edit: (yaml) =>
+      yaml
+        .replace('    protocol: mcp\n', '    protocol: mcp\n    dpop: { nonce: true }\n')
+        .replace('    path: /\n', '    path: /\n    dpop: { required: true }\n'),
+  });
+});
+afterAll(async () => {
+  await Promise.all(agents.map((agent) => agent.close()));
+  await world.close();
+});
+
+/** A client that has a key, and binds its tokens to it. */
+class ProvingClient extends WalkingClient implements OAuthClientProvider {
+  readonly session = DpopSession.create();
+  dpop(): Promise<DpopSession> {
+    return this.session;
+  }
+}
+
+function kept(agent: Agent): Agent {
+  agents.push(agent);
+  return agent;
+}
+
+const transfer = { from: 'savings', to: 'trading', amount: 10 };
+const balance = '{"id":"savings","currency":"SEK","balance":12500}';
+const moved = '{"moved":10,"from":"savings","to":"trading"}';
+const reason = (): unknown => world.decisions().at(-1)?.['reason'];
+
+describe.each(officialClients.filter(({ name }) => name.startsWith('SDK v2')))('$name with a key', (client) => {
+  test('signs in, is given a nonce, lists, calls and steps up', async () => {
+    const oauth = new ProvingClient();
+    const agent = kept(createAgent(client, world.mcpUrl, { oauth }));
+    expect(await agent.connect(), 'it wants its user').toBe(false);
+    expect(await agent.authorize()).toBe('read');
+    expect(oauth.tokens()?.token_type).toBe('DPoP');
+    const statuses = agent.recorder.take().map(({ status }) => status);
+    expect(
+      statuses.filter((status) => status === 401),
+      'the very first answer had a nonce',
+    ).toHaveLength(1);
+    (await oauth.session).rememberNonce(world.mcpUrl, 'of yesterday');
+    expect(await agent.connect()).toBe(true);
+    const [first, second] = agent.recorder.take().filter(({ url }) => url.pathname === '/mcp');
+    expect(first?.status).toBe(401);
+    expect(first?.headers.get('www-authenticate')).toMatch(/^DPoP error="use_dpop_nonce", scope="read", /);
+    expect(first?.headers.get('dpop-nonce')).toBeTruthy();
+    expect(second?.status, 'the same once more').toBe(200);
+    expect(await agent.toolNames()).toContain('transfer_funds');
+    expect(await agent.call('get_balance', { account: 'savings' })).toBe(balance);
+    expect(
+      agent.recorder.take().filter(({ status }) => status === 401),
+      'the nonce is known now',
+    ).toEqual([]);
+
+    expect(await agent.call('transfer_funds', transfer), 'it wants its user').toBeUndefined();
+    expect(await agent.authorize()).toBe('read payments');
+    expect(await agent.call('transfer_funds', transfer)).toBe(moved);
+    expect(toolCalls(agent.recorder.take()).map(({ status }) => status)).toEqual([403, 200]);
+    expect(agent.browser.pages).toEqual(['Sign in', 'Allow access', 'Allow access']);
+  });
+});
+
+describe.each(officialClients)('$name without a key', (client) => {
+  test('does not notice', async () => {
+    const agent = kept(await signedInAgent(client, world.mcpUrl));
+    expect(agent.oauth.tokens()?.token_type).toBe('Bearer');
+    expect(await agent.call('get_balance', { account: 'savings' })).toBe(balance);
+    expect(await agent.call('transfer_funds', transfer), 'it wants its user').toBeUndefined();
+    expect(await agent.authorize()).toBe('read payments');
+    expect(await agent.call('transfer_funds', transfer)).toBe(moved);
+    const challenges = toolCalls(agent.recorder.take()).map(({ headers }) => headers.get('www-authenticate'));
+    expect(challenges).toEqual([
+      null,
+      expect.stringMatching(
+        /^Bearer error="insufficient_scope", scope="read payments", .*, DPoP scope="read payments", /,
+      ),
+      null,
+    ]);
+  });
+});
+
+test('a stolen token is no use, even to somebody with a key of their own', async () => {
+  const [client] = modernClients;
+  if (client === undefined) throw new Error('no client');
+  const oauth = new ProvingClient();
+  kept(await signedInAgent(client, world.mcpUrl, { oauth }));
+  const token = oauth.tokens()?.access_token ?? '';
+  const thief = await createProver();
+  const { href: url } = world.mcpUrl;
+  const nonce = (await fetch(url, { method: 'POST' })).headers.get('dpop-nonce');
+  for (const [headers, why] of [
+    [{ authorization: `Bearer ${token}` }, 'token.sender_constrained'],
+    [{ authorization: `DPoP ${token}` }, 'proof.missing'],
+    [await thief.headers({ url, method: 'POST', token }, { claims: { nonce } }), 'token.binding'],
+  ] as const) {
+    expect((await fetch(url, { method: 'POST', headers })).status).toBe(401);
+    expect(reason()).toBe(why);
+  }
+});
+
+test('a JWT that is bound to a key, where one is required', async () => {
+  const client = await createProver();
+  const wish = { issuer: world.issuer, client: demoApiClient, resource: 'https://api.demo.example', user: 'alice' };
+  const bound = await obtainToken({ ...wish, dpop: (url) => client.proof({ url, method: 'POST' }) });
+  expect(bound.tokenType).toBe('DPoP');
+  expect(bound.accessToken.split('.')).toHaveLength(3);
+  const url = new URL('/accounts', world.mcpUrl).href;
+  const token = bound.accessToken;
+  expect((await fetch(url, { headers: await client.headers({ url, token }) })).status).not.toBe(401);
+  expect(world.decisions().at(-1)).toMatchObject({ allow: true, subject: 'alice' });
+  expect((await fetch(url, { headers: { authorization: `Bearer ${token}` } })).status).toBe(401);
+  const unbound = await obtainToken(wish);
+  const refused = await fetch(url, { headers: { authorization: `Bearer ${unbound.accessToken}` } });
+  expect(refused.status).toBe(401);
+  expect(reason()).toBe('token.unbound');
+});

@@ -1,0 +1,99 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { load } from '../../src/config/load.ts';
+
+const root = new URL('../../', import.meta.url).pathname;
+const read = (name: string) => readFile(join(root, name), 'utf8');
+
+interface Service {
+  readonly build?: { readonly target: string };
+  readonly image: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly networks: readonly string[];
+  readonly healthcheck?: { readonly test: readonly string[] };
+  readonly [key: string]: unknown;
+}
+
+const dockerfile = await read('Dockerfile');
+const ignored = (await read('.dockerignore')).split('\n');
+const compose = parse(await read('docker-compose.yml'), { merge: true }) as {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly networks: unknown;
+};
+const { services } = compose;
+
+/** The lines of one stage of the Dockerfile. */
+function stage(name: string): string {
+  const found = dockerfile.split(/^(?=FROM )/m).find((text) => text.startsWith(`FROM node:24-slim AS ${name}\n`));
+  if (found === undefined) throw new Error(`no stage ${name}`);
+  return found;
+}
+
+const copied = (text: string) =>
+  [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = '']) => names.split(' '));
+
+describe('the image', () => {
+  test('gets from the folder what it copies, and nothing else', async () => {
+    expect(ignored).toContain('*');
+    for (const name of copied(dockerfile)) {
+      expect(ignored).toContain(`!${name}`);
+      await expect(stat(join(root, name))).resolves.toBeDefined();
+    }
+    expect(ignored.filter((line) => /^!(?:gateway\.yaml|policies|\.env|\.git)/.test(line))).toEqual([]);
+  });
+
+  test('has everything that the sources read outside of src/', () => {
+    expect(copied(stage('gateway')).toSorted()).toEqual(['package.json', 'schema', 'src', 'templates']);
+  });
+
+  test('has no development in it, runs as nobody special, and says how it is', () => {
+    expect(stage('dependencies')).toContain('npm ci --omit=dev --ignore-scripts');
+    expect(stage('dependencies')).toContain('> sbom.cdx.json');
+    expect(stage('gateway')).toMatch(/^USER 1000:1000$/m);
+    expect(stage('gateway')).toMatch(/^HEALTHCHECK /m);
+    expect(stage('gateway')).not.toContain('npm');
+  });
+});
+
+describe('docker-compose.yml', () => {
+  test('starts the gateway with a configuration that is good', async () => {
+    const { config } = await load(join(root, 'gateway.yaml'), services['gateway']?.environment ?? {});
+    expect(config).toMatchObject({ listen: { host: '0.0.0.0' }, admin: { host: '0.0.0.0' } });
+  });
+
+  test('mounts the folder of gateway.yaml: of a file alone, an edit that renames is never seen', () => {
+    expect(services['gateway']).toMatchObject({ volumes: ['.:/config:ro'], stop_grace_period: '15s' });
+    expect(stage('gateway')).toMatch(/^WORKDIR \/config\nENTRYPOINT /m);
+  });
+
+  test('lets nothing but the gateway reach what is behind it', () => {
+    expect(compose.networks).toMatchObject({ upstreams: { internal: true } });
+    for (const name of ['mcp-server', 'backend']) {
+      expect(services[name]).toMatchObject({ networks: ['upstreams'] });
+      expect(services[name]).not.toHaveProperty('ports');
+    }
+    // Nor anybody on another machine.
+    for (const { ports = [] } of Object.values(services))
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+  });
+
+  test('gives no service more rights than it needs, and asks each how it is', () => {
+    for (const service of Object.values(services)) {
+      expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], restart: 'unless-stopped' });
+      expect(service.healthcheck?.test[0]).toBe('CMD');
+    }
+  });
+
+  test('gives Prometheus the files that its configuration names', async () => {
+    const mounts = (services['prometheus']?.volumes ?? []).map((volume) => volume.split(':'));
+    for (const [from = ''] of mounts) await expect(stat(join(root, from))).resolves.toBeDefined();
+    const config = parse(await read('deploy/prometheus/prometheus.yml')) as { rule_files: readonly string[] };
+    expect(config.rule_files).toEqual(['alerts.yml']);
+    const mounted = mounts.map(([, to]) => to);
+    for (const file of config.rule_files) expect(mounted).toContain(`/etc/prometheus/${file}`);
+  });
+});

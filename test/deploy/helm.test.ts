@@ -1,0 +1,128 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Deployment } from 'kubernetes-types/apps/v1.js';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import packageJson from '../../package.json' with { type: 'json' };
+import { config, full, good, tools } from './chart-values.ts';
+import { chart, helm, kind, manifests, type Manifest, podOf, runHelm, volumeOf } from './helm.ts';
+import { typeErrors } from './kubernetes-types.ts';
+
+const kinds = (objects: readonly Manifest[]) => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+test('the chart is of the release that it installs', async () => {
+  const text = await readFile(join(chart, 'Chart.yaml'), 'utf8');
+  expect(parse(text)).toMatchObject({ version: packageJson.version, appVersion: packageJson.version });
+});
+
+describe.skipIf(helm === undefined)('what it makes', () => {
+  test('is what Kubernetes knows, and Helm finds nothing odd', () => {
+    for (const values of [good, full, { ...good, replicas: 1, networkPolicy: { enabled: false } }]) {
+      expect(typeErrors(manifests(values))).toBe('');
+      expect(runHelm(['lint', '--strict'], values)).toMatchObject({ code: 0 });
+    }
+    // It would be told otherwise.
+    const [first] = manifests(good);
+    expect(typeErrors([{ ...first, spec: { podSelektor: {} } } as unknown as Manifest])).toContain('podSelektor');
+  });
+
+  test('is two replicas that can be drained one by one, and a network policy, by default', () => {
+    const objects = manifests(good);
+    expect(kinds(objects).toSorted()).toEqual([
+      'ConfigMap gw-sallyport',
+      'Deployment gw-sallyport',
+      'NetworkPolicy gw-sallyport',
+      'PodDisruptionBudget gw-sallyport',
+      'Service gw-sallyport',
+      'Service gw-sallyport-admin',
+      'ServiceAccount gw-sallyport',
+    ]);
+    expect(kind(objects, 'Deployment')).toMatchObject({ spec: { replicas: 2 } });
+    expect(kind(objects, 'PodDisruptionBudget')).toMatchObject({ spec: { maxUnavailable: 1 } });
+    // Nobody but the kubelet gets to the admin listener.
+    expect(kind(objects, 'NetworkPolicy')).toMatchObject({
+      spec: { policyTypes: ['Ingress'], ingress: [{ ports: [{ port: 'http' }] }] },
+    });
+  });
+
+  test('runs without rights, on a file system that it cannot write to', () => {
+    const { spec, container } = podOf(manifests(good));
+    expect(spec).toMatchObject({
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: 30,
+      securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+    });
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+    expect(spec.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey)).toEqual([
+      'topology.kubernetes.io/zone',
+      'kubernetes.io/hostname',
+    ]);
+    for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) {
+      expect(probe?.httpGet?.port).toBe('admin');
+    }
+    expect(container.lifecycle?.preStop).toEqual({ sleep: { seconds: 5 } });
+    expect(container.volumeMounts).toEqual([{ name: 'config', mountPath: '/config', readOnly: true }]);
+  });
+
+  test('takes secrets from Secrets', () => {
+    const { spec, container } = podOf(manifests(full));
+    expect(container.image).toBe(`registry.example/sallyport@sha256:${'a'.repeat(64)}`);
+    const fromSecret = (secret: string, key: string) => ({ valueFrom: { secretKeyRef: { name: secret, key } } });
+    expect(container.env).toEqual([
+      { name: 'GATEWAY_ADMIN', value: '0.0.0.0:9090' },
+      { name: 'GATEWAY_LISTEN', value: '0.0.0.0:8080' },
+      { name: 'ISSUER', value: 'https://login.example' },
+      { name: 'TIMES', value: '3' },
+      { name: 'GATEWAY_CLIENT_SECRET', ...fromSecret('credentials', 'client-secret') },
+      { name: 'SESSION_KEY', ...fromSecret('keys', 'session-key') },
+      { name: 'SHARED_URL', ...fromSecret('redis', 'url') },
+    ]);
+    expect(container.volumeMounts).toContainEqual({
+      name: 'secret-tls',
+      mountPath: '/run/secrets/tls',
+      readOnly: true,
+    });
+    const mounted = { name: 'secret-tls', secret: { secretName: 'gateway-tls', defaultMode: 0o440 } };
+    expect(spec.volumes).toContainEqual(mounted);
+  });
+
+  test('scales, and is scraped, when asked to', () => {
+    const objects = manifests(full);
+    expect(kind(objects, 'HorizontalPodAutoscaler')).toMatchObject({ spec: { minReplicas: 2, maxReplicas: 10 } });
+    expect((kind(objects, 'Deployment') as Deployment).spec).not.toHaveProperty('replicas');
+    const labels = { 'app.kubernetes.io/component': 'admin', 'app.kubernetes.io/instance': 'gw' };
+    expect(kind(objects, 'ServiceMonitor')).toMatchObject({
+      metadata: { labels: { release: 'prometheus' } },
+      spec: { selector: { matchLabels: labels }, endpoints: [{ port: 'admin', path: '/metrics' }] },
+    });
+    expect(kinds(manifests({ ...good, replicas: 1 }))).not.toContain('PodDisruptionBudget gw-sallyport');
+  });
+
+  test('adds to gateway.yaml what only the chart knows, and nothing that it says itself', () => {
+    const bare = config.replace(/^(?:listen|admin): .*\n/gm, '');
+    const said = (values: object): unknown =>
+      parse(volumeOf(manifests({ ...good, ...values })).data['gateway.yaml'] ?? '');
+    expect(
+      said({ config: bare, shared: { existingSecret: 'redis' }, ports: { http: 8000, admin: 9000 } }),
+    ).toMatchObject({
+      listen: '0.0.0.0:8000',
+      admin: '0.0.0.0:9000',
+      session_key: '${env:SESSION_KEY}',
+      shared: '${env:SHARED_URL}',
+    });
+    const own = `${config}session_key: \${file:/run/secrets/keys/session}\n`;
+    expect(said({ config: own, sessionKey: {} })).toMatchObject({ session_key: '${file:/run/secrets/keys/session}' });
+    expect(said({ replicas: 1, sessionKey: {} })).not.toHaveProperty('session_key');
+  });
+
+  test('passes policies on as they were written', () => {
+    // A YAML 1.1 reader makes `false` of it, and "1_000" a number; the first line is indented.
+    const policy = '  # Nordic\n  scope: read\n  claims: { country: [SE, NO], id: 1_000 }\n\n';
+    const { data } = volumeOf(manifests({ ...good, policies: { tools, nordic: policy } }));
+    expect(data['policies.tools.yaml']).toBe(tools);
+    expect(data['policies.nordic.yaml']?.trimEnd()).toBe(policy.trimEnd());
+  });
+});

@@ -1,0 +1,58 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { outcome } from '../cli/process.ts';
+
+const unit = await readFile(new URL('../../deploy/systemd/sallyport.service', import.meta.url), 'utf8');
+
+const program = 'systemd-analyze';
+const hasAnalyze = spawnSync(program, ['--version']).status === 0;
+if (!hasAnalyze) process.stdout.write('systemd-analyze is not on the PATH: the unit is not checked by it\n');
+
+test('runs commands that there are, and stops after streams had their 10 s', async () => {
+  const commands = [
+    ...unit.matchAll(/^ExecStart(?:Pre)?=\S+\/sallyport (\S+) --config \/etc\/sallyport\/gateway\.yaml$/gm),
+  ];
+  expect(commands.map(([, command]) => command)).toEqual(['check', 'serve']);
+  for (const [, command = ''] of commands) expect(await outcome([command, '--help'])).toMatchObject({ code: 0 });
+  expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThanOrEqual(15);
+});
+
+describe.skipIf(!hasAnalyze)('systemd-analyze', () => {
+  let folder: string;
+  let file: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-unit-'));
+    file = join(folder, 'sallyport.service');
+    // What is not installed here: the program and the page about it.
+    const here = unit
+      .replaceAll(/(?<=^Exec\w+=)\S+\/sallyport/gm, process.execPath)
+      .replace(/^Documentation=.*\n/m, '');
+    await writeFile(file, here);
+  });
+  afterAll(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  test('understands every line', async () => {
+    // It looks at the units of this machine too.
+    const verify = (): readonly string[] => {
+      const { stderr } = spawnSync(program, ['verify', '--man=no', file], { encoding: 'utf8' });
+      return stderr.split('\n').filter((line) => line.includes('sallyport'));
+    };
+    expect(verify()).toEqual([]);
+    // It would have said so.
+    await writeFile(file, `${await readFile(file, 'utf8')}\n[Service]\nProtectHme=yes\n`);
+    expect(verify().join()).toContain('ProtectHme');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('\n[Service]\nProtectHme=yes\n', ''));
+  });
+
+  test('finds it little exposed: under 2 of 10', () => {
+    const found = spawnSync(program, ['security', '--offline=true', '--threshold=20', file], {
+      encoding: 'utf8',
+    });
+    expect(found).toMatchObject({ status: 0 });
+  });
+});

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { testPolicies } from '../../src/cli/test-policies.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { certificate } from '../support/certificates.ts';
+import { blocksIn, sectionsOf } from './page.ts';
+
+/** What stands in gateway.yaml where a recipe says nothing of it. */
+const usual: Readonly<Record<string, (policy: string) => string>> = {
+  public_url: () => 'http://127.0.0.1:8080',
+  authorization_servers: () => '{ main: { issuer: https://as.example.com, jwt: { algorithms: [RS256] } } }',
+  routes: (policy) =>
+    policy === ''
+      ? '[{ name: r, path: /mcp, protocol: mcp, upstream: { url: http://mcp:1 } }]'
+      : `[{ name: r, path: /mcp, protocol: mcp, policy: ${policy}, upstream: { url: http://mcp:1 } }]`,
+};
+
+const sections = await sectionsOf('cookbook.md');
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sallyport-cookbook-'));
+  await mkdir(join(folder, 'policies'));
+  await mkdir(join(folder, 'tls'));
+  await cp(certificate('server'), join(folder, 'tls/tls.crt'));
+  await cp(certificate('server-key'), join(folder, 'tls/tls.key'));
+  await cp(certificate('ca'), join(folder, 'tls/clients.crt'));
+  vi.stubEnv('SESSION_KEY', randomBytes(32).toString('base64'));
+  vi.stubEnv('GATEWAY_CLIENT_SECRET', 'secret');
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+  await rm(folder, { recursive: true });
+});
+
+/** Writes a recipe's files, with the usual around them, and gives the names of its policies. */
+async function written(recipe: string): Promise<readonly string[]> {
+  const blocks = blocksIn(sections.get(recipe) ?? '').map(({ file, text }) => ({ file: file ?? '', text }));
+  const names = blocks.flatMap(({ file }) => /^policies\/([\w-]+)\.yaml$/.exec(file)?.[1] ?? []);
+  const own = blocks.find(({ file }) => file === 'gateway.yaml')?.text ?? '';
+  const missing = Object.entries(usual).filter(([key]) => !new RegExp(`^${key}:`, 'm').test(own));
+  const around = missing.map(([key, value]) => `${key}: ${value(names[0] ?? '')}\n`).join('');
+  for (const { file, text } of blocks) {
+    await writeFile(join(folder, file), file === 'gateway.yaml' ? `${text}${around}` : text);
+  }
+  if (own === '') await writeFile(join(folder, 'gateway.yaml'), around);
+  return names;
+}
+
+test.each([...sections.keys()])('%s: loads, and its tests decide every rule', async (recipe) => {
+  const names = await written(recipe);
+  const config = await loadConfig(join(folder, 'gateway.yaml'));
+  expect([...config.policies.keys()].toSorted()).toEqual(names.toSorted());
+  if (names.length === 0) return;
+  // Every policy is in use, or the recipe would say nothing of what it is for.
+  expect(new Set(config.routes.flatMap(({ policy }) => policy?.name ?? []))).toEqual(new Set(names));
+
+  let said = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((said += String(text))));
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((said += String(text))));
+  const code = await testPolicies({
+    config: join(folder, 'gateway.yaml'),
+    filter: undefined,
+    watch: false,
+    junit: undefined,
+    coverage: true,
+    requireCoverage: true,
+  });
+  vi.restoreAllMocks();
+  expect({ code, said }).toMatchObject({ code: 0 });
+  for (const name of names) expect(said).toContain(`${name}.test.yaml`);
+});
+
+test('each says in a sentence when to use it', () => {
+  const openings = [...sections.values()].map((text) => text.slice(0, text.indexOf('```')));
+  expect(openings.filter((opening) => !/\b(?:when|for|before|where)\b[^.]+/i.test(opening))).toEqual([]);
+});

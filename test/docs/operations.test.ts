@@ -1,0 +1,108 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { commands } from '../../src/cli/commands.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { sectionsOf } from './page.ts';
+
+const sections = await sectionsOf('operations.md');
+
+test('every command and every option of it is there', () => {
+  const text = sections.get('Commands') ?? '';
+  for (const [name, { options, words }] of Object.entries(commands)) {
+    expect(text).toContain(`\`sallyport ${name}`);
+    for (const option of Object.keys(options)) expect(text).toMatch(new RegExp(`--${option}\\b`));
+    for (const word of words === 'any' ? [] : words) expect(text).toContain(word);
+  }
+});
+
+test('what needs a restart is what the code says', async () => {
+  const [, table = ''] = /needsRestart[^{]*\{(.*?)^\};/ms.exec(await readFile('src/cli/reload.ts', 'utf8')) ?? [];
+  const keys = [...table.matchAll(/^ {2}'?([\w.]+)'?: /gm)].map(([, key = '']) => key);
+  expect(keys.length).toBeGreaterThan(4);
+  for (const page of ['operations.md', 'troubleshooting.md']) {
+    const text = await readFile(`docs/${page}`, 'utf8');
+    const [sentence = ''] = /[^.]*`listen`, `admin`[^;]*need a restart/.exec(text) ?? [];
+    for (const key of keys) expect(sentence).toContain(`\`${key}\``);
+  }
+});
+
+let issuer: Issuer;
+let upstream: Upstream;
+let gateway: TestGateway;
+beforeAll(async () => {
+  [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
+  gateway = await startTestGateway({
+    yaml: `
+authorization_servers: { main: { issuer: ${issuer.url}, jwt: { algorithms: [RS256] } } }
+routes: [{ name: r, path: /mcp, protocol: mcp, audience: r, policy: p, upstream: { url: ${upstream.url} } }]
+`,
+    policies: { p: 'claims: { risk: { below: 5 }, long: { present: true } }\nresources: { "a:*": {} }\n' },
+  });
+});
+afterAll(async () => {
+  await gateway.close();
+  await Promise.all([issuer.close(), upstream.close()]);
+});
+
+test('every member of a line of the decision log is there', async () => {
+  const send = async (uri: string): Promise<void> => {
+    const token = await issuer.sign({ aud: 'r', risk: 1, long: 'x'.repeat(600), client_id: 'c', scope: 'read' });
+    const params = { uri };
+    await fetch(`${gateway.url}/mcp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', traceparent },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params }),
+    });
+  };
+  await send('a:1');
+  await send('b:1');
+  const text = sections.get('The decision log') ?? '';
+  const lines = gateway.decisions();
+  expect(lines).toHaveLength(2);
+  const members = new Set(lines.flatMap((line) => Object.keys({ ...line, ...Object(line['input']) })));
+  expect(members).toContain('omitted');
+  expect([...members].filter((member) => !text.includes(`\`${member}\``))).toEqual([]);
+});
+
+const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+test('docs/architecture.md names every folder and file of src/', async () => {
+  const text = await readFile('docs/architecture.md', 'utf8');
+  const names = (await readdir('src', { withFileTypes: true })).map((entry) =>
+    entry.isDirectory() ? `${entry.name}/` : entry.name,
+  );
+  expect(names.filter((name) => name !== 'main.ts' && !text.includes(name))).toEqual([]);
+});
+
+test('links between pages lead somewhere', async () => {
+  const pages = [
+    'README.md',
+    ...(await readdir('docs')).filter((name) => name.endsWith('.md')).map((n) => `docs/${n}`),
+  ];
+  const texts = new Map(await Promise.all(pages.map(async (page) => [page, await readFile(page, 'utf8')] as const)));
+  const broken: string[] = [];
+  for (const [page, text] of texts) {
+    for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(target)) continue;
+      const [file = '', anchor] = target.split('#');
+      const path = file === '' ? page : new URL(file, `file:///${page}`).pathname.slice(1);
+      const there = texts.get(path) ?? (await readFile(path, 'utf8').catch(() => isFolder(path)));
+      if (there === undefined || (anchor !== undefined && !anchorsOf(there).has(anchor)))
+        broken.push(`${page}: ${target}`);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+async function isFolder(path: string): Promise<string | undefined> {
+  const names = await readdir(path).catch(() => undefined);
+  return names?.join('\n');
+}
+
+/** As GitHub makes them of headings. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading.toLowerCase());
+  return new Set(headings.map((heading) => heading.replaceAll(/[^\w\- ]/g, '').replaceAll(' ', '-')));
+}

@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import policySchema from '../../schema/policy.schema.json' with { type: 'json' };
+import testSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
+import { attemptOf, callerOf, foundOf, fulfils } from '../../src/cli/test-case.ts';
+import type { PolicyTest } from '../../src/config/policy-tests.ts';
+import { violations } from '../../src/config/schema.ts';
+import { refusals } from '../../src/model/denial.ts';
+import { policyReasons } from '../../src/model/policy.ts';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import type { PolicyDocument, ValueDocument } from '../../src/policy/document.ts';
+import { isHousekeeping } from '../../src/policy/housekeeping.ts';
+import { blocksIn, sectionsOf } from './page.ts';
+
+const page = await readFile(new URL('../../docs/policies.md', import.meta.url), 'utf8');
+const values = (await sectionsOf('policies.md')).get('Values') ?? '';
+const blocks = blocksIn(page);
+const spans = new Set([...page.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span));
+
+function decided(claims: PolicyDocument['claims'], found: Readonly<Record<string, unknown>>): boolean {
+  const policy = compilePolicy('p', { ...(claims && { claims }) });
+  return policy.decide(callerOf({ claims: found }, new Map(), ''), { kind: 'http' }).allow;
+}
+
+describe('the table of values', () => {
+  const rows = values.matchAll(/^\| `([^`]+)` +\| ([^|]+)\| ([^|]+)\|$/gm);
+  const cases: (readonly [wanted: string, found: string, holds: boolean])[] = [];
+  for (const [, wanted = '', holds = '', fails = ''] of rows) {
+    for (const found of valuesIn(holds)) cases.push([wanted, found, true]);
+    for (const found of valuesIn(fails)) cases.push([wanted, found, false]);
+  }
+
+  test('is there', () => expect(cases.length).toBeGreaterThan(50));
+
+  test.each(cases)('%s holds for %s: %s', (wanted, found, holds) => {
+    const claims = { x: parse(wanted) as ValueDocument };
+    expect(violations('policy', { claims })).toEqual([]);
+    expect(decided(claims, found === 'nothing' ? {} : { x: JSON.parse(found) as unknown })).toBe(holds);
+  });
+});
+
+/** JSON in code spans, and the word "nothing". */
+function valuesIn(cell: string): readonly string[] {
+  return [...cell.matchAll(/`([^`]+)`|(nothing)/g)].map(([, json, word]) => json ?? word ?? '');
+}
+
+test('every block is a policy, or its tests', () => {
+  expect(blocks.length).toBeGreaterThan(3);
+  for (const { text, file } of blocks) {
+    const document = parse(text) as PolicyDocument;
+    const isTest = file?.endsWith('.test.yaml') === true;
+    expect(violations(isTest ? 'policy-test' : 'policy', document)).toEqual([]);
+    if (!isTest) compilePolicy('p', document);
+  }
+});
+
+test('the example passes its tests', () => {
+  const named = (file: string): unknown => parse(blocks.find((block) => block.file === file)?.text ?? '');
+  const policy = compilePolicy('orders', named('policies/orders.yaml') as PolicyDocument);
+  const tests = named('policies/orders.test.yaml') as readonly PolicyTest[];
+  for (const { name, given, when, then } of tests) {
+    const decision = policy.decide(callerOf(given, new Map(), ''), attemptOf(when));
+    expect({ name, passes: fulfils(decision, then) }).toEqual({ name, passes: true });
+  }
+});
+
+test('every key of the languages is on the page', () => {
+  const keys = [
+    ...Object.keys(policySchema.properties),
+    ...Object.keys(testSchema.$defs.test.properties),
+    ...Object.keys(testSchema.$defs.given.properties),
+    ...Object.keys(testSchema.$defs.when.properties),
+  ];
+  const known = (key: string): boolean => spans.has(key) || spans.has(`${key}: shadow`) || page.includes(`  ${key}: `);
+  expect(keys.filter((key) => key !== 'name' && !known(key))).toEqual([]);
+  const predicates = Object.keys(policySchema.$defs.value.properties);
+  const inTable = (name: string): boolean => [...spans].some((span) => new RegExp(`^\\{.*\\b${name}:`).test(span));
+  expect(predicates.filter((name) => !inTable(name))).toEqual([]);
+});
+
+test('every reason exists, and all of a policy are there', () => {
+  const named = [...spans].filter((span) => /^[a-z_]+\.[a-z_]+$/.test(span) && !span.endsWith('.yaml'));
+  expect(named.filter((name) => !Object.hasOwn(refusals, name) && name !== 'params.arguments')).toEqual([]);
+  expect(policyReasons.filter((reason) => !spans.has(reason))).toEqual([]);
+});
+
+test('what is told first, where more than one thing is wrong', () => {
+  const policy = compilePolicy('p', {
+    scope: 'read',
+    claims: { tenant: 'acme' },
+    tools: { pay: { scope: 'pay', max_lifetime: '60s', arguments: { '/amount': { at_most: 10 } } } },
+  });
+  const told = (given: PolicyTest['given'], amount: number): string =>
+    foundOf(policy.decide(callerOf(given, new Map(), ''), attemptOf({ tool: 'pay', arguments: { amount } })));
+  const claims = { tenant: 'acme' };
+  expect(told({}, 11)).toMatch(/^deny claim\.denied, by/);
+  expect(told({ claims }, 11)).toMatch(/^deny argument\.denied, by/);
+  expect(told({ claims }, 10)).toMatch(/^deny scope\.insufficient, challenge "read pay"/);
+  expect(told({ claims, scope: 'read pay', lifetime: '61s' }, 10)).toMatch(/^deny lifetime\.exceeded, by/);
+});
+
+test('housekeeping is what the page says', () => {
+  const named = ['initialize', 'ping', 'server/discover', 'logging/setLevel', 'subscriptions/listen'];
+  for (const method of named) expect([spans.has(method), isHousekeeping(method)]).toEqual([true, true]);
+  expect(isHousekeeping('tools/list')).toBe(true);
+  expect(isHousekeeping('tasks/list')).toBe(false);
+});

@@ -1,0 +1,27 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { attemptOf, callerOf, fulfils, foundOf } from '../../src/cli/test-case.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { PolicyTest } from '../../src/config/policy-tests.ts';
+import { blocksIn } from './page.ts';
+
+test('the policy of the README loads, on the route that is shown, and passes the test that is shown', async () => {
+  const blocks = blocksIn(await readFile('README.md', 'utf8')).filter(({ language }) => language === 'yaml');
+  const [policy, tests, routes] = blocks.map(({ text }) => text);
+  expect(blocks).toHaveLength(3);
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-readme-'));
+  await mkdir(join(folder, 'policies'));
+  await writeFile(join(folder, 'policies/demo-tools.yaml'), policy ?? '');
+  const around =
+    'public_url: http://a.test\nauthorization_servers: { main: { issuer: http://b.test, jwt: { algorithms: [RS256] } } }\n';
+  await writeFile(join(folder, 'gateway.yaml'), around + (routes ?? ''));
+  const config = await loadConfig(join(folder, 'gateway.yaml'));
+  await rm(folder, { recursive: true });
+  for (const { given, when, then } of parse(tests ?? '') as readonly PolicyTest[]) {
+    const decision = config.policies.get('demo-tools')?.decide(callerOf(given, new Map(), ''), attemptOf(when));
+    expect(decision && { found: foundOf(decision), passes: fulfils(decision, then) }).toMatchObject({ passes: true });
+  }
+});

@@ -1,0 +1,145 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listen } from '../../demo/listen.ts';
+import { blocksIn, sectionsOf, type Block } from './page.ts';
+import { openShell, type Shell } from './shell.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const sections = await sectionsOf('tutorial.md');
+const intro = (await readFile(join(root, 'docs/tutorial.md'), 'utf8')).split(/^## /m)[0] ?? '';
+
+/** The ports of the page → free ones. */
+const ports = new Map<string, string>();
+let folder: string;
+let shell: Shell;
+
+beforeAll(async () => {
+  const servers = await Promise.all(['3001', '8080', '9000', '9090'].map(() => listen(createServer(), 0)));
+  for (const [index, port] of ['3001', '8080', '9000', '9090'].entries()) {
+    ports.set(port, new URL(servers[index]?.url ?? '').port);
+  }
+  await Promise.all(servers.map((server) => server.close()));
+  folder = await mkdtemp(join(tmpdir(), 'sallyport-tutorial-'));
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  await symlink(join(root, 'demo'), join(folder, 'demo'));
+  await mkdir(join(folder, 'bin'));
+  // What npx does in a checkout, without asking npm each time.
+  await writeFile(
+    join(folder, 'bin/npx'),
+    `#!/bin/sh\ncase $1 in sallyport) shift; exec node '${root}bin/sallyport.js' "$@";; *) exec "$@";; esac\n`,
+  );
+  await chmod(join(folder, 'bin/npx'), 0o755);
+  const { PATH = '', HOME = '' } = process.env;
+  shell = openShell(folder, {
+    PATH: `${folder}/bin:${dirname(process.execPath)}:${PATH}`,
+    HOME,
+    // What the demo's programs are told where the page says nothing of ports.
+    PORT: local('9000'),
+    ISSUER: local('http://127.0.0.1:9000'),
+    MCP_RESOURCE: local('http://127.0.0.1:8080/mcp'),
+  });
+  await run(blocksIn(intro));
+});
+afterAll(async () => {
+  await shell.close();
+  await rm(folder, { recursive: true });
+});
+
+test.each([...sections.keys()].filter((name) => !name.startsWith('Where')))('%s', async (name) => {
+  const blocks = blocksIn(sections.get(name) ?? '');
+  expect(blocks).not.toHaveLength(0);
+  await run(blocks);
+});
+
+test('leaves nothing behind', async () => {
+  // Which says of each that it was terminated.
+  await shell.type('wait');
+  expect(await shell.type('jobs -rp; ls')).toBe('bin\ndemo\nnode_modules\n');
+});
+
+async function run(blocks: readonly Block[]): Promise<void> {
+  for (const [index, { language, text, file }] of blocks.entries()) {
+    const shown = blocks[index + 1]?.language === 'text' ? linesOf(local(blocks[index + 1]?.text ?? '')) : [];
+    if (language === 'sh') expectLines(await typed(local(text), shown), shown);
+    else if (file !== undefined) await saved(file, local(text));
+    else if (language !== 'text') throw new Error(`nobody knows what to do with: ${text}`);
+  }
+}
+
+/** What a reader does, who waits until a server that was started in the background is there. */
+async function typed(lines: string, shown: readonly Line[]): Promise<string> {
+  const output = await shell.type(lines);
+  if (!lines.endsWith(' &\n')) return output;
+  const port = started.find(([pattern]) => pattern.test(lines))?.[1] ?? '';
+  await reachable(Number(local(port)));
+  for (const { pattern } of shown) await shell.shows(pattern);
+  return shell.shown();
+}
+
+const started: readonly (readonly [RegExp, string])[] = [
+  [/items\.mjs/, '3001'],
+  [/authorization-server/, '9000'],
+  [/serve/, '9090'],
+];
+
+async function reachable(port: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    } finally {
+      socket.destroy();
+    }
+  }
+}
+
+/** Where the gateway runs already, an edit of what it follows is in force afterwards. */
+async function saved(file: string, text: string): Promise<void> {
+  const logged = (): Promise<string> => readFile(join(folder, 'tutorial/gateway.log'), 'utf8').catch(() => '');
+  const before = await logged();
+  await writeFile(join(folder, 'tutorial', file), text);
+  if (before === '' || !file.endsWith('.yaml')) return;
+  while (!(await logged()).slice(before.length).includes('"configuration reloaded"')) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+interface Line {
+  readonly text: string;
+  readonly pattern: RegExp;
+}
+
+/** Lines that the page shows; `…` is anything, and how wide a column is does not count. */
+function linesOf(text: string): readonly Line[] {
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line) => {
+    const words = line.trim().replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    return {
+      text: line,
+      pattern: new RegExp(`^ *${words.replaceAll(/ *… */g, '.*').replaceAll(/ +/g, ' +')} *$`, 'm'),
+    };
+  });
+}
+
+/** Each of them is there, in this order. */
+function expectLines(output: string, wanted: readonly Line[]): void {
+  let rest = output.split('\n');
+  for (const { text, pattern } of wanted) {
+    const at = rest.findIndex((each) => pattern.test(each));
+    expect(at, `${text}\n\nis not in, or not here in\n\n${output}`).not.toBe(-1);
+    rest = rest.slice(at + 1);
+  }
+}
+
+function local(text: string): string {
+  return text.replaceAll(/\b(?:3001|8080|9000|9090)\b/g, (port) => ports.get(port) ?? port);
+}

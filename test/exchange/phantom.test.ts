@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { createExchanges } from '../../src/exchange/exchange.ts';
+import type { Grant } from '../../src/model/grant.ts';
+import type { Principal } from '../../src/model/principal.ts';
+import type { Route } from '../../src/model/route.ts';
+import { bearer } from '../support/bearer.ts';
+
+const route = { upstream: { token: { kind: 'phantom' } } } as Route;
+const { credential } = createExchanges(() => {}, Date.now)(route, { clients: new Map(), revalidate: async () => {} });
+const grantFor = (principal: Partial<Principal> | undefined): Grant => ({ principal }) as Grant;
+
+test('the signed answer of introspection, at once, and never the token of the client', () => {
+  expect(credential(grantFor({ introspectionJwt: 'a.b.c' }), bearer('opaque'))).toBe('Bearer a.b.c');
+});
+
+test.each([
+  ['an answer that was not signed', { introspectionJwt: undefined }],
+  ['no caller at all', undefined],
+])('nothing is sent for %s: the configuration should have refused it', (_title, principal) => {
+  expect(() => credential(grantFor(principal), bearer('x.y.z'))).toThrow(TypeError);
+});

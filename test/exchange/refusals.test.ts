@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Denial } from '../../src/model/denial.ts';
+import { credentialOf, startExchangeWorld, type ExchangeWorld } from './world.ts';
+
+let world: ExchangeWorld;
+beforeEach(async () => {
+  world = await startExchangeWorld();
+});
+afterEach(() => world.close());
+
+describe('a refusal', () => {
+  test('is remembered for five seconds, for this token alone', async () => {
+    const { answer } = world;
+    world.answer = () => ({ status: 400, body: { error: 'invalid_target' } });
+    const exchange = world.route();
+    const refused = { reason: 'exchange.refused', detail: 'the exchange was refused with 400 invalid_target' };
+    for (const _ of [1, 2, 3]) await expect(credentialOf(exchange, 't')).rejects.toMatchObject(refused);
+    expect(world.calls().length).toBe(1);
+    world.answer = answer;
+    await expect(credentialOf(exchange, 'u')).resolves.toBe('Bearer for-u');
+    world.now += 4_999;
+    await expect(credentialOf(exchange, 't')).rejects.toMatchObject(refused);
+    world.now += 1;
+    await expect(credentialOf(exchange, 't')).resolves.toBe('Bearer for-t');
+  });
+
+  test.each<[reason: string, status: number, body: unknown]>([
+    ['exchange.refused', 400, { error: 'invalid_target' }],
+    ['exchange.refused', 401, { error: 'invalid_client' }],
+    ['exchange.refused', 400, { error: 'unauthorized_client' }],
+    ['exchange.refused', 400, { error: 'unsupported_grant_type' }],
+    ['exchange.refused', 400, { error: 'a_code_of_its_own' }],
+    ['exchange.refused', 400, { error: 5 }],
+    ['exchange.refused', 400, 'no JSON'],
+    ['exchange.refused', 404, {}],
+    ['exchange.invalid', 200, 'no JSON'],
+    ['token.inactive', 400, { error: 'invalid_grant' }],
+    ['authorization_server.unavailable', 429, {}],
+    ['authorization_server.unavailable', 503, {}],
+  ])('%s: %d %j', async (reason, status, body) => {
+    world.answer = () => ({ status, body });
+    await expect(credentialOf(world.route(), 't')).rejects.toMatchObject({ reason });
+    expect(world.revalidated).toEqual([]);
+  });
+
+  test('shows a code, and never what else a server puts there', async () => {
+    world.answer = () => ({ status: 400, body: { error: 'subject_token=t0ken', error_description: 't0ken' } });
+    const denial = await credentialOf(world.route(), 't0ken').catch((error: unknown) => error as Denial);
+    expect(denial).toMatchObject({ detail: 'the exchange was refused with 400 without an error code' });
+  });
+
+  test('a server without a token endpoint', async () => {
+    world.issuer.intercept = (request, response) => {
+      if (request.url?.startsWith('/.well-known/') !== true) return false;
+      response.end(JSON.stringify({ issuer: world.issuer.url, jwks_uri: `${world.issuer.url}/jwks` }));
+      return true;
+    };
+    await expect(credentialOf(world.route(), 't')).rejects.toMatchObject({ reason: 'exchange.refused' });
+  });
+});
+
+describe('invalid_request, RFC 8693 §2.2.2', () => {
+  beforeEach(() => {
+    world.answer = () => ({ status: 400, body: { error: 'invalid_request' } });
+  });
+
+  test('is about our request where the token still holds', async () => {
+    const exchange = world.route();
+    for (const _ of [1, 2])
+      await expect(credentialOf(exchange, 't')).rejects.toMatchObject({ reason: 'exchange.refused' });
+    expect([world.calls().length, world.revalidated]).toEqual([1, ['t']]);
+  });
+
+  test('is about the token where its server says so', async () => {
+    world.revalidate = async () => {
+      throw new Denial('token.inactive', 'unknown');
+    };
+    const exchange = world.route();
+    for (const _ of [1, 2])
+      await expect(credentialOf(exchange, 't')).rejects.toMatchObject({ reason: 'token.inactive' });
+    expect([world.calls().length, world.revalidated]).toEqual([1, ['t']]);
+  });
+
+  test('a thousand calls at once ask twice in all', async () => {
+    const exchange = world.route();
+    const outcomes = await Promise.allSettled(Array.from({ length: 1000 }, () => credentialOf(exchange, 't')));
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+    expect([world.calls().length, world.revalidated.length]).toEqual([1, 1]);
+  });
+
+  test('nobody knows while the token’s server is away', async () => {
+    world.revalidate = async () => {
+      throw new Denial('authorization_server.unavailable', 'away');
+    };
+    await expect(credentialOf(world.route(), 't')).rejects.toMatchObject({
+      reason: 'authorization_server.unavailable',
+    });
+  });
+});

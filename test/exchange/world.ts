@@ -1,0 +1,130 @@
+import { createServerClient } from '../../src/authenticate/server-client.ts';
+import { createExchanges, type Exchange } from '../../src/exchange/exchange.ts';
+import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
+import type { Grant, PresentedToken } from '../../src/model/grant.ts';
+import type { Principal } from '../../src/model/principal.ts';
+import type { Policy } from '../../src/model/policy.ts';
+import type { Route, TokenExchange, UpstreamToken } from '../../src/model/route.ts';
+import { bearer } from '../support/bearer.ts';
+import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
+import { serverOf } from '../support/server.ts';
+
+/** What a token endpoint answers. */
+export interface TokenAnswer {
+  readonly status?: number;
+  readonly body: unknown;
+}
+
+/** A token endpoint that obeys the test, and exchanges that ask it. */
+export interface ExchangeWorld {
+  readonly issuer: Issuer;
+  readonly client: AuthorizationServerClient;
+  /** Milliseconds since the epoch; moves only when told to. */
+  now: number;
+  answer: (form: URLSearchParams) => TokenAnswer;
+  /** What was asked about past the cache, and what is said of it. */
+  readonly revalidated: string[];
+  revalidate: (token: PresentedToken) => Promise<void>;
+  readonly lookups: string[];
+  /** The exchange of a route; all of them share one memory. */
+  route(otherwise?: Partial<TokenExchange>, policy?: Policy): Exchange;
+  create(token: UpstreamToken, policy?: Policy): Exchange;
+  /** The forms that reached the token endpoint. */
+  calls(): readonly URLSearchParams[];
+  close(): Promise<void>;
+}
+
+/** An exchange with nothing special about it. */
+export function exchangeWith(otherwise: Partial<TokenExchange> = {}): TokenExchange {
+  return {
+    server: serverOf({ url: 'https://as.example' } as Issuer),
+    endpoint: undefined,
+    credentials: { clientId: 'gateway', clientSecret: 'secret', clientAuth: 'client_secret_basic' },
+    subjectTokenType: 'access_token',
+    requestedTokenType: 'access_token',
+    actor: 'none',
+    audience: ['https://api.example'],
+    resource: [],
+    scope: ['read', 'list'],
+    ...otherwise,
+  };
+}
+
+/** A successful answer, RFC 8693 §2.2.1. */
+export function issued(accessToken: string, otherwise: Record<string, unknown> = {}): TokenAnswer {
+  return {
+    body: {
+      access_token: accessToken,
+      issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      token_type: 'Bearer',
+      expires_in: 60,
+      ...otherwise,
+    },
+  };
+}
+
+/** Nothing is signed here, and a key takes a while to make. */
+const key = createKey('k1');
+
+/** Starts an issuer; every subject token is exchanged for `for-` and itself, unless the test says otherwise. */
+export async function startExchangeWorld(): Promise<ExchangeWorld> {
+  const issuer = await startIssuer(0, await key);
+  let now = Date.now();
+  const clock = (): number => now;
+  const client = createServerClient(serverOf(issuer), () => {}, clock);
+  const lookups: string[] = [];
+  const exchanges = createExchanges((kind, result) => lookups.push(`${kind} ${result}`), clock);
+  const world: ExchangeWorld = {
+    issuer,
+    client,
+    get now() {
+      return now;
+    },
+    set now(moment) {
+      now = moment;
+    },
+    lookups,
+    answer: (form) => issued(`for-${form.get('subject_token')}`),
+    revalidated: [],
+    revalidate: async () => {},
+    route: (otherwise, policy) =>
+      world.create({ kind: 'exchange', exchange: exchangeWith({ server: client.server, ...otherwise }) }, policy),
+    create: (token, policy) =>
+      exchanges({ upstream: { token }, policy } as Route, {
+        clients: new Map([['main', client]]),
+        revalidate: async (presented) => {
+          world.revalidated.push(presented.value);
+          return world.revalidate(presented);
+        },
+      }),
+    calls: () => issuer.requests.filter(({ path }) => path === '/token').map(({ body }) => new URLSearchParams(body)),
+    async close() {
+      client.close();
+      await issuer.close();
+    },
+  };
+  issuer.intercept = (request, response, body) => {
+    if (request.url !== '/token') return false;
+    const { status = 200, body: value } = world.answer(new URLSearchParams(body));
+    response.writeHead(status).end(typeof value === 'string' ? value : JSON.stringify(value));
+    return true;
+  };
+  return world;
+}
+
+/** A grant for the caller of a token. */
+export function grantFor(principal: Partial<Principal>): Grant {
+  return {
+    principal: { claims: {}, expiresAt: undefined, ...principal },
+    action: { attempt: { kind: 'http' } },
+  } as Grant;
+}
+
+/** One call: what its upstream gets. */
+export async function credentialOf(
+  exchange: Exchange,
+  token: string,
+  principal: Partial<Principal> = { issuer: 'https://as.example' },
+): Promise<unknown> {
+  return exchange.credential(grantFor(principal), bearer(token));
+}

@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { x509 } from '../support/certificates.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { envoy, nginx, question, traefik } from './ask.ts';
+import { startWorld, type World } from './world.ts';
+
+let world: World;
+let url: string;
+let bearer: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  url = world.gateway.forwardAuthUrl;
+  bearer = `Authorization: Bearer ${await world.token()}`;
+});
+afterAll(() => world.close());
+
+const reason = (): unknown => world.gateway.decisions().at(-1)?.['reason'];
+const conventions = [
+  ['Traefik and Caddy', traefik],
+  ['nginx', nginx],
+  ['Envoy', envoy],
+] as const;
+
+describe.each(conventions)('behind %s', (_name, ask) => {
+  test.each([
+    '/public/../admin',
+    '/public/./../admin',
+    '/public/%2e%2e/admin',
+    '/public/%2E%2E%2Fadmin',
+    '/public/..%2fadmin',
+    '/public/..\\admin',
+    '/public/..%5cadmin',
+    '/public/..;/admin',
+    '/public;/../admin',
+    '/public//../admin',
+    '//admin',
+    '/%61dmin',
+    '/Admin',
+    '/admin%00',
+    '/public/%252e%252e/admin',
+    '/public#/../admin',
+    'http://gateway.test/public/../admin',
+  ])('%s is not decided as anything that it might become', async (target) => {
+    const { status } = await ask(url, { target, lines: [bearer] });
+    expect([400, 404]).toContain(status);
+  });
+
+  test.each([
+    'X-Auth-Subject: mallory',
+    'x_auth_subject: mallory',
+    'X_Auth-Client: mallory',
+    'X.Auth.Subject: mallory',
+    'MCP_Name: x',
+    'Content_Type: text/plain',
+    'X-HTTP-Method-Override: DELETE',
+    'X_Method_Override: DELETE',
+    'X-Original-URL: /admin',
+    'X-Rewrite-URL: /admin',
+  ])('%s of the client’s own lets nothing pass', async (line) => {
+    const { status } = await ask(url, { lines: [bearer, line] });
+    expect({ status, reason: reason() }).toEqual({ status: 400, reason: 'forward_auth.request' });
+  });
+
+  test('the fields of another convention let nothing pass', async () => {
+    const other = ask === nginx ? 'X-Forwarded-Uri: /public' : 'X-Original-URI: /public';
+    const method = ask === nginx ? 'X-Forwarded-Method: GET' : 'X-Original-Method: GET';
+    for (const lines of [[other], [method], [other, method]]) {
+      const { status } = await ask(url, { target: '/admin', lines: [bearer, ...lines] });
+      expect({ status, reason: reason() }).toEqual({ status: 400, reason: 'forward_auth.request' });
+    }
+  });
+
+  test('its own fields, twice, let nothing pass', async () => {
+    for (const line of ['X-Forwarded-Uri: /public', 'X-Original-URI: /public', 'X-Forwarded-Method: GET']) {
+      const { status } = await ask(url, { target: '/admin', lines: [line, bearer, line] });
+      expect(status).toBe(400);
+    }
+  });
+
+  test('a Connection that nominates what is decided on lets nothing pass', async () => {
+    for (const name of ['x-forwarded-uri', 'x-original-method', 'x-auth-subject', 'authorization', 'x-anything']) {
+      const { status } = await ask(url, { lines: [bearer, `Connection: close, ${name}`] });
+      expect({ status, reason: reason() }).toEqual({ status: 400, reason: 'request.framing' });
+    }
+  });
+
+  test('two tokens are refused', async () => {
+    expect((await ask(url, { lines: [bearer, bearer] })).status).toBe(400);
+  });
+
+  test('an upgrade to h2c is refused', async () => {
+    expect((await ask(url, { lines: [bearer, 'Connection: Upgrade, close', 'Upgrade: h2c'] })).status).toBe(400);
+  });
+
+  test('TRACE and CONNECT are refused', async () => {
+    expect((await ask(url, { method: 'TRACE', lines: [bearer] })).status).toBe(405);
+    expect((await ask(url, { method: 'CONNECT', lines: [bearer] })).status).toBe(400);
+  });
+});
+
+describe('a question', () => {
+  const authorize = '/_sallyport/authorize';
+  const whole = ['X-Forwarded-Method: GET', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];
+
+  test.each(whole)('without %s is refused', async (line) => {
+    const lines = ['Host: gateway.test', ...whole.filter((each) => each !== line)];
+    const { status } = await question(url, `GET ${authorize}`, lines);
+    expect({ status, reason: reason() }).toEqual({ status: 400, reason: 'forward_auth.request' });
+  });
+
+  test.each(whole)('with an empty %s is refused', async (line) => {
+    const empty = line.replace(/: .*/, ':');
+    const lines = ['Host: gateway.test', ...whole.map((each) => (each === line ? empty : each))];
+    expect((await question(url, `GET ${authorize}`, lines)).status).toBe(400);
+  });
+
+  test('with half of each convention is refused', async () => {
+    const lines = ['Host: x', 'X-Forwarded-Method: GET', 'X-Original-URI: /public', 'X-Forwarded-Host: gateway.test'];
+    expect((await question(url, `GET ${authorize}`, lines)).status).toBe(400);
+  });
+
+  test('with a method that is none is refused', async () => {
+    const lines = ['Host: x', 'X-Forwarded-Method: GE T', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];
+    expect((await question(url, `GET ${authorize}`, lines)).status).toBe(400);
+  });
+
+  test.each([
+    '/',
+    '/public',
+    '/_sallyport/authorized',
+    '/_sallyport/authorize%3fx',
+    '/_sallyport',
+    '/x/../_sallyport/authorize',
+  ])('at %s is none', async (target) => {
+    const { status } = await question(url, `GET ${target}`, ['Host: gateway.test', ...whole]);
+    expect(status).toBe(404);
+  });
+
+  test('of Envoy without its method or path cannot be', async () => {
+    expect((await question(url, `GET ${authorize}/../public`, ['Host: gateway.test'])).status).toBe(400);
+    expect((await question(url, `GET ${authorize}//public`, ['Host: gateway.test'])).status).toBe(400);
+    expect((await question(url, `GET ${authorize}/public`, ['Host: gateway.test'])).status).toBe(200);
+  });
+
+  test('reaches nobody at the public listener', async () => {
+    const { status } = await question(world.gateway.url, `GET ${authorize}`, ['Host: gateway.test', ...whole]);
+    expect(status).toBe(401);
+  });
+
+  test('of somebody who may not ask is refused, whatever it is about', async () => {
+    const other = await startTestGateway({
+      yaml: `forward_auth: { listen: "127.0.0.1:0", trusted: [10.0.0.0/8] }
+trusted_proxies: [127.0.0.1]
+routes: [{ name: public, path: /public, public: true, upstream: { url: "http://127.0.0.1:1" } }]
+`,
+    });
+    const { status } = await question(other.forwardAuthUrl, `GET ${authorize}`, ['Host: gateway.test', ...whole]);
+    expect(status).toBe(403);
+    expect(other.decisions().at(-1)).toMatchObject({ reason: 'forward_auth.peer' });
+    await other.close();
+  });
+
+  test('bytes that are no request are answered, and the listener lives', async () => {
+    expect((await question(url, 'GET', [])).status).toBe(400);
+    expect((await traefik(url, { target: '/public' })).status).toBe(200);
+  });
+});
+
+describe('a certificate that a header tells of', () => {
+  async function statusWith(yaml: string): Promise<number> {
+    const other = await startWorld({ yaml });
+    const { raw } = x509('client');
+    const cnf = { 'x5t#S256': createHash('sha256').update(raw).digest('base64url') };
+    const lines = [`Authorization: Bearer ${await other.token({ cnf })}`, `Client-Cert: :${raw.toString('base64')}:`];
+    const { status } = await traefik(other.gateway.forwardAuthUrl, { lines });
+    await other.close();
+    return status;
+  }
+
+  test('counts from a proxy that is trusted with certificates', async () => {
+    expect(await statusWith('trusted_proxies: [127.0.0.1]')).toBe(200);
+  });
+
+  test('is the client’s own word from one that may ask and no more', async () => {
+    expect(await statusWith('')).toBe(401);
+  });
+});

@@ -1,0 +1,222 @@
+import { createRemoteJWKSet, jwtVerify } from 'jose';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createProver } from '../support/prover.ts';
+import { envoy, nginx, question, traefik } from './ask.ts';
+import { startWorld, type Answer, type World } from './world.ts';
+
+let world: World;
+let url: string;
+let bearer: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  url = world.gateway.forwardAuthUrl;
+  bearer = `Authorization: Bearer ${await world.token({ client_id: 'app' })}`;
+});
+afterAll(() => world.close());
+
+describe.each([
+  ['Traefik and Caddy', traefik],
+  ['nginx', nginx],
+  ['Envoy', envoy],
+])('a question of %s', (_name, ask) => {
+  test('that may pass is answered with all that the upstream gets', async () => {
+    const { status, headers, body } = await ask(url, { target: '/things?a=1', lines: [bearer] });
+    expect({ status, body }).toEqual({ status: 200, body: '' });
+    expect(headers.get('x-auth-subject')).toEqual(['alice']);
+    expect(headers.get('x-auth-client')).toEqual(['app']);
+    expect(headers.get('authorization')).toEqual(['']);
+    expect(headers.get('x-request-id')).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    expect(headers.get('cache-control')).toEqual(['no-store']);
+    expect(world.upstream.seen).toEqual([]);
+  });
+
+  test('has an empty value for a claim that the token lacks, so that the client’s own is replaced', async () => {
+    const lines = [`Authorization: Bearer ${await world.token()}`];
+    const { status, headers } = await ask(url, { lines });
+    expect(status).toBe(200);
+    expect(headers.get('x-auth-client')).toEqual(['']);
+  });
+
+  test('is refused as the gateway refuses its client', async () => {
+    const shown = ({ status, headers }: Answer) => ({
+      status,
+      ...Object.fromEntries(
+        ['www-authenticate', 'content-type', 'content-length'].map((name) => [name, headers.get(name)]),
+      ),
+    });
+    for (const [method, target, lines] of [
+      ['GET', '/things', []],
+      ['GET', '/things', ['Authorization: Bearer nonsense']],
+      ['GET', '/admin', [bearer]],
+      ['POST', '/mcp', []],
+    ] as const) {
+      const asked = await ask(url, { method, target, lines });
+      const direct = await question(world.gateway.url, `${method} ${target}`, ['Host: gateway.test', ...lines]);
+      expect(shown(asked)).toEqual(shown(direct));
+    }
+    const { headers } = await ask(url, { method: 'POST', target: '/mcp' });
+    expect(headers.get('www-authenticate')).toEqual([
+      'Bearer error="invalid_token", scope="read", resource_metadata="http://gateway.test/.well-known/oauth-protected-resource/mcp"',
+    ]);
+  });
+
+  test('is about the method that the client used', async () => {
+    const lines = [bearer];
+    expect((await ask(url, { target: '/reads', lines })).status).toBe(200);
+    expect((await ask(url, { method: 'HEAD', target: '/reads', lines })).status).toBe(200);
+    const refused = await ask(url, { method: 'DELETE', target: '/reads', lines });
+    expect(refused.status).toBe(405);
+    expect(refused.headers.get('allow')).toEqual(['GET, HEAD']);
+  });
+
+  test('with the client’s own token for the upstream brings it', async () => {
+    const { headers } = await ask(url, { target: '/reads', lines: [bearer] });
+    expect(headers.get('authorization')).toEqual([bearer.replace('Authorization: ', '')]);
+  });
+
+  test('brings the signed statement who calls', async () => {
+    const { headers } = await ask(url, { target: '/signed', lines: [bearer] });
+    const keys = createRemoteJWKSet(new URL(`${world.gateway.url}/.well-known/sallyport-jwks.json`));
+    const { payload } = await jwtVerify(headers.get('x-auth-identity')?.[0] ?? '', keys, { audience: 'them' });
+    expect(payload.sub).toBe('alice');
+  });
+
+  test('about a public route passes without a token', async () => {
+    const { status, headers } = await ask(url, { target: '/public' });
+    expect({ status, authorization: headers.get('authorization') }).toEqual({ status: 200, authorization: [''] });
+  });
+
+  test('is recorded as the call that it is about', async () => {
+    await ask(url, { method: 'PUT', target: '/things?secret=1', lines: [bearer] });
+    expect(world.gateway.decisions().at(-1)).toMatchObject({ route: 'api', allow: true, method: 'PUT' });
+    expect(await world.gateway.metrics()).toMatch(/sallyport_requests_total\{route="api",method="PUT",status="200"\}/);
+  });
+
+  test('about what only the gateway publishes is no success', async () => {
+    const { status } = await ask(url, { target: '/.well-known/oauth-protected-resource/mcp' });
+    expect(status).toBe(401);
+  });
+
+  test('about a preflight is no success: the proxy would forward it', async () => {
+    const lines = ['Origin: http://gateway.test', 'Access-Control-Request-Method: GET'];
+    expect((await ask(url, { method: 'OPTIONS', lines })).status).toBe(401);
+  });
+
+  test('about another host or page is refused', async () => {
+    expect((await ask(url, { host: 'evil.example', lines: [bearer] })).status).toBe(403);
+    expect((await ask(url, { lines: [bearer, 'Origin: http://evil.example'] })).status).toBe(403);
+  });
+
+  test('about an upgrade passes only where the route serves one', async () => {
+    const lines = [bearer, 'Connection: Upgrade, close', 'Upgrade: websocket'];
+    expect((await ask(url, { lines })).status).toBe(400);
+    expect(world.gateway.decisions().at(-1)).toMatchObject({ reason: 'route.upgrade' });
+  });
+});
+
+describe('an MCP message', () => {
+  const message = (name: string, args: unknown = {}): string =>
+    JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name, arguments: args } });
+  let lines: readonly string[];
+  beforeAll(async () => {
+    const audience = 'http://gateway.test/mcp';
+    lines = [`Authorization: Bearer ${await world.token({ aud: audience })}`, 'Content-Type: application/json'];
+  });
+  const mcp = (body: string | undefined, more: readonly string[] = []) => ({
+    method: 'POST',
+    target: '/mcp',
+    lines: [...lines, ...more],
+    ...(body !== undefined && { body }),
+  });
+
+  test.each([
+    ['Traefik with forwardBody', traefik],
+    ['Envoy with with_request_body', envoy],
+  ])('that %s shows is decided by what it says', async (_name, ask) => {
+    expect((await ask(url, mcp(message('get_price')))).status).toBe(200);
+    const stepUp = await ask(url, mcp(message('pay')));
+    expect(stepUp.status).toBe(403);
+    expect(stepUp.headers.get('www-authenticate')?.[0]).toContain('scope="read payments"');
+    expect(JSON.parse(stepUp.body)).toMatchObject({ id: 7, error: { data: { reason: 'scope.insufficient' } } });
+    expect((await ask(url, mcp(message('drop_tables')))).status).toBe(403);
+    expect((await ask(url, mcp('[{}]'))).status).toBe(400);
+    expect((await ask(url, mcp(`{"method":"tools/call",${message('pay').slice(1)}`))).status).toBe(400);
+  });
+
+  test.each([
+    ['nginx', nginx],
+    ['Caddy', traefik],
+    ['Envoy without with_request_body', envoy],
+  ])('that %s does not show is refused, whoever sends it', async (_name, ask) => {
+    const { status, headers, body } = await ask(url, mcp(undefined));
+    expect({ status, challenge: headers.get('www-authenticate') }).toEqual({ status: 403, challenge: undefined });
+    expect(JSON.parse(body)).toMatchObject({ error: { data: { reason: 'forward_auth.body' } } });
+  });
+
+  test('of which a proxy shows a part is refused, also if that is a message', async () => {
+    const { body } = await envoy(url, mcp(message('get_price'), ['x-envoy-auth-partial-body: true']));
+    expect(JSON.parse(body)).toMatchObject({ error: { data: { reason: 'body.incomplete' } } });
+  });
+
+  test('over the limit is refused', async () => {
+    expect((await envoy(url, mcp(message('get_price', 'x'.repeat(1_100_000))))).status).toBe(413);
+  });
+
+  test('of a session or with a handle is refused: nobody bound them to their owner', async () => {
+    const { status, body } = await envoy(url, mcp(message('get_price'), ['Mcp-Session-Id: 1234']));
+    expect(status).toBe(404);
+    expect(JSON.parse(body)).toMatchObject({ error: { data: { reason: 'session.unknown' } } });
+    const state = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'get_price', requestState: 'theirs', inputResponses: {} },
+    });
+    expect((await envoy(url, mcp(state))).status).not.toBe(200);
+  });
+
+  test.each(['GET', 'DELETE'])(
+    'cannot be a %s, whose stream or session needs the gateway in between',
+    async (method) => {
+      const { status, headers } = await envoy(url, { method, target: '/mcp', lines });
+      expect({ status, allow: headers.get('allow') }).toEqual({ status: 405, allow: ['POST'] });
+    },
+  );
+});
+
+test('refused tokens are counted by the address that the proxy tells of', async () => {
+  const limited = await startWorld({ yaml: 'limits: { failures: { requests: 2, per: 1m } }' });
+  // Of another issuer, and each time another token.
+  const foreign = await world.token();
+  const attempt = async (from: string, n: number): Promise<number> => {
+    const { status } = await question(limited.gateway.forwardAuthUrl, 'GET /_sallyport/authorize', [
+      'Host: x',
+      'X-Forwarded-Method: GET',
+      'X-Forwarded-Uri: /',
+      'X-Forwarded-Host: gateway.test',
+      `X-Forwarded-For: ${from}`,
+      `Authorization: Bearer ${foreign}${'A'.repeat(n)}`,
+    ]);
+    return status;
+  };
+  expect(await attempt('192.0.2.66', 0)).toBe(401);
+  expect(await attempt('192.0.2.66', 4)).toBe(401);
+  expect(await attempt('192.0.2.66', 8)).toBe(429);
+  expect(await attempt('192.0.2.77', 12)).toBe(401);
+  await limited.close();
+});
+
+test('a proof of possession is for the method and URL that the client called', async () => {
+  const prover = await createProver();
+  const token = await world.token({ cnf: prover.cnf });
+  const proofFor = async (method: string): Promise<readonly string[]> => {
+    const shown = await prover.headers({ url: 'http://gateway.test/bound/x', method, token });
+    return Object.entries(shown).map(([name, value]) => `${name}: ${value}`);
+  };
+  const asked = { method: 'PUT', target: '/bound/x?a=1' };
+  const lines = await proofFor('PUT');
+  expect((await nginx(url, { ...asked, lines })).status).toBe(200);
+  expect((await nginx(url, { ...asked, lines })).status).toBe(401);
+  expect((await nginx(url, { ...asked, lines: await proofFor('GET') })).status).toBe(401);
+});

@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+
+const text = (name: string): Promise<string> =>
+  readFile(new URL(`../../deploy/forward-auth/${name}`, import.meta.url), 'utf8');
+
+test.each(['nginx.conf', 'Caddyfile', 'traefik.yaml', 'envoy.yaml'])(
+  '%s takes every header of the identity from the answer, and the client’s token from the request',
+  async (name) => {
+    const example = (await text(name)).toLowerCase().replaceAll('_', '-');
+    for (const header of ['x-auth-subject', 'x-auth-client', 'authorization']) expect(example).toContain(header);
+  },
+);
+
+// Neither can be installed here: what a mistake would open is at least looked at.
+describe('an example that is not run', () => {
+  test('of Traefik believes no client, and shows messages of MCP only', async () => {
+    const { http } = parse(await text('traefik.yaml')) as {
+      http: {
+        middlewares: Record<string, { forwardAuth: Record<string, unknown> }>;
+        routers: Record<string, { middlewares?: string[] }>;
+      };
+    };
+    const common = { address: 'http://127.0.0.1:8081/_sallyport/authorize', trustForwardHeader: false };
+    expect(http.middlewares['sallyport']?.forwardAuth).toMatchObject(common);
+    expect(http.middlewares['sallyport']?.forwardAuth).not.toHaveProperty('forwardBody');
+    expect(http.middlewares['sallyport-mcp']?.forwardAuth).toMatchObject({ ...common, forwardBody: true });
+    const unasked = Object.entries(http.routers).filter(([, { middlewares = [] }]) => middlewares.length === 0);
+    expect(unasked.map(([name]) => name)).toEqual(['metadata']);
+  });
+
+  test('of Envoy fails closed, and never shows a part of a message', async () => {
+    const example = await text('envoy.yaml');
+    expect(() => parse(example) as unknown).not.toThrow();
+    for (const line of [
+      'failure_mode_allow: false',
+      'allow_partial_message: false',
+      'path_prefix: /_sallyport/authorize',
+      'normalize_path: true',
+      '{ exact: content-encoding }',
+      '{ exact: origin }',
+      '{ prefix: mcp }',
+    ]) {
+      expect(example).toContain(line);
+    }
+  });
+});

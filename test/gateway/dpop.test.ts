@@ -1,0 +1,70 @@
+import type { Duplex } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { publicUrl, startWorld, type World } from '../spec/world.ts';
+import { createProver, type Prover } from '../support/prover.ts';
+import { exchangeRaw } from '../support/raw.ts';
+
+let world: World;
+let client: Prover;
+const sockets: Duplex[] = [];
+beforeAll(async () => {
+  client = await createProver();
+  world = await startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers:
+  main: { issuer: "${issuer}", introspection: { client_id: gateway, client_secret: secret, cache: 30s } }
+routes:
+  - { name: sockets, path: /sockets, audience: a, dpop: {}, upgrade: websocket, upstream: { url: "${upstream}" } }
+  - { name: streams, path: /streams, audience: a, dpop: {}, revalidate: 50ms, upstream: { url: "${upstream}" } }
+`,
+    upstream: (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: x\n\n');
+    },
+  });
+  world.upstream.server.on('upgrade', (_request, socket: Duplex) => {
+    sockets.push(socket);
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello');
+  });
+  world.issuer.introspection.set('bound', {
+    active: true,
+    sub: 'alice',
+    aud: 'a',
+    token_type: 'DPoP',
+    cnf: client.cnf,
+  });
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await world.close();
+});
+
+const asked = (): number => world.issuer.requests.filter(({ path }) => path === '/introspect').length;
+
+test('a WebSocket: the handshake is proved', async () => {
+  const proof = await client.proof({ url: `${publicUrl}/sockets`, token: 'bound' });
+  const handshake = (...more: readonly string[]): string =>
+    [
+      'GET /sockets HTTP/1.1',
+      'Host: gateway.test',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Authorization: DPoP bound',
+      ...more,
+    ].join('\r\n');
+  const send = (...more: readonly string[]) => exchangeRaw(world.gateway.url, `${handshake(...more)}\r\n\r\n`);
+  expect(await send()).toMatch(/^HTTP\/1\.1 401 .*\bDPoP error="invalid_dpop_proof"/s);
+  expect(await send(`DPoP: ${proof}`)).toMatch(/^HTTP\/1\.1 101 .*hello$/s);
+  expect(await send(`DPoP: ${proof}`), 'once').toMatch(/^HTTP\/1\.1 401 /);
+});
+
+test('a stream: proved at its begin, and asked about by its token alone from then on', async () => {
+  const url = `${publicUrl}/streams`;
+  const response = await fetch(`${world.gateway.url}/streams`, {
+    headers: await client.headers({ url, token: 'bound' }),
+  });
+  expect(response.status).toBe(200);
+  const before = asked();
+  await expect.poll(asked).toBeGreaterThan(before + 1);
+  world.issuer.introspection.set('bound', { active: false });
+  expect(await response.text(), 'until the token ends').toBe('data: x\n\n');
+});

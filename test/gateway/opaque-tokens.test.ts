@@ -1,0 +1,185 @@
+/** Opaque tokens of a real authorization server, through a whole gateway that was configured by files. */
+
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
+import type { JWK } from 'oidc-provider';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startOidcProvider, type OidcProvider } from '../support/oidc-provider.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+const keys = {
+  rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  ec: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  ed: generateKeyPairSync('ed25519'),
+  // Nobody knows it.
+  stray: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+};
+const pem = (key: KeyObject): string => key.export({ format: 'pem', type: 'pkcs8' }) as string;
+const jwk = (key: KeyObject, members: object = {}): JWK => ({ ...key.export({ format: 'jwk' }), ...members });
+
+function keyed(id: string, key: KeyObject, signedAnswers?: 'RS256' | 'ES256') {
+  return {
+    client_id: id,
+    token_endpoint_auth_method: 'private_key_jwt' as const,
+    jwks: { keys: [jwk(key, { kid: 'k1' })] },
+    ...(signedAnswers !== undefined && { introspection_signed_response_alg: signedAnswers }),
+  };
+}
+
+let provider: OidcProvider;
+let upstream: Upstream;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  provider = await startOidcProvider([
+    keyed('gateway', keys.rsa.publicKey, 'ES256'),
+    keyed('gateway-ec', keys.ec.publicKey),
+    keyed('gateway-ed', keys.ed.publicKey),
+    { client_id: 'gateway-secret', client_secret: 'a-secret-of-the-tests' },
+  ]);
+  upstream = await startUpstream();
+  gateway = await gatewayWith('client_id: gateway, client_auth: private_key_jwt, client_key: "${env:RSA}"', {
+    algorithms: 'ES256',
+  });
+});
+afterAll(async () => {
+  await gateway.close();
+  await Promise.all([provider.close(), upstream.close()]);
+});
+
+function gatewayWith(credentials: string, signed?: { readonly algorithms: string }): Promise<TestGateway> {
+  const response = signed === undefined ? '' : `, response: jwt, algorithms: [${signed.algorithms}]`;
+  return startTestGateway({
+    yaml: `
+limits: { failures: { requests: 10000, per: 1s } }
+authorization_servers:
+  main: { issuer: "${provider.issuer}", introspection: { ${credentials}${response} } }
+routes:
+  - name: api
+    path: /
+    audience: https://api.example
+    upstream: { url: "${upstream.url}", identity: { x-auth-client: client_id }, token: ${signed === undefined ? 'none' : 'phantom'} }
+  - { name: plain, path: /plain, audience: https://api.example, upstream: { url: "${upstream.url}" } }
+`,
+    env: {
+      RSA: pem(keys.rsa.privateKey),
+      EC: JSON.stringify(jwk(keys.ec.privateKey, { kid: 'k1' })),
+      ED: pem(keys.ed.privateKey),
+      STRAY: pem(keys.stray.privateKey),
+    },
+  });
+}
+
+function send(token: string, { url } = gateway, path = '/x'): Promise<Response> {
+  return fetch(url + path, { headers: { authorization: `Bearer ${token}` } });
+}
+
+describe('a phantom token', () => {
+  test('the upstream gets what the server signed, and can check it', async () => {
+    const token = await provider.token('https://api.example');
+    expect((await send(token)).status).toBe(200);
+    const { authorization = '', 'x-auth-client': client } = upstream.seen.at(-1)?.headers ?? {};
+    expect(client).toBe('app');
+    expect(authorization).not.toContain(token);
+    const published = (await (await fetch(`${provider.issuer}/jwks`)).json()) as JSONWebKeySet;
+    const { payload } = await jwtVerify(authorization.slice('Bearer '.length), createLocalJWKSet(published), {
+      issuer: provider.issuer,
+      audience: 'gateway',
+      typ: 'token-introspection+jwt',
+      algorithms: ['ES256'],
+    });
+    expect(payload['token_introspection']).toMatchObject({
+      active: true,
+      aud: 'https://api.example',
+      client_id: 'app',
+      scope: 'read',
+    });
+  });
+
+  test('goes to no route that did not ask for it, nor into the log', async () => {
+    const token = await provider.token('https://api.example');
+    expect((await send(token)).status).toBe(200);
+    const sent = upstream.seen.at(-1)?.headers.authorization?.slice('Bearer '.length) ?? '';
+    expect((await send(token, gateway, '/plain')).status).toBe(200);
+    expect(upstream.seen.at(-1)?.headers).not.toHaveProperty('authorization');
+    expect(sent.split('.')).toHaveLength(3);
+    const log = JSON.stringify(gateway.log);
+    for (const part of [token, ...sent.split('.').slice(1)]) expect(log).not.toContain(part);
+  });
+
+  test('a token for another resource is refused', async () => {
+    const response = await send(await provider.token('https://other.example'));
+    expect(response.status).toBe(401);
+    expect(gateway.decisions().at(-1)).toMatchObject({ reason: 'token.audience' });
+  });
+
+  test('an algorithm that was not configured lets nobody in', async () => {
+    const other = await gatewayWith('client_id: gateway, client_auth: private_key_jwt, client_key: "${env:RSA}"', {
+      algorithms: 'RS256',
+    });
+    expect((await send(await provider.token('https://api.example'), other)).status).toBe(503);
+    expect(other.decisions().at(-1)).toMatchObject({
+      reason: 'authorization_server.unavailable',
+      detail: 'main: the signed answer does not hold: "alg" (Algorithm) Header Parameter value not allowed',
+    });
+    await other.close();
+  });
+});
+
+describe('private_key_jwt at a real server', () => {
+  test.each([
+    ['ES256, a JWK', 'client_id: gateway-ec, client_auth: private_key_jwt, client_key: "${env:EC}"'],
+    ['EdDSA', 'client_id: gateway-ed, client_auth: private_key_jwt, client_key: "${env:ED}", client_key_id: k1'],
+    ['and a secret as before', 'client_id: gateway-secret, client_secret: a-secret-of-the-tests'],
+    [
+      'and a secret in the body',
+      'client_id: gateway-secret, client_secret: a-secret-of-the-tests, client_auth: client_secret_post',
+    ],
+  ])('%s', async (_title, credentials) => {
+    const other = await gatewayWith(credentials);
+    expect((await send(await provider.token('https://api.example'), other)).status).toBe(200);
+    expect((await send('made-up', other)).status).toBe(401);
+    await other.close();
+  });
+
+  test('a key that the server does not know is our fault, not the caller’s', async () => {
+    const other = await gatewayWith('client_id: gateway-ec, client_auth: private_key_jwt, client_key: "${env:STRAY}"');
+    const token = await provider.token('https://api.example');
+    expect((await send(token, other)).status).toBe(503);
+    expect(other.decisions().at(-1)).toMatchObject({ reason: 'authorization_server.unavailable' });
+    await other.close();
+  });
+});
+
+describe('calls to the server', () => {
+  test('a thousand first requests at once make one, whether the token is good or not', async () => {
+    const good = await provider.token('https://api.example');
+    for (const [token, status] of [
+      [good, 200],
+      ['nobody-knows-it', 401],
+    ] as const) {
+      const before = provider.introspections();
+      const responses = await Promise.all(Array.from({ length: 1000 }, () => send(token)));
+      expect(new Set(responses.map((response) => response.status))).toEqual(new Set([status]));
+      await Promise.all(responses.map((response) => response.arrayBuffer()));
+      expect(provider.introspections()).toBe(before + 1);
+    }
+    const before = provider.introspections();
+    expect((await send('nobody-knows-it')).status).toBe(401);
+    expect(await gateway.metrics()).toMatch(/sallyport_token_cache_total\{kind="token",result="negative"\} \d/);
+    expect(provider.introspections()).toBe(before);
+  });
+
+  test('with cache: 0s each request makes one, and a revoked token is refused at once', async () => {
+    const always = await gatewayWith('client_id: gateway-secret, client_secret: a-secret-of-the-tests, cache: 0s');
+    const token = await provider.token('https://api.example');
+    const before = provider.introspections();
+    for (const _ of [1, 2, 3]) expect((await send(token, always)).status).toBe(200);
+    expect(provider.introspections()).toBe(before + 3);
+    await provider.revoke(token);
+    for (const _ of [1, 2]) expect((await send(token, always)).status).toBe(401);
+    expect(provider.introspections()).toBe(before + 5);
+    await always.close();
+  });
+});

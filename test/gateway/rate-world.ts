@@ -1,0 +1,134 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+/** What came back. */
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A request of alice's, unless it says something else. */
+interface Sent {
+  /** `''`: none. */
+  readonly token?: string | undefined;
+  /** An address of this machine. */
+  readonly from?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A JSON-RPC message; a POST then. */
+  readonly message?: unknown;
+  readonly to?: TestGateway;
+}
+
+/** A gateway with limits, at a time that the test sets. */
+export interface RateWorld {
+  readonly issuer: Issuer;
+  readonly upstream: Upstream;
+  readonly gateway: TestGateway;
+  now: number;
+  /** Everything that was used up is there again, and alice and bob are known at the issuer. */
+  rest(): void;
+  knows(subject: string, token?: string): void;
+  /** Introspections since the last {@link RateWorld.rest}. */
+  asked(): number;
+  send(path: string, sent?: Sent): Promise<Answer>;
+  /** Sends one after the other, and counts the statuses. */
+  statuses(count: number, path: string, sent?: Sent | (() => Sent)): Promise<Record<string, number>>;
+  /** {@link RateWorld.statuses} of tokens that nobody knows, each another. */
+  guesses(count: number, sent: Sent): Promise<Record<string, number>>;
+  /** Another gateway before the same servers; `clock`: by the time of the test. */
+  another(yaml: string, clock?: boolean): Promise<TestGateway>;
+  close(): Promise<void>;
+}
+
+/** Starts a gateway with `limits` before routes that mostly say nothing of rates themselves. */
+export async function startRateWorld(limits: string): Promise<RateWorld> {
+  const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
+  const to = `upstream: { url: "${upstream.url}" }`;
+  const rest = `authorization_servers:
+  main:
+    issuer: ${issuer.url}
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: s3cr3t, cache: 10m }
+routes:
+  - { name: api, path: /api, audience: r, ${to} }
+  - { name: other, path: /other, audience: r, ${to} }
+  - { name: free, path: /free, audience: r, rate: off, ${to} }
+  - { name: strict, path: /strict, audience: r, policy: admin, rate: { requests: 1, per: 1m }, ${to} }
+  - { name: tools, path: /mcp, protocol: mcp, audience: r, rate: { requests: 1, per: 90s, burst: 2 }, ${to} }
+  - { name: open, path: /open, public: true, rate: { requests: 1, per: 1m }, ${to} }
+`;
+  let guessed = 0;
+  const another = (yaml: string, clock = true): Promise<TestGateway> =>
+    startTestGateway({
+      yaml: yaml + rest,
+      policies: { admin: 'scope: admin' },
+      ...(clock && { clock: () => world.now }),
+    });
+  const world: RateWorld = {
+    issuer,
+    upstream,
+    gateway: undefined as unknown as TestGateway,
+    now: Date.now(),
+    rest() {
+      world.now += 3_600_000;
+      upstream.seen.length = 0;
+      issuer.requests.length = 0;
+      issuer.introspection.clear();
+      for (const subject of ['alice', 'bob']) world.knows(subject);
+    },
+    knows(subject, token = subject) {
+      issuer.introspection.set(token, { active: true, sub: subject, aud: 'r', scope: 'read' });
+    },
+    asked: () => issuer.requests.filter(({ path }) => path === '/introspect').length,
+    send: (path, sent = {}) => send((sent.to ?? world.gateway).url + path, sent),
+    async statuses(count, path, sent) {
+      const counted: Record<string, number> = {};
+      for (let time = 0; time < count; time += 1) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other, in one moment of the gateway's clock
+        const { status } = await world.send(path, typeof sent === 'function' ? sent() : sent);
+        counted[status] = (counted[status] ?? 0) + 1;
+      }
+      return counted;
+    },
+    guesses: (count, sent) => world.statuses(count, '/free', () => ({ ...sent, token: `guess-${(guessed += 1)}` })),
+    another,
+    async close() {
+      await world.gateway.close();
+      await Promise.all([issuer.close(), upstream.close()]);
+    },
+  };
+  return Object.assign(world, { gateway: await another(limits) });
+}
+
+const json = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  'mcp-protocol-version': '2025-11-25',
+};
+
+function send(url: string, { token = 'alice', from = '127.0.0.1', headers = {}, message }: Sent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(
+      url,
+      {
+        method: message === undefined ? 'GET' : 'POST',
+        localAddress: from,
+        headers: {
+          ...(token !== '' && { authorization: `Bearer ${token}` }),
+          ...(message !== undefined && json),
+          ...headers,
+        },
+      },
+      (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+      },
+    );
+    sent.on('error', reject);
+    sent.end(message === undefined ? undefined : JSON.stringify(message));
+  });
+}

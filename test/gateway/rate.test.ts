@@ -1,0 +1,161 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { TestGateway } from '../support/gateway.ts';
+import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
+import { startRateWorld, type RateWorld } from './rate-world.ts';
+
+let world: RateWorld;
+beforeAll(async () => {
+  world = await startRateWorld(
+    'limits: { rate: { requests: 10, per: 1s, burst: 20 }, failures: { requests: 30, per: 1m, burst: 40 } }\n',
+  );
+});
+afterAll(() => world.close());
+beforeEach(() => world.rest());
+
+describe('limits.rate', () => {
+  test('a burst, then as many as come back', async () => {
+    expect(await world.statuses(25, '/api')).toEqual({ 200: 20, 429: 5 });
+    expect(world.upstream.seen).toHaveLength(20);
+    world.now += 500;
+    expect(await world.statuses(10, '/api')).toEqual({ 200: 5, 429: 5 });
+    world.now += 60_000;
+    expect(await world.statuses(25, '/api')).toEqual({ 200: 20, 429: 5 });
+  });
+
+  test('says when, and means it', async () => {
+    expect(await world.statuses(2, '/open', { token: '' })).toEqual({ 200: 1, 429: 1 });
+    world.now += 21_500;
+    const { headers } = await world.send('/open', { token: '' });
+    expect(headers).toMatchObject({
+      'retry-after': '39',
+      'ratelimit-policy': '"default";q=1;w=60',
+      ratelimit: '"default";r=0;t=39',
+      'cache-control': 'no-store',
+    });
+    expect(headers).not.toHaveProperty('www-authenticate');
+    world.now += 38_000;
+    expect(await world.statuses(1, '/open', { token: '' })).toEqual({ 429: 1 });
+    world.now += 1000;
+    expect(await world.statuses(1, '/open', { token: '' })).toEqual({ 200: 1 });
+  });
+
+  test('never says 0 seconds, which is at once', async () => {
+    await world.statuses(20, '/api');
+    expect((await world.send('/api')).headers['retry-after']).toBe('1');
+  });
+
+  test('subjects are apart, and routes are', async () => {
+    await world.statuses(20, '/api');
+    expect(await world.statuses(1, '/api')).toEqual({ 429: 1 });
+    expect(await world.statuses(20, '/api', { token: 'bob' })).toEqual({ 200: 20 });
+    expect(await world.statuses(20, '/other')).toEqual({ 200: 20 });
+  });
+
+  test('one subject with two tokens is one', async () => {
+    world.knows('alice', 'another');
+    await world.statuses(10, '/api');
+    expect(await world.statuses(11, '/api', { token: 'another' })).toEqual({ 200: 10, 429: 1 });
+  });
+
+  test('a route may be without', async () => {
+    expect(await world.statuses(50, '/free')).toEqual({ 200: 50 });
+  });
+
+  test('what the policy refuses counts too', async () => {
+    expect(await world.statuses(2, '/strict')).toEqual({ 403: 1, 429: 1 });
+  });
+
+  test('an answer that passes says nothing of limits, and leaves what the upstream says', async () => {
+    const { headers } = await world.send('/api');
+    expect(Object.keys(headers).filter((name) => name.startsWith('ratelimit') || name === 'retry-after')).toEqual([]);
+  });
+
+  test('on a public route each address counts, and X-Forwarded-For of anybody makes no other', async () => {
+    expect((await world.send('/open', { token: '' })).status).toBe(200);
+    const headers = { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1', 'x-real-ip': '192.0.2.1' };
+    expect((await world.send('/open', { token: '', headers })).status).toBe(429);
+    expect((await world.send('/open', { token: '', from: '127.0.0.2' })).status).toBe(200);
+  });
+
+  test('each MCP message counts; the refusal is one that its client reads, before the body is', async () => {
+    const message = { jsonrpc: '2.0', id: 7, method: 'ping' };
+    await world.statuses(2, '/mcp', { message });
+    expect(world.upstream.seen).toHaveLength(2);
+    const { status, headers, body } = await world.send('/mcp', { message });
+    expect(status).toBe(429);
+    expect(headers).toMatchObject({ 'content-type': 'application/json', 'retry-after': '90' });
+    expect(JSON.parse(body)).toEqual({
+      jsonrpc: '2.0',
+      id: null,
+      error: {
+        code: 429,
+        message: 'Too many requests',
+        data: { reason: 'rate.exceeded', decision: expect.any(String) as string },
+      },
+    });
+    expect(world.upstream.seen).toHaveLength(2);
+  });
+
+  test('a page may read it', async () => {
+    await world.statuses(20, '/api');
+    const { status, headers } = await world.send('/api', { headers: { origin: 'http://gateway.test' } });
+    expect(status).toBe(429);
+    const exposed = headers['access-control-expose-headers']?.split(', ');
+    expect(exposed).toEqual(expect.arrayContaining(['Retry-After', 'RateLimit', 'RateLimit-Policy']));
+  });
+
+  test('the log and the metrics say whose, and why', async () => {
+    await world.statuses(21, '/api');
+    expect(world.gateway.decisions().at(-1)).toMatchObject({
+      allow: false,
+      reason: 'rate.exceeded',
+      route: 'api',
+      subject: 'alice',
+      detail: 'more than 10 in 1000 ms with a burst of 20',
+    });
+    expect(await world.gateway.metrics()).toMatch(
+      /^sallyport_decisions_total\{route="api",decision="deny",reason="rate.exceeded"\} [1-9]/m,
+    );
+  });
+});
+
+// A store that answers late, as on a busy machine, counts as away; then each replica counts alone.
+describe.skipIf(!hasRedis)('replicas that share a store', { retry: 2 }, () => {
+  let redis: Redis;
+  let replicas: [TestGateway, TestGateway];
+  beforeEach(async () => {
+    redis = await startRedis();
+    const yaml = `shared: ${redis.url}
+session_key: k3y-of-at-least-thirty-two-characters
+limits: { rate: { requests: 10, per: 1h }, failures: { requests: 5, per: 1h } }
+`;
+    replicas = await Promise.all([world.another(yaml, false), world.another(yaml, false)]);
+  });
+  afterEach(async () => {
+    await Promise.all(replicas.map((each) => each.close()));
+    await redis.close();
+  });
+
+  test('count together, and go on alone when it dies', async () => {
+    for (const replica of replicas) {
+      // oxlint-disable-next-line no-await-in-loop -- each
+      await expect.poll(() => replica.metrics()).toMatch(/^sallyport_shared_store_up 1$/m);
+    }
+    const [one, other] = replicas;
+    expect(await world.statuses(6, '/api', { to: one })).toEqual({ 200: 6 });
+    expect(await world.statuses(6, '/api', { to: other })).toEqual({ 200: 4, 429: 2 });
+    const { headers } = await world.send('/api', { to: one });
+    expect(headers).toMatchObject({ ratelimit: `"default";r=0;t=${headers['retry-after']}` });
+    expect(Number(headers['retry-after'])).toBeGreaterThan(300);
+
+    const from = '127.0.0.5';
+    expect(await world.guesses(3, { to: one, from })).toEqual({ 401: 3 });
+    expect(await world.guesses(3, { to: other, from })).toEqual({ 401: 2, 429: 1 });
+    expect(await world.statuses(1, '/free', { to: one, from, token: 'bob' })).toEqual({ 429: 1 });
+
+    await redis.kill();
+    expect(await world.statuses(11, '/api', { to: one })).toEqual({ 200: 10, 429: 1 });
+    expect(await world.statuses(11, '/api', { to: other })).toEqual({ 200: 10, 429: 1 });
+    expect(await world.guesses(6, { to: one, from })).toEqual({ 401: 5, 429: 1 });
+  });
+});

@@ -1,0 +1,140 @@
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { startEditedGateway, type EditedGateway } from '../support/edited-gateway.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+/** What an edit may be about; everything else stays. */
+interface Edited {
+  readonly top?: string;
+  readonly introspection?: string;
+  readonly route?: string;
+  readonly base?: string;
+}
+
+let issuer: Issuer;
+let upstream: Upstream;
+let sockets: WebSocketServer;
+let gateway: EditedGateway;
+let jwt: string;
+
+beforeAll(async () => {
+  issuer = await startIssuer();
+  upstream = await startUpstream((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write('data: 1\n\n');
+  });
+  sockets = new WebSocketServer({ server: upstream.server });
+  jwt = await issuer.sign({ aud: 'r', scope: 'write' });
+});
+afterAll(async () => {
+  sockets.close();
+  await Promise.all([issuer.close(), upstream.close()]);
+});
+afterEach(async () => {
+  await gateway.close();
+});
+
+const yamlOf = ({ top = '', introspection = '', route = '', base = '' }: Edited): string => `
+${top}
+authorization_servers:
+  main:
+    issuer: ${issuer.url}
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: one, cache: 0s, ${introspection} }
+routes:
+  - name: api
+    path: /api
+    audience: r
+    ${route.includes('policy:') ? '' : 'policy: api'}
+    ${route}
+    upstream: { url: ${upstream.url}${base} }
+`;
+
+async function begin(before: Edited, policy = 'scope: write\n'): Promise<void> {
+  gateway = await startEditedGateway(yamlOf(before), { api: policy, any: '{}\n' });
+}
+
+async function open(token: string, headers = {}): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+  const answer = await fetch(`${gateway.url}/api`, { headers: { authorization: `Bearer ${token}`, ...headers } });
+  expect(answer.status).toBe(200);
+  const stream = answer.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  await stream.read();
+  return stream;
+}
+
+const ended = (): unknown => gateway.log.find(({ msg }) => msg === 'stream ended')?.['reason'];
+
+describe('contract §2 — a stream ends with what let it open', () => {
+  test.each<[string, Edited, Edited, string, object?]>([
+    ['the method', {}, { route: 'methods: [POST]' }, 'route.method'],
+    ['the page', { top: 'allowed_origins: [https://a.test]' }, {}, 'request.origin', { origin: 'https://a.test' }],
+    ['the protocol', {}, { route: 'protocol: mcp' }, 'route.unknown'],
+    ['the place upstream', { base: '/one' }, { base: '/other' }, 'route.unknown'],
+    ['unbound tokens', {}, { route: 'dpop: { required: true }' }, 'token.unbound'],
+    ['JWTs', {}, { route: 'tokens: [opaque]' }, 'token.form'],
+  ])('%s', async (_what, before, after, reason, headers) => {
+    await begin(before);
+    const stream = await open(jwt, headers);
+    await gateway.save('gateway.yaml', yamlOf(after));
+    await expect(stream.read()).resolves.toMatchObject({ done: true });
+    expect(ended()).toBe(reason);
+  });
+
+  test('a scope that was implied', async () => {
+    await begin({ top: 'scopes: { write: [read] }' }, 'scope: read\n');
+    const stream = await open(jwt);
+    await gateway.save('gateway.yaml', yamlOf({}));
+    await expect(stream.read()).resolves.toMatchObject({ done: true });
+    expect(ended()).toBe('scope.insufficient');
+  });
+
+  test('tokens without audience', async () => {
+    issuer.introspection.set('o', { active: true, sub: 'alice', scope: 'write' });
+    await begin({ introspection: 'audience: optional' });
+    const stream = await open('o');
+    await gateway.save('gateway.yaml', yamlOf({}));
+    await expect(stream.read()).resolves.toMatchObject({ done: true });
+    expect(ended()).toBe('token.audience');
+  });
+
+  test('the upgrade', async () => {
+    await begin({ route: 'upgrade: websocket' });
+    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api`, {
+      headers: { authorization: `Bearer ${jwt}` },
+    });
+    await once(socket, 'open');
+    const closed = once(socket, 'close');
+    await gateway.save('gateway.yaml', yamlOf({}));
+    await closed;
+    expect(ended()).toBe('route.upgrade');
+  });
+
+  test('and goes on where nothing of that changed', async () => {
+    await begin({});
+    const stream = await open(jwt);
+    await gateway.save('gateway.yaml', yamlOf({ route: 'dpop: {}', top: 'scopes: { write: [read] }' }));
+    expect(ended()).toBeUndefined();
+    await stream.cancel();
+  });
+});
+
+test('contract §2 — a stream is revalidated as the newest configuration says', async () => {
+  let secret = 'one';
+  issuer.intercept = (request, response) => {
+    const known = `Basic ${Buffer.from(`gateway:${secret}`).toString('base64')}`;
+    if (request.url !== '/introspect' || request.headers.authorization === known) return false;
+    response.writeHead(401).end();
+    return true;
+  };
+  issuer.introspection.set('o', { active: true, sub: 'alice', scope: 'write', aud: 'r' });
+  await begin({ route: 'revalidate: 50ms' });
+  const stream = await open('o');
+  secret = 'two';
+  const edited = yamlOf({ route: 'revalidate: 50ms' }).replace('client_secret: one', 'client_secret: two');
+  await gateway.save('gateway.yaml', edited);
+  issuer.introspection.delete('o');
+  await expect(stream.read()).resolves.toMatchObject({ done: true });
+  issuer.intercept = undefined;
+});

@@ -1,0 +1,205 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startEditedGateway, type EditedGateway } from '../support/edited-gateway.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+let issuer: Issuer;
+let upstream: Upstream;
+let gateway: EditedGateway;
+let reader: string;
+
+beforeAll(async () => {
+  [issuer, upstream] = await Promise.all([startIssuer(), startUpstream(answer)]);
+  reader = await issuer.sign({ aud: 'r', scope: 'read' });
+});
+afterAll(async () => {
+  await Promise.all([issuer.close(), upstream.close()]);
+});
+beforeEach(async () => {
+  gateway = await startEditedGateway(yamlOf('api', '/base'), { api: 'scope: read\n' });
+});
+afterEach(async () => {
+  await gateway.close();
+});
+
+const yamlOf = (path: string, base: string, header = 'x-auth-subject'): string => `
+authorization_servers:
+  main: { issuer: ${issuer.url}, jwt: { algorithms: [RS256] } }
+routes:
+  - name: api
+    path: /${path}
+    audience: r
+    policy: api
+    upstream: { url: ${upstream.url}${base}, identity: { ${header}: sub } }
+`;
+
+/** Told when a held request has come, with what lets its stream begin. */
+let held: ((go: () => void) => void) | undefined;
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  if (request.url?.endsWith('?held') === true) {
+    held?.(() => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: 1\n\n');
+    });
+    return;
+  }
+  if (request.url?.endsWith('?stream') !== true) {
+    response.end('ok');
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write('data: 1\n\n');
+}
+
+const call = (path = '/api'): Promise<Response> =>
+  fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${reader}` } });
+const statusOf = async (path?: string): Promise<number> => {
+  const { status, body } = await call(path);
+  await body?.cancel();
+  return status;
+};
+
+describe('contract §2 — an edit', () => {
+  test('of a policy decides on cached tokens from then on, and asks nobody about them', async () => {
+    expect(await statusOf()).toBe(200);
+    const asked = issuer.requests.length;
+    await gateway.save('policies/api.yaml', 'scope: [read, write]\n');
+    const refused = await call();
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get('www-authenticate')).toContain('scope="read write"');
+    expect(issuer.requests.length).toBe(asked);
+  });
+
+  test('in place, and by a symbolic link that is turned, as Kubernetes does', async () => {
+    const { folder } = gateway;
+    await gateway.after(() => writeFile(join(folder, 'policies/api.yaml'), 'scope: other\n'));
+    expect(await statusOf()).toBe(403);
+    await mkdir(join(folder, '..2'));
+    await writeFile(join(folder, '..2/api.yaml'), 'scope: read\n');
+    await symlink('..2', join(folder, 'turned'));
+    await gateway.after(async () => {
+      await rename(join(folder, 'policies'), join(folder, 'before'));
+      await rename(join(folder, 'turned'), join(folder, 'policies'));
+    });
+    expect(await statusOf()).toBe(200);
+  });
+
+  test('removes a route at once, and adds one', async () => {
+    await gateway.save('gateway.yaml', yamlOf('other', '/base'));
+    expect(await statusOf()).toBe(404);
+    expect(await statusOf('/other')).toBe(200);
+  });
+
+  test('with a mistake keeps the last good one, and says where it is, until it is mended', async () => {
+    const line = await gateway.save('policies/api.yaml', 'scope: read\nclaims: { risk: { bellow: 50 } }\n');
+    expect(line).toMatchObject({ level: 'error', msg: expect.stringContaining('refused') });
+    expect(String(line['problems'])).toMatch(/policies\/api\.yaml:2:19: claims\.risk\.bellow: .*below/);
+    expect(await statusOf()).toBe(200);
+    expect(await gateway.metrics()).toContain('sallyport_config_last_reload_successful 0');
+    expect(await gateway.ready()).toMatchObject({
+      status: 'ready',
+      warning: expect.any(String),
+      problems: [expect.any(String)],
+    });
+
+    await gateway.save('policies/api.yaml', 'scope: read\nclaims: { risk: { below: 50 } }\n');
+    expect(await gateway.metrics()).toContain('sallyport_config_last_reload_successful 1');
+    expect(await gateway.ready()).not.toHaveProperty('warning');
+    expect(await statusOf()).toBe(403);
+  });
+
+  test('that empties a policy does not open the route', async () => {
+    const line = await gateway.save('policies/api.yaml', '');
+    expect(String(line['problems'])).toContain('is empty');
+    expect(await statusOf()).toBe(200);
+    expect((await fetch(`${gateway.url}/api`)).status).toBe(401);
+  });
+
+  test('shows in sallyport_config_info', async () => {
+    const before = String((await gateway.ready())['config']);
+    const { config } = await gateway.save('policies/api.yaml', 'scope: other\n');
+    expect(config).not.toBe(before);
+    const metrics = await gateway.metrics();
+    expect(metrics).toContain(`sallyport_config_info{hash="${String(config)}"} 1`);
+    expect(metrics).not.toContain(before);
+  });
+});
+
+describe('contract §2 — streams that are open', () => {
+  async function open(): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+    const stream = (await call('/api?stream')).body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+    await stream.read();
+    return stream;
+  }
+  test('end when a tightened policy would not open them', async () => {
+    const stream = await open();
+    await gateway.save('policies/api.yaml', 'scope: other\n');
+    await expect(stream.read()).resolves.toMatchObject({ done: true });
+    expect(gateway.log).toContainEqual(
+      expect.objectContaining({ msg: 'stream ended', route: 'api', reason: 'scope.insufficient' }),
+    );
+  });
+
+  test('end with their route', async () => {
+    const stream = await open();
+    await gateway.save('gateway.yaml', yamlOf('other', '/base'));
+    await expect(stream.read()).resolves.toMatchObject({ done: true });
+  });
+
+  test('end that were decided on before an edit and opened after it', async () => {
+    const answer = Promise.withResolvers<() => void>();
+    held = (go) => answer.resolve(go);
+    const opening = call('/api?held');
+    const go = await answer.promise;
+    await gateway.save('policies/api.yaml', 'scope: other\n');
+    go();
+    const { body } = await opening;
+    await expect(new Response(body).text()).resolves.toBeDefined();
+    expect(gateway.log).toContainEqual(expect.objectContaining({ msg: 'stream ended', reason: 'scope.insufficient' }));
+  });
+
+  test('go on where they would be opened again', async () => {
+    const stream = await open();
+    await gateway.save('policies/api.yaml', 'scope: [read]\nclaims: { sub: alice }\n');
+    expect(gateway.log.filter(({ msg }) => msg === 'stream ended')).toEqual([]);
+    await stream.cancel();
+  });
+});
+
+test('under load no request is lost, and none is served by half of two configurations', async () => {
+  const seenFrom = upstream.seen.length;
+  const loading = new AbortController();
+  let answered = 0;
+  const clients = Array.from({ length: 8 }, async () => {
+    while (!loading.signal.aborted) {
+      expect(await statusOf()).toBe(200);
+      answered += 1;
+    }
+  });
+  for (let round = 0; round < 6; round += 1) {
+    const letter = round % 2 === 0 ? 'b' : 'a';
+    await gateway.save('gateway.yaml', yamlOf('api', `/${letter}`, `x-auth-${letter}`));
+  }
+  loading.abort();
+  await Promise.all(clients);
+  const seen = upstream.seen.slice(seenFrom);
+  expect(seen.length).toBe(answered);
+  for (const { url, headers } of seen) {
+    const own = Object.keys(headers).filter((name) => name.startsWith('x-auth-'));
+    expect(own).toEqual([url === '/base' ? 'x-auth-subject' : `x-auth-${url.slice(1)}`]);
+  }
+});
+
+test('an edit that needs a restart is said, and the rest of it is in force', async () => {
+  const text = await readFile(join(gateway.folder, 'gateway.yaml'), 'utf8');
+  await gateway.after(() =>
+    writeFile(join(gateway.folder, 'gateway.yaml'), `${text}limits: { request_headers: 8KiB }\n`),
+  );
+  expect(gateway.log).toContainEqual(
+    expect.objectContaining({ level: 'warn', msg: expect.stringContaining('limits.request_headers') }),
+  );
+});

@@ -1,0 +1,272 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { createProver } from '../support/prover.ts';
+import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+const secrets = { session: 'k3y-of-at-least-thirty-two-characters', client: 'secret-of-the-gateway' };
+
+/** One configuration, as many replicas as a test starts. */
+describe.skipIf(!hasRedis)('replicas with a shared store', () => {
+  let redis: Redis;
+  let issuer: Issuer;
+  let upstream: Upstream;
+  let running: TestGateway[];
+
+  beforeEach(async () => {
+    [redis, issuer, upstream] = await Promise.all([startRedis(), startIssuer(), startUpstream(stream)]);
+    issuer.intercept = (request, response, body) => {
+      if (request.url !== '/token') return false;
+      const subject = new URLSearchParams(body).get('subject_token');
+      const token = { access_token: `exchanged-${subject}`, token_type: 'Bearer', expires_in: 60 };
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ ...token, issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' }));
+      return true;
+    };
+    running = [];
+  });
+  afterEach(async () => {
+    for (const gateway of running) await gateway.close();
+    await Promise.all([redis.close(), issuer.close(), upstream.close()]);
+  });
+
+  async function replica(onFailure = 'closed'): Promise<TestGateway> {
+    const gateway = await startTestGateway({
+      yaml: `
+session_key: ${secrets.session}
+shared: ${redis.url}
+on_store_failure: ${onFailure}
+authorization_servers:
+  main:
+    issuer: ${issuer.url}
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: ${secrets.client}, cache: 30s }
+routes:
+  - { name: api, path: /api, audience: r, revalidate: 50ms, upstream: { url: "${upstream.url}" } }
+  - { name: proven, path: /proven, audience: r, dpop: {}, upstream: { url: "${upstream.url}" } }
+  - name: exchanged
+    path: /exchanged
+    audience: r
+    upstream: { url: "${upstream.url}", token: exchange, exchange: { audience: https://api.example } }
+`,
+    });
+    running.push(gateway);
+    await expect.poll(() => state(gateway)).toEqual({ state: 'available' });
+    return gateway;
+  }
+
+  async function state(gateway: TestGateway): Promise<unknown> {
+    const response = await fetch(`${gateway.adminUrl}/readyz`);
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { readonly shared_store: unknown }).shared_store;
+  }
+
+  function opaque(token: string, otherwise: object = {}): string {
+    issuer.introspection.set(token, { active: true, sub: 'alice-in-wonderland', aud: 'r', ...otherwise });
+    return token;
+  }
+
+  async function statusOf(gateway: TestGateway, token: string, path = '/api'): Promise<number> {
+    const { status, body } = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${token}` } });
+    await body?.cancel();
+    return status;
+  }
+
+  const asked = (path = '/introspect'): number => issuer.requests.filter((request) => request.path === path).length;
+
+  test('ask about an opaque token once between them, and each about one that is not active', async () => {
+    const [one, other] = [await replica(), await replica()];
+    const token = opaque('token-of-alice');
+    expect(await statusOf(one, token)).toBe(200);
+    await expect.poll(() => answersKept()).toBe(1);
+    expect(await statusOf(other, token)).toBe(200);
+    expect(asked()).toBe(1);
+    expect(upstream.seen).toHaveLength(2);
+
+    expect([await statusOf(one, 'unknown'), await statusOf(other, 'unknown')]).toEqual([401, 401]);
+    expect(asked()).toBe(3);
+    expect(await other.metrics()).toContain('sallyport_shared_store_requests_total{operation="get",result="hit"} 1');
+  });
+
+  async function answersKept(): Promise<number> {
+    return [...(await redis.everything()).keys()].filter((key) => key.includes(':answer:')).length;
+  }
+
+  test('exchange a token once between them', async () => {
+    const [one, other] = [await replica(), await replica()];
+    const token = opaque('token-of-alice');
+    expect(await statusOf(one, token, '/exchanged')).toBe(200);
+    await expect.poll(() => answersKept()).toBe(2);
+    expect(await statusOf(other, token, '/exchanged')).toBe(200);
+    expect([asked(), asked('/token')]).toEqual([1, 1]);
+    expect(upstream.seen.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer exchanged-token-of-alice',
+      'Bearer exchanged-token-of-alice',
+    ]);
+  });
+
+  test('judge an answer of another by its own time, audience and end', async () => {
+    const one = await replica();
+    const end = Date.now() / 1000 + 1.5;
+    const [short, foreign] = [opaque('short', { exp: end }), opaque('foreign', { aud: 'another' })];
+    expect([await statusOf(one, short), await statusOf(one, foreign)]).toEqual([200, 401]);
+    await expect.poll(() => answersKept()).toBe(2);
+    const other = await replica();
+    expect([await statusOf(other, short), await statusOf(other, foreign)]).toEqual([200, 401]);
+    expect(asked()).toBe(2);
+    await expect.poll(() => Date.now() / 1000, { timeout: 5000 }).toBeGreaterThan(end);
+    const third = await replica();
+    // Each of them has to hear it from the server now, which says the same; nobody keeps it.
+    await Promise.all([one, other, third].map((gateway) => statusOf(gateway, short)));
+    expect(asked()).toBe(5);
+    expect(await answersKept()).toBe(1);
+  });
+
+  test('forget together what one of them learns is revoked', async () => {
+    const one = await replica();
+    const token = opaque('token-of-alice');
+    const open = await fetch(`${one.url}/api/stream`, { headers: { authorization: `Bearer ${token}` } });
+    await expect.poll(() => answersKept()).toBe(1);
+    issuer.introspection.delete(token);
+    await open.text().catch(() => '');
+    await expect.poll(() => answersKept()).toBe(0);
+    const other = await replica();
+    expect(await statusOf(other, token)).toBe(401);
+  });
+
+  test('take a proof of possession once between them', async () => {
+    const [one, other, prover] = [await replica(), await replica(), await createProver()];
+    const token = opaque('bound-token', { cnf: prover.cnf, token_type: 'DPoP' });
+    const url = 'http://gateway.test/proven';
+    const headers = await prover.headers({ url, token });
+    const show = async (gateway: TestGateway, fields = headers): Promise<number> =>
+      (await fetch(`${gateway.url}/proven`, { headers: fields })).status;
+    expect(await show(one)).toBe(200);
+    expect(await show(other)).toBe(401);
+    expect(await show(one)).toBe(401);
+    expect(other.decisions().at(-1)).toMatchObject({ reason: 'proof.replayed' });
+    expect(await show(other, await prover.headers({ url, token }))).toBe(200);
+
+    await redis.kill();
+    await expect.poll(() => state(one)).toMatchObject({ state: 'unavailable' });
+    const closed = await fetch(`${one.url}/proven`, { headers: await prover.headers({ url, token }) });
+    expect([closed.status, closed.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
+    expect(one.decisions().at(-1)).toMatchObject({ allow: false, reason: 'shared_store.unavailable' });
+  });
+
+  test('open: go on with what each of them remembers itself', async () => {
+    const [one, prover] = [await replica('open'), await createProver()];
+    const token = opaque('bound-token', { cnf: prover.cnf, token_type: 'DPoP' });
+    const headers = await prover.headers({ url: 'http://gateway.test/proven', token });
+    const show = async (): Promise<number> => (await fetch(`${one.url}/proven`, { headers })).status;
+    await redis.kill();
+    await expect.poll(() => state(one)).toMatchObject({ state: 'unavailable' });
+    expect([await show(), await show()]).toEqual([200, 401]);
+  });
+
+  test('leave nothing in the store that anybody could read', async () => {
+    const [one, prover] = [await replica(), await createProver()];
+    const token = opaque('token-of-alice', { scope: 'read', email: 'alice@example' });
+    const bound = opaque('bound-token', { cnf: prover.cnf, token_type: 'DPoP' });
+    const proof = await prover.headers(
+      { url: 'http://gateway.test/proven', token: bound },
+      { claims: { jti: 'jti-1' } },
+    );
+    expect(await statusOf(one, token, '/exchanged')).toBe(200);
+    expect((await fetch(`${one.url}/proven`, { headers: proof })).status).toBe(200);
+    await expect.poll(() => answersKept()).toBe(3);
+
+    const everything = [...(await redis.everything())].flatMap(([key, value]) => [
+      key,
+      value,
+      Buffer.from(value, 'base64url').toString('latin1'),
+    ]);
+    expect(everything.length).toBeGreaterThan(9);
+    const callers = [token, bound, 'exchanged', 'alice', 'read', 'active', 'email', 'jti-1', prover.cnf.jkt];
+    for (const secret of [...callers, secrets.client, secrets.session, issuer.url, 'Bearer']) {
+      expect(everything.filter((text) => text.includes(secret))).toEqual([]);
+    }
+  });
+
+  test('serve on while the store dies and comes back, and say so', async () => {
+    const [one, other] = [await replica(), await replica()];
+    const [token, jwt] = [opaque('token-of-alice'), await issuer.sign({ aud: 'r' })];
+    const statuses = new Map<number, number>();
+    const until = new AbortController();
+    const load = [one, other].flatMap((gateway) =>
+      [token, jwt].map(async (each) => {
+        while (!until.signal.aborted) {
+          const status = await statusOf(gateway, each);
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+      }),
+    );
+    const both = async (wanted: string): Promise<void> => {
+      for (const gateway of [one, other]) {
+        await expect.poll(() => state(gateway), { timeout: 10_000 }).toMatchObject({ state: wanted });
+      }
+    };
+    const more = async (): Promise<void> => {
+      const before = statuses.get(200) ?? 0;
+      await expect.poll(() => statuses.get(200) ?? 0, { timeout: 10_000 }).toBeGreaterThan(before + 20);
+    };
+    await more();
+    await redis.kill();
+    await both('unavailable');
+    await more();
+    expect(await one.metrics()).toContain('sallyport_shared_store_up 0');
+    expect(await statusOf(one, opaque('while-it-is-away'))).toBe(200);
+    await redis.restart();
+    await both('available');
+    expect(await one.metrics()).toContain('sallyport_shared_store_up 1');
+    await more();
+    until.abort();
+    await Promise.all(load);
+
+    expect([...statuses.keys()]).toEqual([200]);
+    expect(one.log.filter(({ msg }) => String(msg).startsWith('shared store')).map(({ msg }) => msg)).toEqual([
+      'shared store available',
+      'shared store unavailable',
+      'shared store available',
+    ]);
+    expect(await statusOf(one, opaque('afterwards'))).toBe(200);
+    await expect.poll(() => answersKept()).toBe(1);
+  });
+
+  test('lose a quarter of a second to a store that hangs, once', async () => {
+    const one = await replica();
+    redis.pause();
+    const took = async (token: string): Promise<number> => {
+      const begun = performance.now();
+      expect(await statusOf(one, opaque(token))).toBe(200);
+      return performance.now() - begun;
+    };
+    expect(await took('first')).toBeLessThan(1000);
+    const later = [await took('second'), await took('third'), await took('fourth')];
+    expect(Math.max(...later)).toBeLessThan(200);
+    expect(await state(one)).toEqual({ state: 'unavailable', problem: 'no answer within 250 ms' });
+  });
+});
+
+test('without one nothing is said of it', async () => {
+  const upstream = await startUpstream();
+  const gateway = await startTestGateway({
+    yaml: `routes: [{ name: open, path: /, public: true, upstream: { url: "${upstream.url}" } }]`,
+  });
+  expect(await gateway.metrics()).not.toMatch(/^sallyport_shared_store/m);
+  expect(await (await fetch(`${gateway.adminUrl}/readyz`)).json()).not.toHaveProperty('shared_store');
+  await Promise.all([gateway.close(), upstream.close()]);
+});
+
+/** A stream that has no end of its own. */
+function stream(request: IncomingMessage, response: ServerResponse): void {
+  if (request.url !== '/stream') {
+    response.end('ok');
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write('data: 1\n\n');
+}

@@ -1,0 +1,52 @@
+import { startCollector, type Collector } from '../support/collector.ts';
+import type { CollectedSpan } from '../support/otlp.ts';
+import { request, startMcpWorld, type McpWorld } from './mcp-world.ts';
+
+/** The trace that clients of these tests name. */
+export const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+/** The span of theirs that is the parent. */
+export const clientSpan = '00f067aa0ba902b7';
+
+/** A gateway before an MCP upstream, and a collector of its spans. */
+export interface TracedWorld extends McpWorld {
+  readonly collector: Collector;
+  /** The spans of one trace, by their names, once the server's and all parents are there. */
+  trace(id: unknown): Promise<Readonly<Record<string, CollectedSpan>>>;
+  /** The last decision's line. */
+  decided(): Record<string, unknown>;
+}
+
+/** Starts it; `telemetry` are more members of that key, `top` is more YAML. */
+export async function startTracedWorld(telemetry = '', top = ''): Promise<TracedWorld> {
+  const collector = await startCollector();
+  const world = await startMcpWorld({
+    policy: 'tools: { "get_*": {}, pay: { scope: payments } }',
+    top: `telemetry: { otlp: "${collector.url}" ${telemetry} }\n${top}`,
+  });
+  const close = world.close.bind(world);
+  return Object.assign(world, {
+    collector,
+    async trace(id: unknown) {
+      const ofTrace = (all: readonly CollectedSpan[]) => all.filter((span) => span.traceId === id);
+      await collector.until((all) => {
+        const spans = ofTrace(all);
+        return spans.some(({ kind }) => kind === 'server') && spans.every(({ parentId }) => isThere(parentId, spans));
+      });
+      return Object.fromEntries(ofTrace(collector.spans).map((span) => [span.name, span]));
+    },
+    decided: () => world.gateway.decisions().at(-1) ?? {},
+    async close() {
+      await close();
+      await collector.close();
+    },
+  });
+}
+
+function isThere(parentId: string, spans: readonly CollectedSpan[]): boolean {
+  return parentId === '' || parentId === clientSpan || spans.some(({ spanId }) => spanId === parentId);
+}
+
+/** A tool call with an argument that is nobody's business. */
+export function toolCall(name: string): object {
+  return request('tools/call', { name, arguments: { secret: 'hunter2' } });
+}

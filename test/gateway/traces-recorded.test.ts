@@ -1,0 +1,60 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { clientSpan, startTracedWorld, toolCall, traceId, type TracedWorld } from './traced-world.ts';
+
+let world: TracedWorld;
+afterEach(() => world.close());
+
+test('a proxy that asks: the decision has its spans, and no upstream', async () => {
+  world = await startTracedWorld('', 'forward_auth: { listen: "127.0.0.1:0", trusted: [127.0.0.1] }');
+  const response = await fetch(`${world.gateway.forwardAuthUrl}/_sallyport/authorize`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await world.token({ scope: 'read' })}`,
+      'content-type': 'application/json',
+      'x-forwarded-method': 'POST',
+      'x-forwarded-uri': '/mcp',
+      'x-forwarded-host': 'gateway.test',
+      traceparent: `00-${traceId}-${clientSpan}-01`,
+    },
+    body: JSON.stringify(toolCall('get_price')),
+  });
+  expect(response.status).toBe(200);
+  const spans = await world.trace(traceId);
+  expect(spans['POST']).toBeUndefined();
+  expect(spans['authorize']?.parentId).toBe(spans['POST /mcp']?.spanId);
+  expect(world.decided()['trace_id']).toBe(traceId);
+});
+
+describe('what a client wants recorded', () => {
+  const ask = (flags: string): Promise<Response> =>
+    world.send(toolCall('get_price'), { headers: { traceparent: `00-${traceId}-${clientSpan}-${flags}` } });
+
+  test('nothing: it is heeded, and the upstream is told so', async () => {
+    world = await startTracedWorld();
+    await ask('00');
+    expect(world.upstream.seen[0]?.headers.traceparent).toMatch(
+      new RegExp(`^00-${traceId}-(?!${clientSpan}).{16}-00$`),
+    );
+    expect(world.decided()['trace_id']).toBe(traceId);
+    await world.gateway.close();
+    expect(world.collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
+  });
+
+  test('of a stranger is a wish, granted as often as `sample` says: here never', async () => {
+    world = await startTracedWorld(', sample: 0');
+    await ask('01');
+    expect(world.upstream.seen[0]?.headers.traceparent).toMatch(
+      new RegExp(`^00-${traceId}-(?!${clientSpan}).{16}-00$`),
+    );
+    await world.send(toolCall('get_price'));
+    expect(world.decided()['trace_id'], 'not recorded, but named').toMatch(/^[0-9a-f]{32}$/);
+    await world.gateway.close();
+    expect(world.collector.spans).toEqual([]);
+  });
+
+  test('of a trusted proxy is recorded', async () => {
+    world = await startTracedWorld(', sample: 0', 'trusted_proxies: [127.0.0.1]');
+    await ask('01');
+    expect((await world.trace(traceId))['POST /mcp']?.parentId).toBe(clientSpan);
+  });
+});

@@ -1,0 +1,73 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { calculateJwkThumbprint } from 'jose';
+import { describe, expect, test } from 'vitest';
+import { signEs256 } from '../../src/lib/es256.ts';
+import { createRotatingKeys, ROTATION_MS } from '../../src/lib/rotating-keys.ts';
+
+const secret = 'k3y-of-at-least-thirty-two-characters';
+const day = 20_000 * ROTATION_MS;
+
+test('the same secret gives the same keys, which is what replicas of two versions rely on', () => {
+  const kids = (): string[] =>
+    createRotatingKeys(secret)
+      .published(day)
+      .map(({ kid }) => kid);
+  expect(kids()).toEqual(kids());
+  expect(kids()).toMatchInlineSnapshot(`
+    [
+      "oxOB8SMZRf_KCuVnrJRW5UZUFwoMCgxSaFEYHqPkWrs",
+      "0s3JwKo4PqGnNA4k9SOu_2pr48pRIKGjG86f4tJhii4",
+      "2wvmTtpe5W1Q9wGeXl5EvjZv0PE0VjtZiulV7qdCodM",
+    ]
+  `);
+  expect(createRotatingKeys('another k3y-of-at-least-thirty-two').published(day)).not.toEqual(
+    createRotatingKeys(secret).published(day),
+  );
+});
+
+test('RFC 7638 §3 — kid is the thumbprint', async () => {
+  for (const key of createRotatingKeys(secret).published(day)) {
+    expect(key.kid).toBe(await calculateJwkThumbprint(key));
+  }
+});
+
+test('what signs is the private half of what is published', () => {
+  const keys = createRotatingKeys(secret);
+  for (let i = 0; i < 20; i += 1) {
+    const { privateKey, publicKey } = keys.current(day + i * ROTATION_MS);
+    const key = createPublicKey({ key: { ...publicKey }, format: 'jwk' });
+    const signature = Buffer.from(signEs256('input', privateKey), 'base64url');
+    expect(verify('sha256', Buffer.from('input'), { key, dsaEncoding: 'ieee-p1363' }, signature)).toBe(true);
+  }
+});
+
+describe('rotation', () => {
+  const at = (keys: ReturnType<typeof createRotatingKeys>, now: number): readonly string[] =>
+    keys.published(now).map(({ kid }) => kid);
+
+  test('one key a day, with the one before and the one after', () => {
+    const keys = createRotatingKeys(secret);
+    const [before, today, after] = at(keys, day);
+    expect(new Set([before, today, after]).size).toBe(3);
+    expect(keys.current(day).publicKey.kid).toBe(today);
+    expect(keys.current(day + ROTATION_MS - 1)).toBe(keys.current(day));
+    expect(keys.current(day + ROTATION_MS).publicKey.kid).toBe(after);
+    expect(at(keys, day + ROTATION_MS).slice(0, 2)).toEqual([today, after]);
+  });
+
+  test('a set that was fetched at any time verifies what is signed until a day later, and from a day before', () => {
+    const keys = createRotatingKeys(secret);
+    for (const fetched of [day, day + ROTATION_MS / 2, day + ROTATION_MS - 1]) {
+      for (const signed of [fetched - ROTATION_MS, fetched, fetched + ROTATION_MS]) {
+        expect(at(keys, fetched)).toContain(keys.current(signed).publicKey.kid);
+      }
+    }
+  });
+
+  test('a clock that jumps finds the same keys again', () => {
+    const keys = createRotatingKeys(secret);
+    const first = at(keys, day);
+    for (let i = 0; i < 50; i += 1) keys.current(day + i * ROTATION_MS);
+    expect(at(keys, day)).toEqual(first);
+  });
+});

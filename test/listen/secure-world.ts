@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { watchFiles } from '../../src/config/watch.ts';
+import { createCertificateOf } from '../../src/listen/client-certificate.ts';
+import { openCertificate } from '../../src/listen/own-certificate.ts';
+import { listen, type Listener } from '../../src/listen/server.ts';
+import type { Tls } from '../../src/model/config.ts';
+import type { TlsObserver } from '../../src/model/observer.ts';
+import { until } from '../forward/world.ts';
+import { certificate, pem } from '../support/certificates.ts';
+
+/** A TLS listener that answers with the thumbprint of its client's certificate, or `none`. */
+export interface SecureWorld {
+  readonly url: string;
+  readonly port: number;
+  /** What it told: `in force DATE`, `refused …`, `failed …`, `client …`. */
+  readonly told: string[];
+  /** Resolves when the last that it told begins so. */
+  tells(beginning: string): Promise<true>;
+  close(graceMs?: number): Promise<void>;
+}
+
+/** Starts one. Default: `server`, and no client certificates. */
+export async function startSecure(files: Partial<Tls> = {}): Promise<SecureWorld> {
+  const told: string[] = [];
+  const observer: TlsObserver = {
+    certificateInForce: (expiresAt) => told.push(`in force ${expiresAt.toISOString()}`),
+    certificateRefused: (detail) => told.push(`refused ${detail}`),
+    handshakeFailed: (detail) => told.push(`failed ${detail}`),
+    clientCertificateRefused: (detail) => told.push(`client ${detail}`),
+  };
+  const tls: Tls = { cert: certificate('server'), key: certificate('server-key'), clientCa: undefined, ...files };
+  const own = await openCertificate(tls, watchFiles, observer, Date.now);
+  const certificateOf = createCertificateOf(tls.clientCa);
+  const listener: Listener = await listen(
+    { host: '127.0.0.1', port: 0 },
+    16_384,
+    (request, response) => response.end(certificateOf(request.socket) ?? 'none'),
+    (_reason, detail) => {
+      told.push(`malformed ${detail}`);
+      return { status: 400, requestId: 'x' };
+    },
+    { certificate: own, observer },
+  );
+  return {
+    url: listener.url,
+    port: Number(new URL(listener.url).port),
+    told,
+    tells: (beginning) => until(() => told.at(-1)?.startsWith(beginning) === true, `${beginning} after ${told.join()}`),
+    async close(graceMs = 0) {
+      await listener.close(graceMs);
+      own.close();
+    },
+  };
+}
+
+/** A client's end of a connection. */
+export interface SecureClient {
+  readonly socket: TLSSocket;
+  /** Asks once more on this connection, and returns the answer's body. */
+  readonly ask: () => Promise<string>;
+}
+
+/** Connects with the certificate of `name`, if any. */
+export async function connectAs(
+  { port }: SecureWorld,
+  name?: string,
+  options: ConnectionOptions = {},
+): Promise<SecureClient> {
+  const own = name === undefined ? {} : { cert: pem(name), key: pem(`${name}-key`) };
+  const socket = connect({ host: '127.0.0.1', port, ca: pem('ca'), ...own, ...options });
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  await once(socket, 'secureConnect');
+  return {
+    socket,
+    async ask() {
+      received = '';
+      socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      await until(() => /\r\n\r\n.+$/s.test(received), 'an answer');
+      return received.slice(received.indexOf('\r\n\r\n') + 4);
+    },
+  };
+}
+
+/** Connects, asks once and leaves. */
+export async function askAs(world: SecureWorld, name?: string, options: ConnectionOptions = {}): Promise<string> {
+  const { socket, ask } = await connectAs(world, name, options);
+  return await ask().finally(() => socket.destroy());
+}

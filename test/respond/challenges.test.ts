@@ -1,0 +1,75 @@
+import { extractWWWAuthenticateParams, isDpopNonceChallenge } from '@modelcontextprotocol/client';
+import { extractWWWAuthenticateParams as extractV1 } from '@modelcontextprotocol/sdk/client/auth.js';
+import { describe, expect, test } from 'vitest';
+import { noFields } from '../../src/listen/fields.ts';
+import type { Call } from '../../src/model/call.ts';
+import { Denial, refusals, type Reason } from '../../src/model/denial.ts';
+import type { Route } from '../../src/model/route.ts';
+import { createChallenges } from '../../src/respond/challenges.ts';
+
+const publicUrl = 'https://gateway.example';
+const metadata = new URL('https://gateway.example/.well-known/oauth-protected-resource/mcp');
+const dpop = { required: false, nonce: true, algorithms: ['ES256', 'EdDSA'], lifetimeMs: 60_000 };
+const route = { protocol: 'mcp', path: '/mcp', resource: {}, policy: { scope: ['read'] }, dpop } as unknown as Route;
+
+/** The answer as a client gets it: with each challenge in a line of its own. */
+function answer(of: Route, authorization: string | undefined, reason: Reason, scope: readonly string[] = []): Response {
+  const call = { fields: { ...noFields, authorization } } as Call;
+  const challenges = createChallenges(of, publicUrl)(call, refusals[reason], new Denial(reason, '', { scope }));
+  const headers = new Headers();
+  for (const each of [challenges ?? []].flat()) headers.append('WWW-Authenticate', each);
+  return new Response(null, { status: refusals[reason].status, headers });
+}
+
+describe('what the official clients understand', () => {
+  test.each<[string, string | undefined, Reason]>([
+    ['no token', undefined, 'credentials.missing'],
+    ['a Bearer that has ended', 'Bearer x', 'token.expired'],
+    ['a bound token as Bearer', 'Bearer x', 'token.sender_constrained'],
+    ['DPoP that has ended', 'DPoP x', 'token.expired'],
+    ['DPoP with a bad proof', 'DPoP x', 'proof.invalid'],
+  ])('%s: where to begin, in both generations', (_title, authorization, reason) => {
+    const begin = { resourceMetadataUrl: metadata, scope: 'read', error: 'invalid_token' };
+    expect(extractV1(answer(route, authorization, reason))).toEqual(begin);
+    expect(extractWWWAuthenticateParams(answer(route, authorization, reason))).toEqual({
+      ...begin,
+      errorDescription: undefined,
+    });
+    expect(isDpopNonceChallenge(answer(route, authorization, reason))).toBe(false);
+  });
+
+  test.each([['Bearer x'], ['DPoP x']])('%s without a scope: which one', (authorization) => {
+    const poor = answer(route, authorization, 'scope.insufficient', ['read', 'payments']);
+    const stepUp = { resourceMetadataUrl: metadata, scope: 'read payments', error: 'insufficient_scope' };
+    expect(extractV1(poor)).toEqual(stepUp);
+    expect(extractWWWAuthenticateParams(poor)).toEqual({ ...stepUp, errorDescription: undefined });
+  });
+
+  test('a nonce: DPoP comes first, for clients that look at the beginning only', () => {
+    const wanted = answer(route, 'DPoP x', 'proof.nonce');
+    expect(isDpopNonceChallenge(wanted)).toBe(true);
+    expect(wanted.headers.get('www-authenticate')).toMatch(/^DPoP error="use_dpop_nonce", /);
+    expect(extractWWWAuthenticateParams(wanted)).toMatchObject({ resourceMetadataUrl: metadata, scope: 'read' });
+    const api = { ...route, protocol: 'http', resource: undefined } as Route;
+    expect(isDpopNonceChallenge(answer(api, 'DPoP x', 'proof.nonce'))).toBe(true);
+  });
+
+  test('what no token mends has no challenge', () => {
+    expect(answer(route, 'DPoP x', 'claim.denied').headers.has('www-authenticate')).toBe(false);
+  });
+});
+
+test('the same bytes for the same operation', () => {
+  const one = answer(route, 'DPoP x', 'scope.insufficient', ['read', 'payments']).headers.get('www-authenticate');
+  const two = answer(route, 'DPoP y', 'scope.insufficient', ['read', 'payments']).headers.get('www-authenticate');
+  expect(one).toBe(two);
+});
+
+test('without dpop there is one challenge, whatever was sent', () => {
+  const plain = { ...route, dpop: undefined };
+  for (const authorization of [undefined, 'Bearer x', 'DPoP x']) {
+    expect(answer(plain, authorization, 'token.expired').headers.get('www-authenticate')).toBe(
+      `Bearer error="invalid_token", scope="read", resource_metadata="${metadata.href}"`,
+    );
+  }
+});

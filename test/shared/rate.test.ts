@@ -1,0 +1,158 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { RateLimiter, RateLimiters } from '../../src/model/limits.ts';
+import type { Rate } from '../../src/model/route.ts';
+import { createShared, type Shared } from '../../src/shared/shared.ts';
+import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
+
+const sessionKey = 'k3y-of-at-least-thirty-two-characters';
+const hourly = (requests: number, burst = requests): Rate => ({ requests, perMs: 3_600_000, burst });
+
+/** How many are there at once. */
+async function drain(limiter: RateLimiter, key = 'k'): Promise<number> {
+  let taken = 0;
+  // oxlint-disable-next-line no-await-in-loop -- until there is none
+  while ((await limiter.take(key)) === 0) taken += 1;
+  return taken;
+}
+
+test('without a store a limiter answers at once', () => {
+  const alone = createShared({ storeUp() {}, storeRequest() {} }, () => {}, Date.now);
+  const limiter = alone.limiters('requests', hourly(1));
+  expect(limiter.take('k')).toBe(0);
+  expect(limiter.take('k')).toBeGreaterThan(3_599_000);
+  expect(alone.limiters('failures', hourly(1)).take('k')).toBe(0);
+});
+
+// A store that answers late, as on a busy machine, counts as away; then each replica counts alone.
+describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
+  let redis: Redis;
+  let replicas: Shared[];
+  let up: number;
+  let asked: string[];
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.close());
+  beforeEach(async () => {
+    await redis.client.flushAll();
+    asked = [];
+    up = 0;
+    replicas = [replica(), replica()];
+    await vi.waitUntil(() => up === 2);
+  });
+  afterEach(async () => {
+    await Promise.all(replicas.map((each) => each.close()));
+  });
+
+  function replica(): Shared {
+    const observer = {
+      storeUp: (is: boolean | undefined) => void (up += is === true ? 1 : 0),
+      storeRequest: (operation: string, result: string) => void asked.push(`${operation} ${result}`),
+    };
+    const shared = createShared(observer, () => {}, Date.now);
+    shared.use({ url: redis.url, onFailure: 'closed' }, sessionKey);
+    return shared;
+  }
+  const limitersOf = (index: number): RateLimiters => (replicas[index] as Shared).limiters;
+
+  test('all replicas together let the burst through, and no more', async () => {
+    const both = [0, 1].map((index) => limitersOf(index)('requests', hourly(100, 50)));
+    const answers = await Promise.all(Array.from({ length: 200 }, async (_, time) => both[time % 2]?.take('k')));
+    expect(answers.filter((waitMs) => waitMs === 0)).toHaveLength(50);
+    expect(Math.min(...answers.filter((waitMs) => waitMs !== 0).map(Number))).toBeGreaterThan(35_000);
+    expect(new Set(asked)).toEqual(new Set(['rate ok']));
+  });
+
+  test('keys, and requests and failures, are apart', async () => {
+    const requests = limitersOf(0)('requests', hourly(3));
+    expect([await drain(requests, 'a'), await drain(requests, 'b')]).toEqual([3, 3]);
+    expect(await drain(limitersOf(1)('failures', hourly(2)), 'a')).toBe(2);
+    expect(await drain(limitersOf(1)('requests', hourly(3)), 'a')).toBe(0);
+  });
+
+  test('they come back evenly, by the clock of the store', async () => {
+    const limiter = limitersOf(0)('requests', { requests: 10, perMs: 1000, burst: 3 });
+    const passed: number[] = [];
+    const begin = performance.now();
+    // oxlint-disable-next-line no-await-in-loop -- as fast as it can for a second
+    while (performance.now() - begin < 1000)
+      if ((await limiter.take('k')) === 0) passed.push(performance.now() - begin);
+    expect(passed.length).toBeGreaterThanOrEqual(11);
+    expect(passed.length).toBeLessThanOrEqual(13);
+    expect(passed[2]).toBeLessThan(100);
+    expect(passed[4]).toBeGreaterThan(150);
+  });
+
+  test('who waits as long as he is told, passes; who waits less does not', async () => {
+    const limiter = limitersOf(0)('requests', { requests: 1, perMs: 300, burst: 1 });
+    expect(await limiter.take('k')).toBe(0);
+    const waitMs = await limiter.take('k');
+    expect(waitMs).toBeGreaterThan(200);
+    expect(waitMs).toBeLessThanOrEqual(300);
+    await new Promise((resolve) => setTimeout(resolve, waitMs - 100));
+    expect(await limiter.take('k')).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 110));
+    expect(await limiter.take('k')).toBe(0);
+  });
+
+  test.each<Rate>([
+    { requests: 3, perMs: 3_600_000, burst: 7 },
+    { requests: 1000, perMs: 86_400_000, burst: 1000 },
+    { requests: 1, perMs: 86_400_000, burst: 1 },
+  ])('a burst is exact: %o', async (rate) => {
+    expect(await drain(limitersOf(0)('requests', rate))).toBe(rate.burst);
+  });
+
+  test('what is given back is there for all', async () => {
+    const [one, other] = [limitersOf(0)('failures', hourly(3)), limitersOf(1)('failures', hourly(3))];
+    expect(await drain(one)).toBe(3);
+    one.give('k');
+    one.give('k');
+    await expect.poll(() => asked.length).toBe(6);
+    expect(await drain(other)).toBe(2);
+    for (let times = 0; times < 10; times += 1) one.give('k');
+    await expect.poll(() => asked.length).toBe(19);
+    expect(await drain(other)).toBe(3);
+  });
+
+  test('the store learns no name, and forgets what has come back', async () => {
+    await limitersOf(0)('requests', { requests: 10, perMs: 1000, burst: 5 }).take('alice');
+    const [[key, value]] = [...(await redis.everything())].filter(([name]) => name.includes(':rate:')) as [
+      [string, string],
+    ];
+    expect(key).toMatch(/^sallyport:v1:rate:requests:[\w-]{43}$/);
+    expect(value).toMatch(/^1\.0{9} \d+\.\d{3}$/);
+    expect(await redis.client.pTTL(key)).toBeLessThanOrEqual(100);
+  });
+
+  test('what nobody of us wrote there limits as if the store were away', async () => {
+    const limiter = limitersOf(0)('requests', hourly(2));
+    await limiter.take('k');
+    for (const key of (await redis.everything()).keys()) await redis.client.set(key, 'nonsense');
+    expect(await drain(limiter)).toBe(2);
+  });
+
+  test('while it is away each goes on alone, at once; when it is back, together', async () => {
+    const both = [0, 1].map((index) => limitersOf(index)('requests', hourly(5))) as [RateLimiter, RateLimiter];
+    expect(await drain(both[0])).toBe(5);
+    await redis.kill();
+    expect(await drain(both[0])).toBe(5);
+    expect(await drain(both[1])).toBe(5);
+    const begin = performance.now();
+    for (let time = 0; time < 1000; time += 1) await both[0].take('k');
+    expect(performance.now() - begin).toBeLessThan(1000);
+    both[0].give('k');
+    await redis.restart();
+    await expect.poll(() => up, { timeout: 20_000 }).toBe(4);
+    expect((await drain(both[0])) + (await drain(both[1]))).toBe(5);
+  });
+
+  test('a store that hangs costs one request its patience, not each', async () => {
+    const limiter = limitersOf(0)('requests', hourly(5));
+    redis.pause();
+    const begin = performance.now();
+    expect(await drain(limiter)).toBe(5);
+    expect(performance.now() - begin).toBeLessThan(2000);
+    redis.resume();
+  });
+});

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { SharedStore } from '../../src/model/config.ts';
+import { createShared, type Shared } from '../../src/shared/shared.ts';
+import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
+import { listener, type Told } from './observer.ts';
+
+describe.skipIf(!hasRedis)('what may be used once', () => {
+  let redis: Redis;
+  let replicas: Replica[];
+  interface Replica {
+    readonly shared: Shared;
+    readonly told: Told;
+    readonly firstSeen: (key: string) => Promise<boolean>;
+  }
+  beforeEach(async () => {
+    redis = await startRedis();
+    replicas = [];
+  });
+  afterEach(async () => {
+    await Promise.all(replicas.map(({ shared }) => shared.close()));
+    await redis.close();
+  });
+
+  async function replica(onFailure: SharedStore['onFailure'] = 'closed'): Promise<Replica> {
+    const told = listener();
+    const shared = createShared(told.observer, told.log, Date.now);
+    const firstSeen = async (key: string): Promise<boolean> => shared.replay.firstSeen(key, Date.now() + 60_000);
+    const made = { shared, told, firstSeen };
+    replicas.push(made);
+    shared.use({ url: redis.url, onFailure }, 'k3y-of-at-least-thirty-two-characters');
+    await told.until(true);
+    return made;
+  }
+
+  test('is used at one replica only, and is nothing to read', async () => {
+    const [one, other] = [await replica(), await replica()];
+    expect(await one.firstSeen('jti-of-alice')).toBe(true);
+    expect(await other.firstSeen('jti-of-alice')).toBe(false);
+    expect(await one.firstSeen('jti-of-alice')).toBe(false);
+    expect(await other.firstSeen('another')).toBe(true);
+    const keys = [...(await redis.everything()).keys()].filter((key) => key.includes(':replay:'));
+    expect(keys).toHaveLength(2);
+    for (const key of keys) {
+      expect(key).toMatch(/^sallyport:v1:replay:[\w-]{43}$/);
+      expect(await redis.client.pTTL(key)).toBeGreaterThan(55_000);
+    }
+  });
+
+  test('passes once, however many replicas are asked at once', async () => {
+    const all = [await replica(), await replica(), await replica()];
+    const asked = Array.from({ length: 10 }, () => all.map(({ firstSeen }) => firstSeen('jti'))).flat();
+    expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1);
+  });
+
+  test('closed: while the store is away nothing passes, and afterwards what did not', async () => {
+    const one = await replica('closed');
+    await redis.kill();
+    await one.told.until(false);
+    await expect(one.firstSeen('jti')).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
+    await redis.restart();
+    await one.told.until(true);
+    expect(await one.firstSeen('jti')).toBe(true);
+    expect(await one.firstSeen('jti')).toBe(false);
+  });
+
+  test('open: while the store is away each replica goes by what came by itself, before and meanwhile', async () => {
+    const [one, other] = [await replica('open'), await replica('open')];
+    expect(await one.firstSeen('before')).toBe(true);
+    await redis.kill();
+    await Promise.all([one.told.until(false), other.told.until(false)]);
+    expect(await one.firstSeen('before')).toBe(false);
+    expect(await one.firstSeen('meanwhile')).toBe(true);
+    expect(await one.firstSeen('meanwhile')).toBe(false);
+    // What `open` costs.
+    expect(await other.firstSeen('before')).toBe(true);
+  });
+
+  test('a store that comes back empty does not let it pass again where it passed', async () => {
+    const one = await replica('closed');
+    expect(await one.firstSeen('jti')).toBe(true);
+    await redis.kill();
+    await redis.restart();
+    await one.told.until(true);
+    expect(await one.firstSeen('jti')).toBe(false);
+  });
+
+  test('without a store this process remembers, and still does with one', async () => {
+    const { observer, log } = listener();
+    const shared = createShared(observer, log, Date.now);
+    shared.use(undefined, undefined);
+    expect(shared.replay.firstSeen('jti', Date.now() + 60_000)).toBe(true);
+    expect(shared.replay.firstSeen('jti', Date.now() + 60_000)).toBe(false);
+    shared.use({ url: redis.url, onFailure: 'open' }, 'k3y-of-at-least-thirty-two-characters');
+    expect(await shared.replay.firstSeen('jti', Date.now() + 60_000)).toBe(false);
+    await shared.close();
+  });
+});

@@ -1,0 +1,62 @@
+import { createProver, type OtherProof, type Prover } from '../support/prover.ts';
+import { publicUrl, startWorld, type Answer, type World } from './world.ts';
+
+/** Routes with DPoP in each of its forms, and a client that has a key. */
+export interface DpopWorld extends World {
+  readonly client: Prover;
+  /** A JWT for every route, bound to the client's key unless `claims` differ. */
+  bound(claims?: Record<string, unknown>): Promise<string>;
+  /** Shows a token with a proof of it, as the client or as a test wants it. */
+  prove(path: string, token: string, otherwise?: OtherProof & { readonly by?: Prover }): Promise<Answer>;
+  /** Shows it with whatever for a proof. */
+  show(path: string, token: string, proof?: string, method?: string): Promise<Answer>;
+  /** The reason of the newest decision. */
+  reason(): unknown;
+}
+
+/** Starts it. */
+export async function startDpopWorld(): Promise<DpopWorld> {
+  let passedMs = 0;
+  const world = await startWorld({
+    yaml: (issuer, upstream) => `
+session_key: a-key-that-is-longer-than-thirty-two
+authorization_servers:
+  main:
+    issuer: ${issuer}
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: secret, cache: 30s }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, audience: a, policy: read, dpop: {}, upstream: { url: "${upstream}" } }
+  - { name: api, path: /api, audience: a, policy: read, dpop: {}, upstream: { url: "${upstream}" } }
+  - { name: required, path: /required, audience: a, resource: {}, dpop: { required: true }, upstream: { url: "${upstream}" } }
+  - { name: nonce, path: /nonce, audience: a, dpop: { nonce: true }, upstream: { url: "${upstream}" } }
+  - { name: narrow, path: /narrow, audience: a, dpop: { algorithms: [ES384], proof_lifetime: 5s }, upstream: { url: "${upstream}" } }
+  - { name: plain, path: /plain, audience: a, resource: {}, policy: read, upstream: { url: "${upstream}" } }
+`,
+    policies: { read: 'scope: read\n' },
+    upstream: (_request, response) => {
+      response.writeHead(200, { 'dpop-nonce': 'of the upstream', 'cache-control': 'max-age=60' }).end();
+    },
+  });
+  const client = await createProver('ES256', () => Date.now() + passedMs);
+  const show: DpopWorld['show'] = (path, token, proof, method = 'GET') =>
+    world.send(path, {
+      method,
+      headers: { authorization: `DPoP ${token}`, ...(proof !== undefined && { dpop: proof }) },
+    });
+  return {
+    ...world,
+    client,
+    advance(seconds) {
+      passedMs += seconds * 1000;
+      world.advance(seconds);
+    },
+    bound: (claims) => world.issuer.sign({ aud: 'a', scope: 'read', cnf: client.cnf, ...claims }),
+    show,
+    async prove(path, token, { by = client, ...otherwise } = {}) {
+      const url = new URL(path, publicUrl);
+      return show(path, token, await by.proof({ url: url.origin + url.pathname, token }, otherwise));
+    },
+    reason: () => world.gateway.decisions().at(-1)?.['reason'],
+  };
+}

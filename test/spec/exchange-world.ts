@@ -1,0 +1,124 @@
+import { startWorld, type World } from './world.ts';
+
+/** What the token endpoint answers. */
+interface TokenAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** A gateway that exchanges tokens, and a token endpoint that obeys the test. */
+export interface ExchangeWorld extends World {
+  /** To a token exchange. */
+  answer: TokenAnswer;
+  /** To the client credentials grant. */
+  own: TokenAnswer;
+  /** Answers as a good server does again. */
+  reset(): void;
+  /** A JWT that nobody has exchanged yet. */
+  freshToken(claims?: Record<string, unknown>): Promise<string>;
+  /** An opaque token that nobody has exchanged yet. */
+  opaqueToken(): string;
+  /** What was asked at one of the issuer's endpoints. */
+  asked(
+    path?: '/token' | '/introspect',
+  ): readonly { readonly body: string; readonly authorization: string | undefined }[];
+  /** The last form at the token endpoint. */
+  lastForm(): URLSearchParams;
+}
+
+/** RFC 8693 §3, by its last segment. */
+export const type = (name: string): string => `urn:ietf:params:oauth:token-type:${name}`;
+
+/** A successful answer, RFC 8693 §2.2.1. */
+export const granted = {
+  access_token: 'new',
+  issued_token_type: type('access_token'),
+  token_type: 'Bearer',
+  expires_in: 100,
+};
+
+const ownToken = { access_token: 'gateway-itself', token_type: 'Bearer', expires_in: 600 };
+
+const exchange = (members: string): string =>
+  `token: exchange, exchange: { client_id: gateway, client_secret: secret, ${members} }`;
+
+/** Starts it. */
+export async function startExchangeWorld(): Promise<ExchangeWorld> {
+  const base = await startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers:
+  main:
+    issuer: "${issuer}"
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: secret, cache: 60s }
+  # Trusted for tokens, and never asked.
+  other: { issuer: "https://other.example", jwt: { algorithms: [RS256], jwks: "${issuer}/jwks" } }
+routes:
+  - name: api
+    path: /
+    audience: a
+    authorization_servers: [main]
+    upstream: { url: ${upstream}, ${exchange('server: main, audience: b, resource: "https://b.example/x", scope: [read, write]')} }
+  - name: lists
+    path: /lists
+    audience: a
+    authorization_servers: [main]
+    upstream: { url: ${upstream}, ${exchange('server: main, audience: [b, c], resource: ["https://b.example/", "https://c.example/"], token_type: jwt, subject_token_type: jwt')} }
+  - name: delegated
+    path: /delegated
+    audience: a
+    authorization_servers: [main]
+    upstream: { url: ${upstream}, ${exchange('server: main, actor: client_credentials')} }
+  - name: foreign
+    path: /foreign
+    audience: a
+    authorization_servers: [other]
+    upstream: { url: ${upstream}, ${exchange('server: main, scope: [read]')} }
+  - name: plain
+    path: /plain
+    audience: a
+    authorization_servers: [main]
+    upstream: { url: ${upstream} }
+  - name: tools
+    path: /mcp
+    protocol: mcp
+    audience: a
+    authorization_servers: [main]
+    policy: tools
+    upstream: { url: ${upstream}, ${exchange('server: main, scope: [api]')} }
+`,
+    policies: { tools: 'scope: read\ntools: { pay: { scope: payments }, look: {} }\n' },
+  });
+  let callers = 0;
+  const asked: ExchangeWorld['asked'] = (path = '/token') =>
+    base.issuer.requests.filter((request) => request.path === path);
+  const world: ExchangeWorld = {
+    ...base,
+    answer: { status: 200, body: granted },
+    own: { status: 200, body: ownToken },
+    reset() {
+      world.answer = { status: 200, body: granted };
+      world.own = { status: 200, body: ownToken };
+    },
+    freshToken(claims = {}) {
+      callers += 1;
+      // Hours pass here for the gateway.
+      return base.issuer.sign({ aud: 'a', sub: `caller-${callers}`, exp: Date.now() / 1000 + 86_400, ...claims });
+    },
+    opaqueToken() {
+      callers += 1;
+      base.issuer.introspection.set(`opaque-${callers}`, { active: true, aud: 'a', sub: `caller-${callers}` });
+      return `opaque-${callers}`;
+    },
+    asked,
+    lastForm: () => new URLSearchParams(asked().at(-1)?.body),
+  };
+  base.issuer.intercept = (request, response, body) => {
+    if (request.url !== '/token') return false;
+    const isOwn = new URLSearchParams(body).get('grant_type') === 'client_credentials';
+    const { status, body: json } = isOwn ? world.own : world.answer;
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json));
+    return true;
+  };
+  return world;
+}

@@ -1,0 +1,90 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { jwtVerify, type JWTPayload } from 'jose';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startWorld, type World } from './world.ts';
+
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers:
+  main:
+    issuer: "${issuer}"
+    introspection: { client_id: gateway, client_auth: private_key_jwt, client_key: "\${env:KEY}", client_key_id: k7, cache: 0s }
+routes:
+  - name: api
+    path: /
+    audience: a
+    upstream: { url: "${upstream}", token: exchange, exchange: { audience: b } }
+`,
+    env: () => ({ KEY: privateKey.export({ format: 'pem', type: 'pkcs8' }) as string }),
+  });
+  world.issuer.intercept = (request, response) => {
+    if (request.url !== '/token') return false;
+    const issued = { issued_token_type: 'urn:ietf:params:oauth:token-type:access_token', token_type: 'Bearer' };
+    const granted = { access_token: 'exchanged', ...issued, expires_in: 1 };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(granted));
+    return true;
+  };
+});
+afterAll(() => world.close());
+
+/** The forms that one call makes the authorization server see: of the introspection, and of the exchange. */
+async function formsOfOneCall(): Promise<readonly URLSearchParams[]> {
+  const { introspection, requests } = world.issuer;
+  const before = requests.length;
+  const token = randomUUID();
+  introspection.set(token, { active: true, sub: 'alice', aud: 'a' });
+  expect(await world.send('/', { token })).toMatchObject({ status: 200 });
+  const posts = requests.slice(before).filter(({ body }) => body !== '');
+  expect(posts.map(({ path, authorization }) => [path, authorization])).toEqual([
+    ['/introspect', undefined],
+    ['/token', undefined],
+  ]);
+  return posts.map(({ body }) => new URLSearchParams(body));
+}
+
+async function verified(form: URLSearchParams): Promise<JWTPayload> {
+  const { payload, protectedHeader } = await jwtVerify(form.get('client_assertion') ?? '', publicKey);
+  expect(protectedHeader).toMatchObject({ alg: 'ES256', kid: 'k7' });
+  return payload;
+}
+
+test('RFC 7523 §2.2 — client_assertion of its type in place of a secret, wherever we authenticate', async () => {
+  for (const form of await formsOfOneCall()) {
+    expect(form.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+    expect(form.get('client_assertion')).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    expect(form.get('client_id')).toBe('gateway');
+    expect(form.has('client_secret')).toBe(false);
+  }
+});
+
+test('RFC 7523 §3 — iss and sub are our client_id, aud is the issuer alone, exp is near', async () => {
+  const now = Math.floor(Date.now() / 1000);
+  for (const form of await formsOfOneCall()) {
+    const { iss, sub, aud, exp = 0, iat = 0 } = await verified(form);
+    expect([iss, sub, aud]).toEqual(['gateway', 'gateway', world.issuer.url]);
+    expect(exp - iat).toBe(60);
+    expect(Math.abs(iat - now)).toBeLessThanOrEqual(2);
+  }
+});
+
+test('RFC 7523 §3 — jti is never the same: no assertion is used twice', async () => {
+  const forms = [...(await formsOfOneCall()), ...(await formsOfOneCall())];
+  const ids = await Promise.all(forms.map(async (form) => (await verified(form)).jti));
+  expect(new Set(ids).size).toBe(4);
+  expect(ids).not.toContain(undefined);
+});
+
+test('RFC 7523 §3.2 — invalid_client is about us: nobody’s token is called bad', async () => {
+  const { intercept } = world.issuer;
+  world.issuer.intercept = (request, response) => {
+    if (request.url !== '/introspect') return false;
+    response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"invalid_client"}');
+    return true;
+  };
+  expect(await world.send('/', { token: randomUUID() })).toMatchObject({ status: 503 });
+  world.issuer.intercept = intercept;
+});

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { granted, startExchangeWorld, type ExchangeWorld } from './exchange-world.ts';
+
+let world: ExchangeWorld;
+beforeAll(async () => {
+  world = await startExchangeWorld();
+});
+afterAll(() => world.close());
+beforeEach(() => world.reset());
+
+test.for([
+  ['invalid_target', 400, 502, null],
+  ['invalid_client', 401, 502, null],
+  ['unauthorized_client', 400, 502, null],
+  ['invalid_request', 400, 502, null],
+  ['something_else', 400, 502, null],
+  ['invalid_grant', 400, 401, 'Bearer error="invalid_token"'],
+] as const)('RFC 8693 §2.2.2 — %s with %d: the client sees %d', async ([error, status, expected, challenge]) => {
+  world.answer = { status, body: { error } };
+  const before = world.upstream.seen.length;
+  expect(await world.send('/', { token: await world.freshToken() })).toMatchObject({ status: expected, challenge });
+  expect(world.upstream.seen.length).toBe(before);
+});
+
+test.for([[503], [500], [429]])('RFC 8693 §2.2.2 — the server is away (%d): 503', async ([status]) => {
+  world.answer = { status: status ?? 0, body: {} };
+  const { status: seen, headers } = await world.send('/', { token: await world.freshToken() });
+  expect([seen, headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  // Whatever waits before it asks again has waited.
+  world.advance(120);
+});
+
+describe('invalid_request, which an invalid subject token must be answered with', () => {
+  test('RFC 8693 §2.2.2 — the token holds no longer: 401, and it is forgotten', async () => {
+    const token = world.opaqueToken();
+    expect(await world.send('/plain', { token })).toMatchObject({ status: 200 });
+    world.issuer.introspection.delete(token);
+    expect(await world.send('/plain', { token })).toMatchObject({ status: 200 });
+
+    world.answer = { status: 400, body: { error: 'invalid_request' } };
+    expect(await world.send('/', { token })).toMatchObject({ status: 401, challenge: 'Bearer error="invalid_token"' });
+    expect(world.gateway.decisions().at(-1)).toMatchObject({ reason: 'token.inactive' });
+    expect(await world.send('/plain', { token })).toMatchObject({ status: 401 });
+  });
+
+  test('RFC 8693 §2.2.2 — the token holds: 502, and it is asked about once', async () => {
+    world.answer = { status: 400, body: { error: 'invalid_request' } };
+    const [token, before] = [world.opaqueToken(), [world.asked().length, world.asked('/introspect').length]];
+    const answers = await Promise.all(Array.from({ length: 20 }, () => world.send('/', { token })));
+    answers.push(await world.send('/', { token }));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([502]));
+    const after = [world.asked().length, world.asked('/introspect').length];
+    expect(after.map((count, i) => count - (before[i] ?? 0))).toEqual([1, 2]);
+    expect(await world.send('/plain', { token })).toMatchObject({ status: 200 });
+  });
+
+  test('RFC 8693 §2.2.2 — a server that says it of every token is asked no more often than that', async () => {
+    world.answer = { status: 400, body: { error: 'invalid_request' } };
+    const [token, before] = [world.opaqueToken(), world.asked().length];
+    for (let i = 0; i < 10; i += 1) expect(await world.send('/', { token })).toMatchObject({ status: 502 });
+    world.advance(5);
+    world.answer = { status: 200, body: granted };
+    expect(await world.send('/', { token })).toMatchObject({ status: 200 });
+    expect(world.asked().length).toBe(before + 2);
+  });
+});
+
+describe('less scope than was asked for', () => {
+  const call = (token: string, tool: string) =>
+    world.send('/mcp', {
+      method: 'POST',
+      token,
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: tool, arguments: {} } }),
+    });
+  const challenge = (scope: string): string =>
+    `Bearer error="insufficient_scope", scope="${scope}", resource_metadata="http://gateway.test/.well-known/oauth-protected-resource/mcp"`;
+
+  test.for([
+    ['a narrower grant', 200, { ...granted, scope: 'other' }],
+    ['none', 200, { ...granted, scope: '' }],
+    ['invalid_scope', 400, { error: 'invalid_scope' }],
+  ] as const)('RFC 8693 §2.2.1 — %s: a challenge with all that the operation needs', async ([, status, body]) => {
+    world.answer = { status, body };
+    const token = await world.freshToken({ scope: 'read payments' });
+    expect(await call(token, 'pay')).toMatchObject({ status: 403, challenge: challenge('read payments api') });
+    expect(await call(token, 'look')).toMatchObject({ status: 403, challenge: challenge('read api') });
+    expect(world.gateway.decisions().at(-1)).toMatchObject({
+      allow: false,
+      reason: 'exchange.insufficient_scope',
+      needed_scope: 'read api',
+    });
+    const stepped = await world.freshToken({ scope: 'read payments api' });
+    world.answer = { status: 200, body: { ...granted, scope: 'api' } };
+    expect(await call(stepped, 'pay')).toMatchObject({ status: 200 });
+  });
+
+  test.for([
+    ['a narrower grant', 200, { ...granted, scope: 'other' }],
+    ['invalid_scope', 400, { error: 'invalid_scope' }],
+  ] as const)(
+    'RFC 8693 §2.2.2 — %s for a token that has the scope: no challenge, which would loop',
+    async ([, status, body]) => {
+      world.answer = { status, body };
+      const token = await world.freshToken({ scope: 'read api' });
+      expect(await call(token, 'look')).toMatchObject({ status: 502, challenge: null });
+      expect(world.gateway.decisions().at(-1)).toMatchObject({ reason: 'exchange.scope' });
+    },
+  );
+
+  test('RFC 8693 §2.2.2 — for a token of another server: no challenge, that one cannot mend it', async () => {
+    world.answer = { status: 400, body: { error: 'invalid_scope' } };
+    const token = await world.freshToken({ iss: 'https://other.example' });
+    expect(await world.send('/foreign', { token })).toMatchObject({ status: 502, challenge: null });
+    world.answer = { status: 200, body: granted };
+    expect(
+      await world.send('/foreign', { token: await world.freshToken({ iss: 'https://other.example' }) }),
+    ).toMatchObject({
+      status: 200,
+    });
+  });
+});

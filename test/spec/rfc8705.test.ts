@@ -1,0 +1,102 @@
+import { hash } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { x509 } from '../support/certificates.ts';
+import { createProver } from '../support/prover.ts';
+import { publicUrl, startWorld, type Answer, type World } from './world.ts';
+
+/** Behind a proxy that is trusted with what it says of certificates. */
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({
+    yaml: (issuer, upstream) => `
+trusted_proxies: [127.0.0.1/32]
+authorization_servers:
+  main:
+    issuer: ${issuer}
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: secret, cache: 30s }
+routes:
+  - { name: api, path: /api, audience: a, upstream: { url: "${upstream}" } }
+  - { name: both, path: /both, audience: a, dpop: {}, upstream: { url: "${upstream}" } }
+  - { name: required, path: /required, audience: a, dpop: { required: true }, upstream: { url: "${upstream}" } }
+`,
+  });
+});
+afterAll(() => world.close());
+
+const { raw: mine } = x509('client');
+const { raw: others } = x509('server');
+const thumbprint = (der: Buffer): string => hash('sha256', der, 'base64url');
+const cnf = { 'x5t#S256': thumbprint(mine) };
+const token = (claims: Record<string, unknown> = { cnf }): Promise<string> =>
+  world.issuer.sign({ aud: 'a', ...claims });
+const reason = (): unknown => world.gateway.decisions().at(-1)?.['reason'];
+
+function show(shown: string, certificate: Buffer | undefined, path = '/api'): Promise<Answer> {
+  const headers = certificate && { 'client-cert': `:${certificate.toString('base64')}:` };
+  return world.send(path, { token: shown, ...(headers && { headers }) });
+}
+
+test('RFC 8705 §3 — the certificate that the token is bound to', async () => {
+  expect((await show(await token(), mine)).status).toBe(200);
+});
+
+test('RFC 8705 §3 — another one, or none: 401 invalid_token', async () => {
+  for (const certificate of [others, undefined]) {
+    const answer = await show(await token(), certificate);
+    expect(answer).toMatchObject({ status: 401, challenge: 'Bearer error="invalid_token"' });
+    expect(reason()).toBe('token.binding');
+  }
+});
+
+test('RFC 8705 §3 — a token that was used with its certificate is no more use without', async () => {
+  const shown = await token();
+  expect((await show(shown, mine)).status).toBe(200);
+  expect((await show(shown, undefined)).status).toBe(401);
+  expect((await show(shown, mine)).status).toBe(200);
+});
+
+test('RFC 8705 §3 — a token that is bound to nothing needs none', async () => {
+  for (const certificate of [mine, undefined]) {
+    expect((await show(await token({}), certificate)).status).toBe(200);
+  }
+  expect((await show(await token({}), mine, '/required')).status, 'unless it must be bound').toBe(401);
+  expect(reason()).toBe('token.unbound');
+  expect((await show(await token(), mine, '/required')).status).toBe(200);
+});
+
+test.for([
+  [{ 'x5t#S256': thumbprint(mine).slice(0, 42) }],
+  [{ 'x5t#S256': hash('sha256', mine, 'hex') }],
+  [{ 'x5t#S256': null }],
+  [{ x5t: thumbprint(mine) }],
+  [{ ...cnf, x5c: 'x' }],
+])('RFC 8705 §3.1 — not cnf %j', async ([otherwise]) => {
+  expect((await show(await token({ cnf: otherwise }), mine)).status).toBe(401);
+  expect(reason()).toBe('token.sender_constrained');
+});
+
+test('RFC 8705 §3.1 — x5t#S256 is SHA-256 of the DER in base64url', async () => {
+  expect(thumbprint(mine)).toMatch(/^[\w-]{43}$/);
+  expect((await show(await token({ cnf: { 'x5t#S256': thumbprint(others) } }), others)).status).toBe(200);
+});
+
+test('RFC 8705 §3.2 — cnf of an introspection', async () => {
+  world.issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: 'a', cnf });
+  expect((await show('opaque', mine)).status).toBe(200);
+  expect((await show('opaque', others)).status).toBe(401);
+  expect(reason()).toBe('token.binding');
+});
+
+test('RFC 8705 §3 — bound to a key as well: both are proved', async () => {
+  const client = await createProver();
+  const shown = await token({ cnf: { ...cnf, ...client.cnf } });
+  const url = `${publicUrl}/both`;
+  const cert = (der: Buffer) => ({ 'client-cert': `:${der.toString('base64')}:` });
+  const proved = async () => client.headers({ url, token: shown });
+  expect((await world.send('/both', { headers: { ...(await proved()), ...cert(mine) } })).status).toBe(200);
+  expect((await world.send('/both', { headers: await proved() })).status).toBe(401);
+  expect((await world.send('/both', { headers: { ...(await proved()), ...cert(others) } })).status).toBe(401);
+  expect((await show(shown, mine, '/both')).status, 'without a proof').toBe(401);
+  expect(reason()).toBe('token.sender_constrained');
+});

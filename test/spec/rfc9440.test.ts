@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { thumbprint } from '../../src/listen/client-certificate.ts';
+import { pem, x509 } from '../support/certificates.ts';
+import { startWorld, type World } from './world.ts';
+
+const yaml = (issuer: string, upstream: string): string => `
+authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: api, path: /api, audience: a, upstream: { url: "${upstream}" } }
+  - { name: public, path: /public, public: true, upstream: { url: "${upstream}" } }
+`;
+
+/** Behind a proxy, and behind nobody. */
+let trusting: World;
+let plain: World;
+beforeAll(async () => {
+  trusting = await startWorld({ yaml: (...urls) => `trusted_proxies: [127.0.0.0/8]${yaml(...urls)}` });
+  plain = await startWorld({ yaml });
+});
+afterAll(() => Promise.all([trusting.close(), plain.close()]));
+
+const base64 = (name: string): string => x509(name).raw.toString('base64');
+const mine = `Client-Cert: :${base64('client')}:`;
+
+/** The status that a token gets which is bound to the certificate `client`, with these lines of a header section. */
+async function bound(world: World, ...lines: readonly string[]): Promise<[status: number, reason: unknown]> {
+  const token = await world.issuer.sign({ aud: 'a', cnf: { 'x5t#S256': thumbprint(x509('client').raw) } });
+  const answer = await world.sendRaw(
+    'GET /api HTTP/1.1',
+    'Host: gateway.test',
+    `Authorization: Bearer ${token}`,
+    ...lines,
+  );
+  return [Number(answer.slice(9, 12)), world.gateway.decisions().at(-1)?.['reason']];
+}
+
+const padded = base64('client');
+
+test.for([
+  ['as it is written', mine],
+  ['in any case', mine.toUpperCase().replace(/:.*/, mine.slice(mine.indexOf(':')))],
+  ['with space around it', `Client-Cert:   :${padded}:  `],
+  // RFC 8941 §4.2.7: parsers SHOULD NOT fail when padding is not present.
+  ['without padding', `Client-Cert: :${padded.replace(/=+$/, '')}:`],
+])('RFC 9440 §2.1 — a Byte Sequence, %s', async ([, line]) => {
+  expect(await bound(trusting, line as string)).toEqual([200, undefined]);
+});
+
+test.for([
+  ['base64 without colons', base64('client')],
+  ['a String', `"${base64('client')}"`],
+  ['with a parameter', `:${base64('client')}:;a=1`],
+  ['base64url', `:${base64('client').replaceAll('+', '-').replaceAll('/', '_')}-:`],
+  ['a space in it', `:${base64('client').slice(0, 8)} ${base64('client').slice(8)}:`],
+  ['PEM', `:${Buffer.from(pem('client')).toString('base64')}:`],
+  ['PEM as nginx escapes it', encodeURIComponent(pem('client'))],
+  ['no certificate', ':AAAA:'],
+  ['half of one', `:${base64('client').slice(0, 400)}:`],
+  ['one with something behind it', `:${Buffer.concat([x509('client').raw, Buffer.from('x')]).toString('base64')}:`],
+  ['two in one', `:${base64('client')}:, :${base64('client')}:`],
+])('RFC 9440 §2.1 — anything else is refused: %s', async ([, value]) => {
+  expect(await bound(trusting, `Client-Cert: ${value}`)).toEqual([400, 'request.certificate']);
+});
+
+test('RFC 9440 §2.2 — another certificate is another client', async () => {
+  expect(await bound(trusting, `Client-Cert: :${base64('self-signed')}:`)).toEqual([401, 'token.binding']);
+});
+
+test.for([
+  ['without the field', []],
+  ['an empty one', ['Client-Cert:']],
+  ['an empty Byte Sequence', ['Client-Cert: ::']],
+  ['in the chain alone', [`Client-Cert-Chain: :${base64('client')}:`]],
+  ['under another spelling', [`Client_Cert: :${base64('client')}:`]],
+] as const)('RFC 9440 §2.2 — no certificate: %s', async ([, lines]) => {
+  expect(await bound(trusting, ...lines)).toEqual([401, 'token.binding']);
+});
+
+test('RFC 9440 §2.2 — two are refused, though they be the same', async () => {
+  expect(await bound(trusting, mine, mine)).toEqual([400, 'request.duplicate_header']);
+});
+
+test('RFC 9440 §2.4 — what a client itself says counts for nothing, well-formed or not', async () => {
+  expect(await bound(plain, mine)).toEqual([401, 'token.binding']);
+  expect(await bound(plain, mine, mine)).toEqual([401, 'token.binding']);
+  expect(await bound(plain, 'Client-Cert: nonsense')).toEqual([401, 'token.binding']);
+});
+
+test('RFC 9440 §2.4 — the upstream gets neither field, whoever sent them', async () => {
+  for (const world of [trusting, plain]) {
+    world.upstream.seen.length = 0;
+    await world.sendRaw('GET /public HTTP/1.1', 'Host: gateway.test', mine, `Client-Cert-Chain: :${base64('ca')}:`);
+    expect(world.upstream.seen).toHaveLength(1);
+    expect(world.upstream.seen[0]?.rawHeaders.join()).not.toMatch(/cert/i);
+  }
+});

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createProver } from '../support/prover.ts';
+import { startDpopWorld, type DpopWorld } from './dpop-world.ts';
+import { normalized, publicUrl } from './world.ts';
+
+let world: DpopWorld;
+let token: string;
+beforeAll(async () => {
+  world = await startDpopWorld();
+  token = await world.bound({ exp: Math.floor(Date.now() / 1000) + 36_000 });
+});
+afterAll(() => world.close());
+
+const api = `${publicUrl}/api`;
+
+test('RFC 9449 §7.1 — a bound token with the proof of its key', async () => {
+  const before = world.upstream.seen.length;
+  expect((await world.prove('/api', token)).status).toBe(200);
+  const { headers } = world.upstream.seen[before] ?? { headers: { dpop: 'it did not arrive' } };
+  expect(headers).not.toHaveProperty('dpop');
+  expect(headers).not.toHaveProperty('authorization');
+});
+
+describe('bound and unbound tokens', () => {
+  test('RFC 9449 §6.1 — a JWT is bound by cnf.jkt', async () => {
+    expect((await world.prove('/api', await world.bound())).status).toBe(200);
+    for (const cnf of [{}, { jkt: 'x' }, { ...world.client.cnf, kid: 'x' }, { jwk: world.client.jwk }, 'x', null, []]) {
+      expect((await world.prove('/api', await world.bound({ cnf }))).status, `cnf ${JSON.stringify(cnf)}`).toBe(401);
+      expect(world.reason(), `cnf ${JSON.stringify(cnf)}`).toBe('token.sender_constrained');
+    }
+  });
+
+  test('RFC 9449 §6.2 — an opaque one by cnf.jkt of its introspection', async () => {
+    const { cnf } = world.client;
+    const explained = { active: true, sub: 'alice', aud: 'a', scope: 'read', token_type: 'DPoP' };
+    world.issuer.introspection.set('bound', { ...explained, cnf });
+    world.issuer.introspection.set('other', { ...explained, cnf: (await createProver()).cnf });
+    world.issuer.introspection.set('keyless', explained);
+    expect((await world.prove('/api', 'bound')).status).toBe(200);
+    expect((await world.prove('/api', 'other')).status).toBe(401);
+    expect(world.reason()).toBe('token.binding');
+    expect((await world.prove('/api', 'keyless')).status).toBe(401);
+    expect(world.reason(), 'it says DPoP, and not by which key').toBe('token.sender_constrained');
+    expect((await world.send('/api', { token: 'bound' })).status).toBe(401);
+    expect(world.reason()).toBe('token.sender_constrained');
+  });
+
+  test('RFC 9449 §7.2 — a bound token is not accepted as Bearer, with a proof or without', async () => {
+    const proof = await world.client.proof({ url: api, token });
+    for (const headers of [{}, { dpop: proof }]) {
+      const { status, challenge } = await world.send('/api', { token, headers });
+      expect(status).toBe(401);
+      expect(challenge).toMatch(/^Bearer error="invalid_token", DPoP algs="/);
+      expect(world.reason()).toBe('token.sender_constrained');
+    }
+  });
+
+  test('RFC 9449 §7.2 — both schemes side by side: an unbound token is a Bearer', async () => {
+    const unbound = await world.bound({ cnf: undefined });
+    expect((await world.send('/api', { token: unbound })).status).toBe(200);
+    expect((await world.prove('/api', unbound)).status).toBe(401);
+    expect(world.reason()).toBe('token.unbound');
+  });
+
+  test('RFC 9449 §7.2 — required: no token that is bound to nothing', async () => {
+    const { status, challenge } = await world.send('/required', { token: await world.bound({ cnf: undefined }) });
+    expect(status).toBe(401);
+    expect(challenge).toContain(', DPoP algs="');
+    expect(world.reason()).toBe('token.unbound');
+    expect((await world.prove('/required', token)).status).toBe(200);
+  });
+
+  test('RFC 9449 §7.1 — the scheme ignores case', async () => {
+    for (const scheme of ['dpop', 'DPOP']) {
+      const dpop = await world.client.proof({ url: api, token });
+      const answer = await world.send('/api', { headers: { authorization: `${scheme} ${token}`, dpop } });
+      expect(answer.status).toBe(200);
+    }
+  });
+
+  test('RFC 9449 §7.1 — where a route has no dpop, the scheme is no credential and a bound token no use', async () => {
+    expect(await world.prove('/plain', token)).toMatchObject({ status: 401, challenge: 'Bearer' });
+    expect(world.reason()).toBe('credentials.missing');
+    expect(await world.send('/plain', { token })).toMatchObject({ status: 401 });
+    expect(world.reason()).toBe('token.sender_constrained');
+  });
+
+  test.for(['DPoP', 'DPoP ', 'DPoP a b', 'DPoP "x"', 'DPoP\tx'])('RFC 9449 §7.1 — not %j', async (authorization) => {
+    expect((await world.send('/api', { headers: { authorization } })).status).toBe(401);
+  });
+});
+
+describe('challenges', () => {
+  const algs = 'algs="ES256 ES384 ES512 EdDSA Ed25519 PS256 PS384 PS512 RS256 RS384 RS512"';
+  const metadata = `resource_metadata="${publicUrl}/.well-known/oauth-protected-resource/mcp"`;
+  const lines = async (path: string, ...fields: string[]): Promise<readonly string[]> => {
+    const raw = normalized(await world.sendRaw(`GET ${path} HTTP/1.1`, 'Host: gateway.test', ...fields));
+    return raw.split('\n').filter((line) => line.startsWith('www-authenticate: '));
+  };
+
+  test('RFC 9449 §7.1 — each scheme in a line of its own, Bearer first and as ever', async () => {
+    expect(await lines('/mcp')).toEqual([
+      `www-authenticate: Bearer error="invalid_token", scope="read", ${metadata}`,
+      `www-authenticate: DPoP scope="read", ${metadata}, ${algs}`,
+    ]);
+    expect(await lines('/api')).toEqual(['www-authenticate: Bearer', `www-authenticate: DPoP ${algs}`]);
+    expect(await lines('/api', 'Authorization: Bearer x')).toEqual([
+      'www-authenticate: Bearer error="invalid_token"',
+      `www-authenticate: DPoP ${algs}`,
+    ]);
+    expect(await lines('/plain'), 'without dpop').toEqual(['www-authenticate: Bearer']);
+  });
+
+  test('RFC 9449 §7.1 — the error is that of the scheme that was used', async () => {
+    expect(await lines('/api', 'Authorization: DPoP x')).toEqual([
+      'www-authenticate: Bearer',
+      `www-authenticate: DPoP error="invalid_token", ${algs}`,
+    ]);
+    expect(await lines('/api', `Authorization: DPoP ${token}`, 'DPoP: x')).toEqual([
+      'www-authenticate: Bearer',
+      `www-authenticate: DPoP error="invalid_dpop_proof", ${algs}`,
+    ]);
+    expect(await lines('/mcp', `Authorization: DPoP ${token}`, 'DPoP: x')).toEqual([
+      `www-authenticate: Bearer error="invalid_token", scope="read", ${metadata}`,
+      `www-authenticate: DPoP error="invalid_dpop_proof", scope="read", ${metadata}, ${algs}`,
+    ]);
+  });
+
+  test('RFC 9449 §7.1 — insufficient_scope', async () => {
+    const poor = await world.bound({ scope: '' });
+    const dpop = `DPoP: ${await world.client.proof({ url: api, token: poor })}`;
+    expect(await lines('/api', `Authorization: DPoP ${poor}`, dpop)).toEqual([
+      'www-authenticate: Bearer error="insufficient_scope", scope="read"',
+      `www-authenticate: DPoP error="insufficient_scope", scope="read", ${algs}`,
+    ]);
+  });
+});
+
+describe('nonces', () => {
+  const url = `${publicUrl}/nonce`;
+
+  test('RFC 9449 §9 — a proof without one is told to use one, which then serves', async () => {
+    const { status, challenge, headers } = await world.prove('/nonce', token);
+    expect(status).toBe(401);
+    expect(challenge).toMatch(/^DPoP error="use_dpop_nonce", algs="[^"]+", Bearer$/);
+    const nonce = headers.get('dpop-nonce');
+    expect(nonce).toMatch(/^[\w-]{22}$/);
+    expect((await world.prove('/nonce', token, { claims: { nonce } })).status).toBe(200);
+    expect((await world.prove('/nonce', token, { claims: { nonce } })).status, 'more than once').toBe(200);
+    for (const other of ['', 'x', 5, null, `${nonce}x`]) {
+      expect((await world.prove('/nonce', token, { claims: { nonce: other } })).status).toBe(401);
+      expect(world.reason()).toBe('proof.nonce');
+    }
+  });
+
+  test('RFC 9449 §9 — the proof must be sound besides', async () => {
+    const nonce = (await world.prove('/nonce', token)).headers.get('dpop-nonce');
+    const proof = await world.client.proof({ url, token }, { claims: { nonce } });
+    expect((await world.show('/nonce', token, proof)).status).toBe(200);
+    expect((await world.show('/nonce', token, proof)).status).toBe(401);
+    expect(world.reason()).toBe('proof.replayed');
+  });
+
+  test('RFC 9449 §8.2 — every answer has the newest; one ends some minutes after it was given', async () => {
+    const nonce = (await world.send('/nonce')).headers.get('dpop-nonce');
+    expect(nonce, 'a 401').not.toBeNull();
+    expect((await world.prove('/nonce', token, { claims: { nonce } })).headers.get('dpop-nonce'), 'a 200').toBe(nonce);
+    world.advance(120);
+    const answer = await world.prove('/nonce', token, { claims: { nonce } });
+    expect(answer.status).toBe(200);
+    const next = answer.headers.get('dpop-nonce');
+    expect(next).not.toBe(nonce);
+    world.advance(120);
+    expect((await world.prove('/nonce', token, { claims: { nonce } })).status).toBe(401);
+    expect((await world.prove('/nonce', token, { claims: { nonce: next } })).status).toBe(200);
+    world.advance(-240);
+  });
+
+  test('RFC 9449 §8.2 — an answer with one is not stored', async () => {
+    const { headers } = await world.send('/nonce');
+    const answer = await world.prove('/nonce', token, { claims: { nonce: headers.get('dpop-nonce') } });
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect((await world.prove('/api', token)).headers.get('cache-control')).toBe('max-age=60');
+  });
+
+  test('RFC 9449 §9 — where none is wanted none is given, and an upstream’s is not ours', async () => {
+    expect((await world.prove('/api', token)).headers.has('dpop-nonce')).toBe(false);
+    expect((await world.show('/api', token)).headers.has('dpop-nonce')).toBe(false);
+  });
+});
+
+test('RFC 9449 §9 — a page may send a proof, and read the nonce', async () => {
+  const origin = { origin: 'http://localhost:5173' };
+  const preflight = await world.send('/nonce', {
+    method: 'OPTIONS',
+    headers: {
+      ...origin,
+      'access-control-request-method': 'GET',
+      'access-control-request-headers': 'authorization,dpop',
+    },
+  });
+  expect(preflight.status).toBe(204);
+  expect(preflight.headers.get('access-control-allow-headers')).toMatch(/(?:^|, )DPoP(?:,|$)/);
+  const { headers } = await world.send('/nonce', { headers: origin });
+  expect(headers.get('access-control-expose-headers')).toMatch(/WWW-Authenticate.*DPoP-Nonce/);
+});
+
+test('RFC 9728 §2 — the metadata says which proofs are accepted, and whether one is needed', async () => {
+  const metadata = async (path: string): Promise<unknown> =>
+    JSON.parse((await world.send(`/.well-known/oauth-protected-resource${path}`)).text);
+  expect(await metadata('/mcp')).toMatchObject({
+    dpop_signing_alg_values_supported: expect.arrayContaining(['ES256']),
+  });
+  expect(await metadata('/mcp')).not.toHaveProperty('dpop_bound_access_tokens_required');
+  expect(await metadata('/required')).toMatchObject({ dpop_bound_access_tokens_required: true });
+  expect(await metadata('/plain')).not.toHaveProperty('dpop_signing_alg_values_supported');
+});

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answerIntrospection, phantom, statement, type Question, type RawAnswer } from '../support/signed-answers.ts';
+import { startWorld, type Answer, type World } from './world.ts';
+
+let world: World;
+let answers: Map<string, RawAnswer>;
+let asked: readonly Question[];
+
+beforeAll(async () => {
+  world = await startWorld({
+    yaml: (issuer, upstream) => `
+authorization_servers:
+  main:
+    issuer: "${issuer}"
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: s, response: jwt }
+routes:
+  - name: phantom
+    path: /
+    audience: a
+    tokens: [opaque]
+    upstream: { url: "${upstream}", token: phantom, identity: { x-auth-subject: sub } }
+  - { name: api, path: /api, audience: a, upstream: { url: "${upstream}" } }
+`,
+  });
+  answers = new Map();
+  asked = answerIntrospection(world.issuer, (token) => answers.get(token) ?? { text: '{"active":false}' });
+});
+afterAll(() => world.close());
+
+const seconds = (): number => Math.floor(Date.now() / 1000);
+const good = (otherwise: object = {}): Record<string, unknown> => ({
+  active: true,
+  iss: world.issuer.url,
+  aud: 'a',
+  sub: 'alice',
+  exp: seconds() + 300,
+  ...otherwise,
+});
+
+/** What a client sees who comes with a token that introspection answers so. */
+async function callWith(answer: RawAnswer | Promise<RawAnswer>, path = '/'): Promise<Answer> {
+  const token = randomUUID();
+  answers.set(token, await answer);
+  return world.send(path, { token });
+}
+
+async function statusOf(answer: RawAnswer | Promise<RawAnswer>, path?: string): Promise<number> {
+  return (await callWith(answer, path)).status;
+}
+
+const sentUpstream = () => world.upstream.seen.at(-1)?.headers;
+
+test('RFC 9701 §4 — a JWT is asked for by Accept', async () => {
+  await callWith(statement(world.issuer, good()));
+  expect(asked.at(-1)?.accept).toMatch(/^application\/token-introspection\+jwt(?:,|$)/);
+});
+
+describe('the answer', () => {
+  test('RFC 9701 §5 — a JWT of that typ, by the server, for us, now: what token_introspection says counts', async () => {
+    expect(await statusOf(statement(world.issuer, good()))).toBe(200);
+    expect(sentUpstream()).toMatchObject({ 'x-auth-subject': 'alice' });
+  });
+
+  test('RFC 9701 §5 — what stands beside token_introspection is about the answer, not about the token', async () => {
+    const outer = { sub: 'mallory', scope: 'admin', exp: seconds() + 300 };
+    expect(await statusOf(statement(world.issuer, good(), { outer }))).toBe(200);
+    expect(sentUpstream()).toMatchObject({ 'x-auth-subject': 'alice' });
+  });
+
+  test('RFC 9701 §5 — an inactive token is one, in a JWT too', async () => {
+    const { status, challenge } = await callWith(statement(world.issuer, { active: false }));
+    expect([status, challenge]).toEqual([401, 'Bearer error="invalid_token"']);
+  });
+
+  test.for<[string, object, object]>([
+    ['typ is JWT', {}, { typ: 'JWT' }],
+    ['typ is at+jwt', {}, { typ: 'at+jwt' }],
+    ['typ is missing', {}, { typ: undefined }],
+    ['iss is another', { iss: 'https://x.example' }, {}],
+    ['iss is missing', { iss: undefined }, {}],
+    ['aud is another resource server', { aud: 'other' }, {}],
+    ['aud is the audience of the token', { aud: 'a' }, {}],
+    ['aud is missing', { aud: undefined }, {}],
+    ['iat is missing', { iat: undefined }, {}],
+    ['iat is long ago', { iat: 1 }, {}],
+    ['token_introspection is missing', { token_introspection: undefined }, {}],
+    ['token_introspection is text', { token_introspection: '{"active":true}' }, {}],
+  ])('RFC 9701 §5 — %s: it proves nothing, and nothing is known of the token', async ([, outer, header]) => {
+    const signed = { outer: outer as Record<string, unknown>, header: header as Record<string, unknown> };
+    expect(await statusOf(statement(world.issuer, good(), signed))).toBe(503);
+  });
+
+  test.for([
+    ['exp has passed', { exp: 1 }],
+    ['aud is another', { aud: 'b' }],
+    ['token_type is refresh_token', { token_type: 'refresh_token' }],
+  ])('RFC 9701 §5 — %s in token_introspection: refused as RFC 7662 has it', async ([, claims]) => {
+    expect(await statusOf(statement(world.issuer, good(claims as object)))).toBe(401);
+  });
+
+  test('RFC 9701 §5 — in plain JSON nobody is let in who asked for a JWT', async () => {
+    expect(await statusOf({ text: JSON.stringify(good()) })).toBe(503);
+    expect(await statusOf({ text: '{"active":false}' })).toBe(401);
+  });
+
+  test('RFC 9701 §5 — its type is that of its content: a statement is no phantom token, nor the other way round', async () => {
+    const said = await statement(world.issuer, good());
+    expect(await statusOf({ ...said, type: 'application/jwt' })).toBe(503);
+    const token = await phantom(world.issuer, { aud: 'a' });
+    expect(await statusOf(token)).toBe(200);
+    expect(await statusOf({ ...token, type: 'application/token-introspection+jwt' })).toBe(503);
+  });
+});
+
+test('RFC 9701 §8.1 — a statement that a client shows as an access token is refused', async () => {
+  const outer = { aud: ['gateway', 'a'], exp: seconds() + 300, sub: 'alice' };
+  const { text } = await statement(world.issuer, good(), { outer });
+  expect(await world.send('/api', { token: text })).toMatchObject({ status: 401 });
+  expect(await world.send('/', { token: text })).toMatchObject({ status: 401 });
+});
+
+describe('what the upstream gets', () => {
+  test('RFC 9701 §5 — the signed statement as it came, in place of the token of the client', async () => {
+    const answer = await statement(world.issuer, good());
+    expect(await statusOf(answer)).toBe(200);
+    expect(sentUpstream()?.authorization).toBe(`Bearer ${answer.text}`);
+  });
+
+  test('RFC 9701 §5 — it goes nowhere else: not into the log, not to a route that does not ask for it', async () => {
+    const answer = await statement(world.issuer, good());
+    expect(await statusOf(answer, '/api')).toBe(200);
+    expect(sentUpstream()).not.toHaveProperty('authorization');
+    expect(await statusOf(answer)).toBe(200);
+    expect(JSON.stringify(world.gateway.log)).not.toContain(answer.text);
+    expect(JSON.stringify(world.gateway.log)).not.toContain(answer.text.split('.')[2]);
+  });
+});

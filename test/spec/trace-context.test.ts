@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startCollector, type Collector } from '../support/collector.ts';
+import { startWorld, type World } from './world.ts';
+
+const id = '4bf92f3577b34da6a3ce929d0e0e4736';
+const parent = '00f067aa0ba902b7';
+const valid = `00-${id}-${parent}-01`;
+
+const routes = (upstream: string): string => `
+routes:
+  - { name: open, path: /, public: true, upstream: { url: "${upstream}" } }
+`;
+
+/** Without spans of its own, and with. */
+let plain: World;
+let participant: World;
+let collector: Collector;
+beforeAll(async () => {
+  collector = await startCollector();
+  plain = await startWorld({ yaml: (_issuer, upstream) => routes(upstream) });
+  participant = await startWorld({
+    yaml: (_issuer, upstream) => `telemetry: { otlp: "${collector.url}" }${routes(upstream)}`,
+  });
+});
+afterAll(async () => {
+  await Promise.all([plain.close(), participant.close()]);
+  await collector.close();
+});
+
+interface Seen {
+  /** All fields of that name, as the upstream got them. */
+  readonly traceparent: readonly string[];
+  readonly tracestate: readonly string[];
+  /** Of the log line. */
+  readonly traceId: unknown;
+}
+
+/** What the upstream and the log see of a request with these lines in its header section. */
+async function seen(world: World, ...lines: readonly string[]): Promise<Seen> {
+  const before = world.upstream.seen.length;
+  const logged = world.gateway.decisions().length;
+  const answer = await world.sendRaw('GET / HTTP/1.1', 'Host: gateway.test', ...lines);
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  expect(world.upstream.seen).toHaveLength(before + 1);
+  // Written behind the request.
+  await expect.poll(() => world.gateway.decisions().length).toBe(logged + 1);
+  const raw = world.upstream.seen.at(-1)?.rawHeaders ?? [];
+  const valuesOf = (name: string): readonly string[] =>
+    raw.flatMap((each, i) => (i % 2 === 0 && each.toLowerCase() === name ? [raw[i + 1] as string] : []));
+  return {
+    traceparent: valuesOf('traceparent'),
+    tracestate: valuesOf('tracestate'),
+    traceId: world.gateway.decisions().at(-1)?.['trace_id'],
+  };
+}
+
+const nothing: Seen = { traceparent: [], tracestate: [], traceId: undefined };
+
+test('Trace Context §3.4, Trace Context §3.5 — without spans of our own both go on byte for byte', async () => {
+  const tracestate = 'rojo=00f067aa0ba902b7 ,\t congo=  t61rcWkgMzE,';
+  expect(await seen(plain, `traceparent: ${valid}`, `tracestate: ${tracestate}`)).toEqual({
+    traceparent: [valid],
+    tracestate: [tracestate],
+    traceId: id,
+  });
+});
+
+test('Trace Context §3.2 — in any case, and without a companion', async () => {
+  expect(await seen(plain, `TraceParent: ${valid}`)).toEqual({ traceparent: [valid], tracestate: [], traceId: id });
+});
+
+test('Trace Context §3.4 — where none came, none is made up without spans', async () => {
+  expect(await seen(plain)).toEqual(nothing);
+});
+
+test.for(['traceparent', 'close, TraceParent', 'x,tracestate\t,y'])(
+  'RFC 9110 §7.6.1 — a trace context that was for this hop only (Connection: %s)',
+  async (options) => {
+    const lines = [`Connection: ${options}`, `traceparent: ${valid}`, 'tracestate: rojo=1'];
+    expect(await seen(plain, ...lines)).toEqual(nothing);
+    expect((await seen(participant, ...lines)).traceId).not.toBe(id);
+  },
+);
+
+const invalid: readonly (readonly [title: string, ...lines: string[]])[] = [
+  ['version ff', `traceparent: ff-${id}-${parent}-01`],
+  ['a trace-id of zeros', `traceparent: 00-${'0'.repeat(32)}-${parent}-01`],
+  ['a parent-id of zeros', `traceparent: 00-${id}-${'0'.repeat(16)}-01`],
+  ['capitals', `traceparent: 00-${id.toUpperCase()}-${parent}-01`],
+  ['more than version 00 has', `traceparent: ${valid}-x`],
+  ['less', `traceparent: ${valid.slice(0, -1)}`],
+  ['nothing', 'traceparent:'],
+  ['two, alike', `traceparent: ${valid}`, `traceparent: ${valid}`],
+  ['two, in different case', `traceparent: ${valid}`, `TRACEPARENT: 00-${id}-${parent}-00`],
+  ['octets beyond ASCII', `traceparent: 00-${id.slice(1)}\u00e9-${parent}-01`],
+];
+
+test.for(invalid)(
+  'Trace Context §3.2 — %s: dropped with its companion, and no reason to refuse',
+  async ([, ...lines]) => {
+    expect(await seen(plain, ...lines, 'tracestate: rojo=1')).toEqual(nothing);
+  },
+);
+
+test.for(invalid)('Trace Context §3.2 — %s: a participant begins anew', async ([, ...lines]) => {
+  const { traceparent, tracestate, traceId } = await seen(participant, ...lines, 'tracestate: rojo=1');
+  expect(tracestate).toEqual([]);
+  expect(traceparent).toHaveLength(1);
+  expect(traceparent[0]).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  expect(traceId).toBe(traceparent[0]?.slice(3, 35));
+  expect(traceId).not.toBe(id);
+});
+
+test('Trace Context §3.3 — without a valid traceparent there is no tracestate', async () => {
+  expect(await seen(plain, 'tracestate: rojo=1')).toEqual(nothing);
+  expect((await seen(participant, 'tracestate: rojo=1')).tracestate).toEqual([]);
+});
+
+test.for([
+  ['several fields are one list', ['tracestate: a=1', 'tracestate: b=2', 'TraceState: c=3'], ['a=1, b=2, c=3']],
+  ['an empty one is accepted, and not sent', ['tracestate:'], []],
+  ['one that cannot be read is dropped alone', ['tracestate: ROJO=1'], []],
+  ['33 members are too many', [`tracestate: ${Array.from({ length: 33 }, (_, i) => `k${i}=1`).join(',')}`], []],
+  ['32 are not', [`tracestate: ${'k=1,'.repeat(31)}k=1`], [`${'k=1,'.repeat(31)}k=1`]],
+  ['more than 512 characters', [`tracestate: a=${'x'.repeat(256)},b=${'x'.repeat(256)}`], undefined],
+] as const)('Trace Context §3.3 — %s', async ([, lines, wanted]) => {
+  for (const world of [plain, participant]) {
+    const { traceparent, tracestate, traceId } = await seen(world, `traceparent: ${valid}`, ...lines);
+    expect(tracestate).toEqual(wanted ?? lines.map((line) => line.slice('tracestate: '.length)));
+    expect([traceparent.length, traceId]).toEqual([1, id]);
+  }
+});
+
+test('Trace Context §3.2.4 — a later version: as it came without spans, ours of version 00 with', async () => {
+  const later = `01-${id}-${parent}-01-more`;
+  expect(await seen(plain, `traceparent: ${later}`)).toEqual({ traceparent: [later], tracestate: [], traceId: id });
+  const ours = await seen(participant, `traceparent: ${later}`);
+  expect(ours.traceparent[0]).toMatch(new RegExp(`^00-${id}-(?!${parent})[0-9a-f]{16}-0[01]$`));
+});
+
+test('Trace Context §3.2.4 — a later version that is not like this one is ignored', async () => {
+  expect(await seen(plain, `traceparent: 01-${id}-${parent}-01.more`)).toEqual(nothing);
+  expect(await seen(plain, 'traceparent: 01-anything')).toEqual(nothing);
+});
+
+test('Trace Context §3.4, Trace Context §3.5 — a participant is the parent of what comes next, and keeps the companion', async () => {
+  const { traceparent, tracestate, traceId } = await seen(participant, `traceparent: ${valid}`, 'tracestate: rojo=1');
+  expect(traceparent[0]).toMatch(new RegExp(`^00-${id}-(?!${parent})[0-9a-f]{16}-01$`));
+  expect([tracestate, traceId]).toEqual([['rojo=1'], id]);
+  const upstream = (await collector.until((all) => all.some((span) => traceparent[0]?.includes(span.spanId)))).find(
+    (span) => traceparent[0]?.includes(span.spanId),
+  );
+  expect(upstream).toMatchObject({ kind: 'client', traceId: id, traceState: 'rojo=1' });
+});
+
+test('Trace Context §3.2.2.5 — what was not sampled stays so; flags that nobody knows are not passed on', async () => {
+  const quiet = await seen(participant, `traceparent: 00-${id}-${parent}-00`);
+  expect(quiet.traceparent[0]).toMatch(new RegExp(`^00-${id}-[0-9a-f]{16}-00$`));
+  const odd = await seen(participant, `traceparent: 00-${id}-${parent}-fd`);
+  expect(odd.traceparent[0]).toMatch(/-01$/);
+  const random = await seen(participant, `traceparent: 00-${id}-${parent}-03`);
+  expect(random.traceparent[0], 'level 2: random stays random').toMatch(/-03$/);
+});

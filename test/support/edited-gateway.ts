@@ -1,0 +1,87 @@
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Writable } from 'node:stream';
+import { reloadOnEdit } from '../../src/cli/reload.ts';
+import { start } from '../../src/cli/start.ts';
+import { load } from '../../src/config/load.ts';
+
+type Line = Record<string, unknown>;
+
+/** A gateway that serves by files which a test edits. */
+export interface EditedGateway {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly folder: string;
+  readonly log: Line[];
+  /** Saves a file of the folder, in one step, and waits until the gateway has said what it makes of it. */
+  save(name: string, text: string): Promise<Line>;
+  /** Runs `act` and waits until the gateway has said what it makes of the files. */
+  after(act: () => unknown): Promise<Line>;
+  metrics(): Promise<string>;
+  ready(): Promise<Line>;
+  close(): Promise<void>;
+}
+
+/** Starts a gateway by `gateway.yaml` (without public_url, listen and admin) and policies by their names. */
+export async function startEditedGateway(
+  yaml: string,
+  policies: Readonly<Record<string, string>>,
+): Promise<EditedGateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
+  const file = join(folder, 'gateway.yaml');
+  await mkdir(join(folder, 'policies'));
+  for (const [name, text] of Object.entries(policies)) await writeFile(join(folder, 'policies', `${name}.yaml`), text);
+  await writeFile(file, withAddresses(yaml));
+
+  const log: Line[] = [];
+  const waiting = new Set<(line: Line) => void>();
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const text of chunk.toString().split('\n')) {
+        if (text === '') continue;
+        const line = JSON.parse(text) as Line;
+        log.push(line);
+        if (String(line['msg']).startsWith('configuration re')) for (const tell of waiting) tell(line);
+      }
+      done();
+    },
+  });
+  const since = Date.now();
+  const loaded = await load(file, {});
+  const running = await start(loaded.config, { output });
+  const reloading = await reloadOnEdit(file, loaded, since, running);
+  const after = async (act: () => unknown): Promise<Line> => {
+    const { promise, resolve } = Promise.withResolvers<Line>();
+    waiting.add(resolve);
+    await act();
+    const line = await promise;
+    waiting.delete(resolve);
+    return line;
+  };
+  return {
+    url: running.url,
+    adminUrl: running.adminUrl ?? '',
+    folder,
+    log,
+    after,
+    save: (name, text) =>
+      after(async () => {
+        const path = join(folder, name);
+        const beside = join(dirname(path), `.${Math.random()}`);
+        await writeFile(beside, name === 'gateway.yaml' ? withAddresses(text) : text);
+        await rename(beside, path);
+      }),
+    metrics: async () => (await fetch(`${running.adminUrl}/metrics`)).text(),
+    ready: async () => (await (await fetch(`${running.adminUrl}/readyz`)).json()) as Line,
+    async close() {
+      reloading.close();
+      await running.close(0);
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+function withAddresses(yaml: string): string {
+  return `public_url: http://gateway.test\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\n${yaml}`;
+}

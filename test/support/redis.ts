@@ -1,0 +1,112 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { createClient } from '@redis/client';
+
+const command = process.env['SALLYPORT_TEST_STORE'] ?? 'redis-server';
+
+/** Whether this machine has a Redis, or what `SALLYPORT_TEST_STORE` names: `valkey-server`. */
+export const hasRedis = spawnSync(command, ['--version']).status === 0;
+if (!hasRedis) process.stdout.write(`skipped: the shared store; there is no ${command}\n`);
+
+/** A real store on loopback, which keeps nothing on disk. */
+export interface Redis {
+  readonly port: number;
+  readonly url: string;
+  /** A client beside the gateways', to look and to meddle. */
+  readonly client: RedisClient;
+  /** Stops the process in the middle of what it does: its socket still accepts connections. */
+  pause(): void;
+  resume(): void;
+  /** As a machine that dies. */
+  kill(): Promise<void>;
+  /** Comes back empty, at the same address. */
+  restart(): Promise<void>;
+  /** Every key, and the value of each that holds one. */
+  everything(): Promise<ReadonlyMap<string, string>>;
+  close(): Promise<void>;
+}
+
+type RedisClient = ReturnType<typeof patientClient>;
+
+/** A client that waits for a store to come back. */
+function patientClient(url: string) {
+  return createClient({ url, socket: { reconnectStrategy: () => 20 } }).on('error', () => {});
+}
+
+/** A test that ends in the middle leaves no process behind. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** Starts a store. `options` are arguments of its own: `--requirepass secret`. */
+export async function startRedis(options: readonly string[] = []): Promise<Redis> {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-redis-'));
+  const port = await freePort();
+  const password = encodeURIComponent(options[options.indexOf('--requirepass') + 1] ?? '');
+  const url = `redis://${options.includes('--requirepass') ? `:${password}@` : ''}127.0.0.1:${port}`;
+  const client = patientClient(url);
+  let server = await run();
+  await client.connect();
+
+  async function run(): Promise<ChildProcess> {
+    const where = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+    const child = spawn(command, [...where, '--save', '', '--appendonly', 'no', ...options], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    running.add(child);
+    let said = '';
+    while (!said.includes('Ready to accept connections')) {
+      const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
+      said += chunk.toString();
+    }
+    child.stdout.resume();
+    return child;
+  }
+
+  async function kill(): Promise<void> {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill('SIGKILL');
+    await ended;
+    running.delete(server);
+  }
+
+  return {
+    port,
+    url,
+    client,
+    pause: () => void server.kill('SIGSTOP'),
+    resume: () => void server.kill('SIGCONT'),
+    kill,
+    async restart() {
+      server = await run();
+    },
+    async everything() {
+      const found = new Map<string, string>();
+      for await (const keys of client.scanIterator()) {
+        for (const key of keys) found.set(key, (await client.get(key)) ?? '');
+      }
+      return found;
+    },
+    async close() {
+      client.destroy();
+      await kill();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
