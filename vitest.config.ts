@@ -15,6 +15,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    // Most of the time is waiting: for processes, sockets and clocks.
+    maxWorkers: '200%',
     reporters: ['default', plainTotal],
     coverage: { include: ['src/**'], reporter: ['text-summary', 'json-summary'] },
   },

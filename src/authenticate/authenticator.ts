@@ -193,7 +193,7 @@ function createCachedVerifier(
       const refusal = refused.get(key);
       count('token', refusal === undefined ? 'miss' : 'negative');
       if (refusal === undefined)
-        return failures.guard(client, () => flight(key, () => verify(token.value, key, 'known')));
+        return failures.guard(client, () => flight(key, () => verifyUnlessKnown(token.value, key)));
       failures.count(client, refusal);
       throw refusal;
     },
@@ -209,6 +209,13 @@ function createCachedVerifier(
       }
     },
   };
+
+  /** Whoever had to wait for a place to ask may find that somebody else has asked meanwhile. */
+  async function verifyUnlessKnown(token: AccessToken, key: string): Promise<Principal> {
+    const refusal = refused.get(key);
+    if (refusal !== undefined) throw refusal;
+    return known.get(key) ?? verify(token, key, 'known');
+  }
 
   async function verify(token: AccessToken, key: string, by: keyof Introspector): Promise<Principal> {
     const issuer = claimedIssuer(token);

@@ -7,15 +7,8 @@ const ourSchemes = /^(bearer|dpop)(?: |$)/i;
 /** RFC 6750 §2.1: `b64token`; RFC 9449 §7.1 has the same. */
 const credentials = /^[a-z]+ +([A-Za-z0-9\-._~+/]+=*)$/i;
 
-/**
- * The access token of a request, RFC 6750 §2.1: from the `Authorization` header and nowhere else. With `servesDpop` also of
- * RFC 9449 §7.1, whose proof is checked once it is known what the token is bound to.
- *
- * @throws {Denial} `credentials.missing` without the header, and for a scheme that is not ours (RFC 6750 §3.1 treats
- *   both alike); `token.malformed` for one of ours in another form;
- *   `request.credentials` when a token is also in the query, RFC 6750 §2.
- */
-export function presentedToken(fields: Fields, query: string, servesDpop: boolean): PresentedToken {
+/** RFC 6750 §2.1: from the `Authorization` header and nowhere else. */
+function presentedToken(fields: Fields, query: string, servesDpop: boolean): PresentedToken {
   if (fields.authorization === undefined) throw new Denial('credentials.missing', 'no Authorization header');
   if (hasTokenInQuery(query))
     throw new Denial('request.credentials', 'an Authorization header and a token in the query');
@@ -38,8 +31,15 @@ interface Shown {
 }
 
 /**
- * Creates the reading of tokens of a route, as by {@link presentedToken}. A connection that shows the same header again
- * gives the same object, so that nothing has to be read from it, or derived from it, again.
+ * Creates what reads the access token of a request, RFC 6750 §2.1: from the `Authorization` header and nowhere else. With
+ * `servesDpop` also of RFC 9449 §7.1, whose proof is checked once it is known what the token is bound to.
+ *
+ * A connection that shows the same header again gives the same object, so that what was derived from it need not be
+ * derived again.
+ *
+ * @returns a function that throws {Denial} `credentials.missing` without the header, and for a scheme that is not ours
+ *   (RFC 6750 §3.1 treats both alike); `token.malformed` for one of ours in another form; `request.credentials` when a
+ *   token is also in the query, RFC 6750 §2.
  */
 export function createTokenReader(servesDpop: boolean): (call: Call) => PresentedToken {
   const shown = new WeakMap<object, Shown>();

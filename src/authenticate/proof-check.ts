@@ -13,7 +13,7 @@ import { thumbprintOf } from './proof-key.ts';
 import { createIsTarget } from './proof-target.ts';
 
 /** Requires of a call the proof that its caller has the key with this thumbprint, made for this token and request. */
-export type CheckProof = (call: Call, token: AccessToken, thumbprint: string) => Promise<void>;
+export type CheckProof = (call: Call, token: AccessToken, thumbprint: string, owner: string) => Promise<void>;
 
 /** Creates the check of proofs on a route. */
 export type ProofChecks = (dpop: Dpop) => CheckProof;
@@ -47,7 +47,7 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
   return ({ algorithms, lifetimeMs, nonce: wantsNonce }) => {
     const accepted = new Set(algorithms);
 
-    return async (call, token, thumbprint) => {
+    return async (call, token, thumbprint, owner) => {
       if (call.fields.dpop === undefined) throw new Denial('proof.missing', 'no DPoP header');
       const proof = readProof(call.fields.dpop, accepted);
       requireThisRequest(proof, call);
@@ -61,7 +61,7 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
       // RFC 9449 §11.1: a jti counts for its key and target, in the proof's own spelling: a request's could be spelt anew for
       // each use of one proof. Remembered longer by what the clocks of two replicas may differ.
       const use = hash('sha256', JSON.stringify([thumbprint, proof.id, proof.target]), 'base64url');
-      if (!(await replays.firstSeen(use, proof.issuedAtMs + lifetimeMs + AHEAD_MS))) {
+      if (!(await replays.firstSeen(use, proof.issuedAtMs + lifetimeMs + AHEAD_MS, owner))) {
         throw new Denial('proof.replayed', 'a proof with this jti was used before');
       }
     };

@@ -103,7 +103,8 @@ export function createServerCalls(
     try {
       const answer = await fetcher.fetchJson(url, { ...(await request()), timeoutMs: server.timeoutMs });
       const askedMs = retryAfterMs(answer.retryAfter, clock());
-      if (isAway(answer, operation)) throw new Away(`${withoutQuery(url)} answered ${answer.status}`, askedMs);
+      if (isAway(answer, operation))
+        throw new Away(`${withoutQuery(url)} answered ${answer.status}`, answer.status, askedMs);
       call.succeeded();
       answered = true;
       observer.count(server.name, operation, answer.status < 400 ? 'ok' : 'refused');
@@ -112,7 +113,8 @@ export function createServerCalls(
       return { status, mediaType, text, body, maxAgeMs: maxAgeMs(answer.cacheControl) };
     } catch (error) {
       const askedMs = error instanceof Away ? error.askedMs : undefined;
-      call.failed(askedMs);
+      if (error instanceof Away && !error.forEverybody) call.succeeded();
+      else call.failed(askedMs);
       observer.count(server.name, operation, 'error');
       observer.failed(operation);
       lane.problem = error instanceof Error ? error.message : String(error);
@@ -153,10 +155,13 @@ function secondsToTrial(breaker: CircuitBreaker, askedMs: number | undefined): n
 class Away extends Error {
   override readonly name = 'Away';
   readonly askedMs: number | undefined;
+  /** Whether others would hear the same. 429 and 500 may be about one person or one token, and open no circuit for all. */
+  readonly forEverybody: boolean;
 
-  constructor(message: string, askedMs: number | undefined) {
+  constructor(message: string, status: number, askedMs: number | undefined) {
     super(message);
     this.askedMs = askedMs;
+    this.forEverybody = status !== 429 && status !== 500;
   }
 }
 

@@ -1,4 +1,8 @@
 /** A name as the most forgiving reader sees it, without regard to case and compatibility forms: ſ is s, K is k. */
 export function folded(name: string): string {
+  if (foldedAlready.test(name)) return name;
   return name.normalize('NFKC').toUpperCase().toLowerCase();
 }
+
+/** ASCII without capitals, which none of the three steps changes. */
+const foldedAlready = /^[ -@[-~]*$/;

@@ -14,6 +14,8 @@ export function readBody(call: Call, maxBytes: number): Promise<Buffer> {
   // Its `close` has been emitted; nothing would ever settle this.
   if (request.destroyed)
     return Promise.reject(new Denial('body.incomplete', 'the client left before its body was read'));
+  // A body that was not announced emits nothing either.
+  if (request.readableEnded) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;

@@ -57,6 +57,8 @@ export async function listen(
     // Refused by ourselves, so that the log says so.
     requireHostHeader: false,
     noDelay: true,
+    // Their body has ended before it begins: it emits no event.
+    optimizeEmptyRequests: true,
     // Any other upgrade (h2c) is served as the plain request that it also is, RFC 9110 §7.8.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
   };

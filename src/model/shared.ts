@@ -25,10 +25,12 @@ export interface ReplayMemory {
   /**
    * Whether `key` comes for the first time; it is remembered until `expiresAt` (ms since the epoch).
    *
+   * @param owner Who uses it: nobody may take up the memory of all others.
+   *
    * @throws {Denial} `shared_store.unavailable` while the store is away and `on_store_failure` is `closed`, and where
    *   no more can be remembered.
    */
-  firstSeen(key: string, expiresAt: number): boolean | Promise<boolean>;
+  firstSeen(key: string, expiresAt: number, owner: string): boolean | Promise<boolean>;
 }
 
 /** How the store is, for `/readyz`. */

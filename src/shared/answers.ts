@@ -47,7 +47,9 @@ export function createSharedAnswers(
       if (leftMs <= 0) return;
       const place = sealing.place(`answer:${kind}`, key);
       const kept: KeptAnswer = { answer, expiresAt };
-      const sealed = sealing.seal(place, JSON.stringify(kept));
+      const text = writable(kept);
+      if (text === undefined) return;
+      const sealed = sealing.seal(place, text);
       if (sealed.length > MAX_BYTES) return;
       connection.run('set', (client) => client.set(place, sealed, { PX: leftMs })).catch(() => {});
     },
@@ -56,6 +58,15 @@ export function createSharedAnswers(
       connection.run('delete', (client) => client.del(place)).catch(() => {});
     },
   };
+}
+
+/** Undefined for what is thousands of levels deep: JSON.parse reads what JSON.stringify cannot write. */
+function writable(kept: KeptAnswer): string | undefined {
+  try {
+    return JSON.stringify(kept);
+  } catch {
+    return undefined;
+  }
 }
 
 function resultOf(found: Found): StoreResult {

@@ -3,12 +3,14 @@ import type { Clock } from '../lib/clock.ts';
 import { Denial } from '../model/denial.ts';
 import type { ReplayMemory } from '../model/shared.ts';
 
-/** Bounds memory whatever callers send: some 15 MB when full. */
-const MAX_ENTRIES = 100_000;
+/** Bounds memory whatever callers send: some 40 MB when full. */
+const MAX_ENTRIES = 200_000;
+/** Of which one owner may have so much: a caller who proves without end must not keep others from it. */
+const SHARE = 0.1;
 
 /** What one process remembers by itself. */
 export interface LocalReplayMemory extends ReplayMemory {
-  firstSeen(key: string, expiresAt: number): boolean;
+  firstSeen(key: string, expiresAt: number, owner: string): boolean;
 }
 
 /**
@@ -16,8 +18,10 @@ export interface LocalReplayMemory extends ReplayMemory {
  * memory refuses instead.
  */
 export function createReplayMemory(clock: Clock, maxEntries = MAX_ENTRIES): LocalReplayMemory {
-  /** Of a digest, so that an entry is small however long a key is → when it ends. */
-  const entries = new Map<string, number>();
+  /** By digest, so that an entry is small however long a key is. */
+  const entries = new Map<string, Entry>();
+  const live = new Map<string, number>();
+  const maxOwn = Math.max(1, Math.floor(maxEntries * SHARE));
   /** The second in which entries have ended → their digests: what has ended goes without looking at what has not. */
   const endings = new Map<number, string[]>();
   let sweptAt = 0;
@@ -29,23 +33,33 @@ export function createReplayMemory(clock: Clock, maxEntries = MAX_ENTRIES): Loca
     for (const [end, digests] of endings) {
       if (end > second) continue;
       // Remembered anew meanwhile, it stands in a later second as well.
-      for (const digest of digests) if ((entries.get(digest) ?? Infinity) <= now) entries.delete(digest);
+      for (const digest of digests) forget(digest, now);
       endings.delete(end);
     }
   }
 
+  function forget(digest: string, now: number): void {
+    const entry = entries.get(digest);
+    if (entry === undefined || entry.expiresAt > now) return;
+    entries.delete(digest);
+    const left = (live.get(entry.owner) ?? 1) - 1;
+    if (left === 0) live.delete(entry.owner);
+    else live.set(entry.owner, left);
+  }
+
   return {
-    firstSeen(key, expiresAt) {
+    firstSeen(key, expiresAt, owner) {
       const now = clock();
       sweep(now);
       const digest = hash('sha256', key, 'base64url');
-      const known = entries.get(digest);
-      if (known !== undefined && known > now) return false;
+      if ((entries.get(digest)?.expiresAt ?? 0) > now) return false;
       if (expiresAt <= now) return true;
-      if (known === undefined && entries.size >= maxEntries) {
-        throw new Denial('shared_store.unavailable', `${maxEntries} keys live already: no more can be remembered`);
-      }
-      entries.set(digest, expiresAt);
+      forget(digest, now);
+      const own = live.get(owner) ?? 0;
+      if (own >= maxOwn) throw full(`${maxOwn} keys of this owner`);
+      if (entries.size >= maxEntries) throw full(`${maxEntries} keys`);
+      entries.set(digest, { expiresAt, owner });
+      live.set(owner, own + 1);
       const end = Math.ceil(expiresAt / 1000);
       const others = endings.get(end);
       if (others === undefined) endings.set(end, [digest]);
@@ -53,4 +67,13 @@ export function createReplayMemory(clock: Clock, maxEntries = MAX_ENTRIES): Loca
       return true;
     },
   };
+}
+
+interface Entry {
+  readonly expiresAt: number;
+  readonly owner: string;
+}
+
+function full(what: string): Denial {
+  return new Denial('shared_store.unavailable', `${what} live already: no more can be remembered`);
 }

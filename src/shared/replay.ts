@@ -18,7 +18,7 @@ export function createSharedReplayMemory(
   clock: Clock,
 ): ReplayMemory {
   return {
-    async firstSeen(key, expiresAt) {
+    async firstSeen(key, expiresAt, owner) {
       const leftMs = Math.ceil(expiresAt - clock());
       if (leftMs <= 0) return true;
       const place = sealing.place('replay', key);
@@ -29,19 +29,19 @@ export function createSharedReplayMemory(
         );
         isFirst = set === 'OK';
       } catch (error) {
-        if (onFailure === 'open') return local.firstSeen(key, expiresAt);
+        if (onFailure === 'open') return local.firstSeen(key, expiresAt, owner);
         throw new Denial('shared_store.unavailable', error instanceof Error ? error.message : String(error), {
           cause: error,
         });
       }
-      return seenHere(key, expiresAt) ? false : isFirst;
+      return seenHere(key, expiresAt, owner) ? false : isFirst;
     },
   };
 
   /** A full memory here is no reason to refuse what the store has decided. */
-  function seenHere(key: string, expiresAt: number): boolean {
+  function seenHere(key: string, expiresAt: number, owner: string): boolean {
     try {
-      return !local.firstSeen(key, expiresAt);
+      return !local.firstSeen(key, expiresAt, owner);
     } catch (error) {
       if (error instanceof Denial) return false;
       throw error;

@@ -78,7 +78,7 @@ export function createShared(observer: StoreObserver, log: LogStore, clock: Cloc
       set: (...kept) => current?.answers.set(...kept),
       delete: (kind, key) => current?.answers.delete(kind, key),
     },
-    replay: { firstSeen: (key, expiresAt) => (current?.replay ?? local).firstSeen(key, expiresAt) },
+    replay: { firstSeen: (key, expiresAt, owner) => (current?.replay ?? local).firstSeen(key, expiresAt, owner) },
     limiters: (counted, rate) => (current?.limiters ?? localLimiters)(counted, rate),
     connection: () => current?.connection,
     state: () => current?.connection.state(),

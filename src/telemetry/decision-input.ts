@@ -43,7 +43,12 @@ function inputOf(policy: Policy, principal: Principal): DecisionInput | undefine
 }
 
 function isShort(value: unknown): boolean {
-  return (JSON.stringify(value) ?? '').length <= MAX_LENGTH;
+  try {
+    return (JSON.stringify(value) ?? '').length <= MAX_LENGTH;
+  } catch {
+    // Thousands of levels deep: JSON.parse reads what JSON.stringify cannot write.
+    return false;
+  }
 }
 
 /** Those that are not plainly the line's `tool`. */

@@ -7,10 +7,12 @@ import type {
   Introspection,
   ServerAnswer,
 } from '../../src/model/authorization-server.ts';
+import { createFailures } from '../../src/limit/failures.ts';
 import type { Call } from '../../src/model/call.ts';
 import type { Failures } from '../../src/model/limits.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
+import { createRateLimiters } from '../../src/shared/rate.ts';
 import { bearer } from '../support/bearer.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
@@ -39,11 +41,15 @@ afterEach(async () => {
 
 /** Trusts `servers` from now on. */
 function use(...servers: readonly AuthorizationServer[]): void {
+  useWith(unlimited, ...servers);
+}
+
+function useWith(failures: Failures, ...servers: readonly AuthorizationServer[]): void {
   for (const client of clients.values()) client.close();
   clients = new Map(servers.map((server) => [server.name, createServerClient(server, () => {}, clock)]));
   const route = { authorizationServers: servers, audiences: ['r'], tokens: new Set(['jwt', 'opaque']) };
   const authenticators = createAuthenticators((_kind, result) => lookups.push(result), clock);
-  authentication = authenticators(clients, new Map(), unlimited)(route as unknown as Route, (principal) => principal);
+  authentication = authenticators(clients, new Map(), failures)(route as unknown as Route, (principal) => principal);
 }
 
 function caching(issuer: Issuer, name: string, cacheMs: number): AuthorizationServer {
@@ -52,7 +58,7 @@ function caching(issuer: Issuer, name: string, cacheMs: number): AuthorizationSe
 }
 
 async function authenticate(token: string): Promise<Principal> {
-  return authentication.authenticate(bearer(token), {} as Call);
+  return authentication.authenticate(bearer(token), { client: '192.0.2.1' } as Call);
 }
 
 const inactive = { reason: 'token.inactive' };
@@ -92,6 +98,18 @@ describe('a token that was refused', () => {
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toEqual([]);
     }
     expect(asked(one)).toBe(1);
+  });
+
+  test('nor do those who wait for a place to ask, when it is known by then', async () => {
+    const limiters = createRateLimiters(clock);
+    const failures = createFailures(limiters('failures', { requests: 5, perMs: 60_000, burst: 5 }));
+    useWith(failures, serverOf(one, { name: 'one' }));
+    one.introspection.set('good', active());
+    await Promise.all(Array.from({ length: 1000 }, () => authenticate('good')));
+    expect(asked(one)).toBe(1);
+    const outcomes = await Promise.allSettled(Array.from({ length: 1000 }, () => authenticate('t')));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toEqual([]);
+    expect(asked(one)).toBe(2);
   });
 
   test('for no longer than a good one', async () => {

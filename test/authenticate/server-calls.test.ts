@@ -68,7 +68,7 @@ describe('a server that fails five times', () => {
   test('is told to the log when it goes and when it comes, not in between', async () => {
     const { server, get, advance, events, ready } = await started();
     for (let time = 0; time < 2; time += 1) {
-      server.fault('introspection', 'an error');
+      server.fault('introspection', 'maintenance');
       await askAbout(world as OutageWorld, 20);
       server.fault('introspection', undefined);
       advance(60);
@@ -104,21 +104,31 @@ describe('a server that fails five times', () => {
   });
 });
 
-test.each(['too many requests', 'maintenance'] as const)(
-  '%s: who is told when to come again, comes then',
+test.each(['too many requests', 'an error'] as const)(
+  '%s, which may be about one token, opens no circuit for the others',
   async (fault) => {
-    const { server, get, advance } = await started();
+    const { server, get, calls } = await started();
     server.fault('introspection', fault);
-    const token = server.opaque();
-    for (let count = 0; count < 5; count += 1)
-      expect(await get('/api', token)).toMatchObject({ status: 503, retryAfter: 17 });
+    await askAbout(world as OutageWorld, 10);
     server.fault('introspection', undefined);
-    advance(15);
-    expect((await get('/api', token)).retryAfter).toBeLessThanOrEqual(2);
-    advance(2);
-    expect(await get('/api', token)).toMatchObject({ status: 200 });
+    expect((await get('/api', server.opaque())).status).toBe(200);
+    expect(await calls('introspection', 'error')).toBe(10);
+    expect(await calls('introspection', 'circuit_open')).toBe(0);
   },
 );
+
+test('maintenance: who is told when to come again, comes then', async () => {
+  const { server, get, advance } = await started();
+  server.fault('introspection', 'maintenance');
+  const token = server.opaque();
+  for (let count = 0; count < 5; count += 1)
+    expect(await get('/api', token)).toMatchObject({ status: 503, retryAfter: 17 });
+  server.fault('introspection', undefined);
+  advance(15);
+  expect((await get('/api', token)).retryAfter).toBeLessThanOrEqual(2);
+  advance(2);
+  expect(await get('/api', token)).toMatchObject({ status: 200 });
+});
 
 describe('the whole server', () => {
   test('refuses connections, and is back', async () => {

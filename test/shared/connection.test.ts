@@ -151,8 +151,8 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(await shared.answers.get('introspection', 'key')).toMatchObject({ answer: 1 });
     shared.answers.delete('introspection', 'key');
     expect(await shared.answers.get('introspection', 'key')).toBeUndefined();
-    expect(await shared.replay.firstSeen('jti', end)).toBe(true);
-    expect(await shared.replay.firstSeen('jti', end)).toBe(false);
+    expect(await shared.replay.firstSeen('jti', end, 'alice')).toBe(true);
+    expect(await shared.replay.firstSeen('jti', end, 'alice')).toBe(false);
     const limiter = shared.limiters('requests', { requests: 1, perMs: 60_000, burst: 1 });
     expect([await limiter.take('a'), await limiter.take('a')]).toEqual([0, expect.any(Number)]);
     limiter.give('a');

@@ -11,31 +11,43 @@ beforeEach(() => {
 
 test('a key comes for the first time once, until its time has passed', () => {
   const memory = createReplayMemory(clock);
-  expect(memory.firstSeen('a', now + 1000)).toBe(true);
-  expect(memory.firstSeen('a', now + 1000)).toBe(false);
-  expect(memory.firstSeen('b', now + 1000)).toBe(true);
+  expect(memory.firstSeen('a', now + 1000, 'alice')).toBe(true);
+  expect(memory.firstSeen('a', now + 1000, 'alice')).toBe(false);
+  expect(memory.firstSeen('b', now + 1000, 'alice')).toBe(true);
   now += 999;
-  expect(memory.firstSeen('a', now + 1000)).toBe(false);
+  expect(memory.firstSeen('a', now + 1000, 'alice')).toBe(false);
   now += 1;
-  expect(memory.firstSeen('a', now + 1000)).toBe(true);
-  expect(memory.firstSeen('a', now + 1000)).toBe(false);
+  expect(memory.firstSeen('a', now + 1000, 'alice')).toBe(true);
+  expect(memory.firstSeen('a', now + 1000, 'alice')).toBe(false);
 });
+
+const callers = ['alice', 'bob', 'carol'];
 
 test('full, it refuses rather than to forget what lives', () => {
   const memory = createReplayMemory(clock, 3);
-  for (const key of ['a', 'b', 'c']) memory.firstSeen(key, now + 5000);
-  expect(() => memory.firstSeen('d', now + 5000)).toThrow(Denial);
-  expect(() => memory.firstSeen('d', now + 5000)).toThrow(
+  for (const each of callers) memory.firstSeen(each, now + 5000, each);
+  expect(() => memory.firstSeen('d', now + 5000, 'dave')).toThrow(Denial);
+  expect(() => memory.firstSeen('d', now + 5000, 'dave')).toThrow(
     expect.objectContaining({ reason: 'shared_store.unavailable' }),
   );
-  for (const key of ['a', 'b', 'c']) expect(memory.firstSeen(key, now + 5000)).toBe(false);
+  for (const each of callers) expect(memory.firstSeen(each, now + 5000, each)).toBe(false);
 });
 
 test('what has ended makes room within a second', () => {
   const memory = createReplayMemory(clock, 3);
-  for (const key of ['a', 'b', 'c']) memory.firstSeen(key, now + 1500);
+  for (const each of callers) memory.firstSeen(each, now + 1500, each);
   now += 2000;
-  for (const key of ['d', 'e', 'f']) expect(memory.firstSeen(key, now + 1500)).toBe(true);
+  for (const each of callers) expect(memory.firstSeen(`${each} again`, now + 1500, each)).toBe(true);
+});
+
+test('nobody takes it up for all: a tenth is the most that one owner has', () => {
+  const memory = createReplayMemory(clock, 100);
+  for (let i = 0; i < 10; i += 1) expect(memory.firstSeen(`m${i}`, now + 1500, 'mallory')).toBe(true);
+  expect(() => memory.firstSeen('m10', now + 1500, 'mallory')).toThrow('10 keys of this owner');
+  expect(memory.firstSeen('m0', now + 1500, 'mallory')).toBe(false);
+  expect(memory.firstSeen('a', now + 1500, 'alice')).toBe(true);
+  now += 2000;
+  expect(memory.firstSeen('m10', now + 1500, 'mallory')).toBe(true);
 });
 
 test('as a plain map that forgets nothing would say, whatever comes when', () => {
@@ -47,7 +59,7 @@ test('as a plain map that forgets nothing would say, whatever comes when', () =>
       for (const { key, lives, wait } of steps) {
         const first = (plain.get(key) ?? 0) <= now;
         if (first) plain.set(key, now + lives);
-        expect(memory.firstSeen(key, now + lives)).toBe(first);
+        expect(memory.firstSeen(key, now + lives, 'alice')).toBe(first);
         now += wait;
       }
     }),

@@ -24,7 +24,8 @@ describe.skipIf(!hasRedis)('what may be used once', () => {
   async function replica(onFailure: SharedStore['onFailure'] = 'closed'): Promise<Replica> {
     const told = listener();
     const shared = createShared(told.observer, told.log, Date.now);
-    const firstSeen = async (key: string): Promise<boolean> => shared.replay.firstSeen(key, Date.now() + 60_000);
+    const firstSeen = async (key: string): Promise<boolean> =>
+      shared.replay.firstSeen(key, Date.now() + 60_000, 'alice');
     const made = { shared, told, firstSeen };
     replicas.push(made);
     shared.use({ url: redis.url, onFailure }, 'k3y-of-at-least-thirty-two-characters');
@@ -88,10 +89,10 @@ describe.skipIf(!hasRedis)('what may be used once', () => {
     const { observer, log } = listener();
     const shared = createShared(observer, log, Date.now);
     shared.use(undefined, undefined);
-    expect(shared.replay.firstSeen('jti', Date.now() + 60_000)).toBe(true);
-    expect(shared.replay.firstSeen('jti', Date.now() + 60_000)).toBe(false);
+    expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(true);
+    expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);
     shared.use({ url: redis.url, onFailure: 'open' }, 'k3y-of-at-least-thirty-two-characters');
-    expect(await shared.replay.firstSeen('jti', Date.now() + 60_000)).toBe(false);
+    expect(await shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);
     await shared.close();
   });
 });

@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { createTokenReader } from '../../src/authenticate/credentials.ts';
+import { tokenKey } from '../../src/authenticate/token-key.ts';
+import type { Call } from '../../src/model/call.ts';
+
+/** A request with this header on a connection. */
+function call(authorization: string | undefined, socket: object, query = ''): Call {
+  return { fields: { authorization }, query, request: { socket } } as unknown as Call;
+}
+
+describe('a connection that was used before', () => {
+  test('gives the same token for the same header, and none of it to another connection', () => {
+    const read = createTokenReader(false);
+    const socket = {};
+    const first = read(call('Bearer one', socket));
+    expect(read(call('Bearer one', socket))).toBe(first);
+    const elsewhere = read(call('Bearer one', {}));
+    expect(elsewhere).not.toBe(first);
+    expect(tokenKey(elsewhere)).toBe(tokenKey(first));
+  });
+
+  test('gives another token for another header, and the first one again after it', () => {
+    const read = createTokenReader(false);
+    const socket = {};
+    const keys = ['one', 'two', 'one'].map((token) => tokenKey(read(call(`Bearer ${token}`, socket))));
+    expect(keys[0]).not.toBe(keys[1]);
+    expect(keys[2]).toBe(keys[0]);
+  });
+
+  test.for<[reason: string, authorization: string | undefined, query: string]>([
+    ['credentials.missing', undefined, ''],
+    ['credentials.missing', 'Basic one', ''],
+    ['credentials.missing', 'DPoP one', ''],
+    ['token.malformed', 'Bearer one two', ''],
+    ['request.credentials', 'Bearer one', '?access_token=two'],
+    ['request.credentials', 'Bearer one', '?access%5ftoken=two'],
+  ])('vouches for nothing: %s of %s %s', ([reason, authorization, query]) => {
+    const read = createTokenReader(false);
+    const socket = {};
+    read(call('Bearer one', socket));
+    expect(() => read(call(authorization, socket, query))).toThrow(expect.objectContaining({ reason }));
+  });
+
+  test('is not made to remember what is long', () => {
+    const read = createTokenReader(false);
+    const socket = {};
+    const long = `Bearer ${'x'.repeat(5000)}`;
+    expect(read(call(long, socket))).not.toBe(read(call(long, socket)));
+    expect(read(call(long, socket))).toEqual(read(call(long, socket)));
+  });
+});
