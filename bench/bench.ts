@@ -1,0 +1,114 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportSPKI, importJWK } from 'jose';
+import { startIssuer, type Issuer } from '../test/support/issuer.ts';
+import type { Contender, Running, Surroundings } from './contender.ts';
+import { answering, freePort, notOnPath } from './machine/process.ts';
+import { startNginx } from './machine/nginx.ts';
+import { jsonAnswer, eventAnswer, listAnswer } from './answers.ts';
+
+/** What scenarios measure with. */
+export interface Bench {
+  readonly surroundings: Surroundings;
+  readonly issuer: Issuer;
+  readonly rounds: number;
+  /** Of one measurement. */
+  readonly seconds: number;
+  /** Other checkouts of ours to compare with, as further contenders. */
+  readonly against: readonly string[];
+  /** The contenders besides us; undefined: all. */
+  readonly only: readonly string[] | undefined;
+  /** A JWT that every contender accepts, of about 800 bytes; no two are the same. */
+  token(claims?: Readonly<Record<string, unknown>>): Promise<string>;
+  /** Starts those that are installed, says which are not, and stops them after `use`. */
+  readonly with: <Result>(
+    contenders: readonly Contender[],
+    use: (running: ReadonlyMap<string, Running>) => Promise<Result>,
+    otherwise?: Partial<Surroundings>,
+  ) => Promise<Result>;
+  readonly close: () => Promise<void>;
+}
+
+/** How long and how often is measured. */
+export interface BenchOptions {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly against: readonly string[];
+  readonly only: readonly string[] | undefined;
+}
+
+const AUDIENCE = 'https://api.example';
+
+/** Starts the issuer and the upstream. */
+export async function startBench(options: BenchOptions): Promise<Bench> {
+  const missing = notOnPath('nginx') ?? notOnPath('wrk') ?? notOnPath('taskset');
+  if (missing !== undefined) throw new Error(`${missing}; the load and the upstream need it`);
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-bench-'));
+  const issuer = await startIssuer();
+  const upstream = await startUpstream(folder);
+  const publicKey = join(folder, 'public.pem');
+  const key = await importJWK(issuer.key.publicJwk, 'RS256', { extractable: true });
+  await writeFile(publicKey, await exportSPKI(key as Parameters<typeof exportSPKI>[0]));
+  const surroundings = { upstream: upstream.url, issuer: issuer.url, publicKey, audience: AUDIENCE, folder };
+  let made = 0;
+  return {
+    ...options,
+    issuer,
+    surroundings,
+    token(claims = {}) {
+      made += 1;
+      const padding = 'x'.repeat(60);
+      return issuer.sign({
+        aud: AUDIENCE,
+        scope: 'read',
+        tenant: 'acme',
+        client_id: 'bench',
+        jti: String(made).padStart(8, '0'),
+        padding,
+        exp: Math.floor(Date.now() / 1000) + 24 * 3600,
+        ...claims,
+      });
+    },
+    async with(contenders, use, otherwise = {}) {
+      const running = new Map<string, Running>();
+      try {
+        for (const contender of contenders) {
+          const why = contender.missing();
+          if (why === undefined) running.set(contender.name, await contender.start({ ...surroundings, ...otherwise }));
+          else console.log(`  ${contender.name} is left out: ${why}`);
+        }
+        return await use(running);
+      } finally {
+        await Promise.all([...running.values()].map((one) => one.stop()));
+      }
+    },
+    async close() {
+      await upstream.stop();
+      await issuer.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+async function startUpstream(folder: string): Promise<{ url: string; stop: () => Promise<void> }> {
+  const port = await freePort();
+  const own = join(folder, 'upstream');
+  await mkdir(own);
+  await writeFile(join(own, 'list.json'), listAnswer);
+  const { stop } = await startNginx(
+    own,
+    'other',
+    `
+  server {
+    listen 127.0.0.1:${port} backlog=16384;
+    default_type application/json;
+    location / { return 200 '${jsonAnswer}'; }
+    location /mcp { default_type text/event-stream; return 200 '${eventAnswer}'; }
+    location /list { error_page 405 =200 $uri; root ${own}; rewrite ^ /list.json break; }
+  }`,
+  );
+  const url = `http://127.0.0.1:${port}`;
+  await answering(url);
+  return { url, stop };
+}

@@ -1,0 +1,116 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Contender, Running, Surroundings } from '../contender.ts';
+import { answering, childrenOf, freePort, startProgram } from '../machine/process.ts';
+
+/** How the gateway is started, and with what. */
+export interface SallyportOptions {
+  readonly name?: string;
+  /** The checkout that it runs from; default: this one. */
+  readonly root?: string;
+  /** Of Node. */
+  readonly flags?: readonly string[];
+  readonly workers?: number;
+  readonly routes?: (surroundings: Surroundings) => readonly object[];
+  /** By name. JSON is YAML. */
+  readonly policies?: Readonly<Record<string, object>>;
+}
+
+/** A gateway that serves. */
+export interface RunningSallyport extends Running {
+  readonly adminUrl: string;
+  readonly folder: string;
+}
+
+/** A contender that can be asked for its metrics, and whose files can be edited. */
+export interface SallyportContender extends Contender {
+  start(surroundings: Surroundings): Promise<RunningSallyport>;
+}
+
+const thisCheckout = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The tools that the policy of the measurements names. */
+export const policies = {
+  reader: { scope: 'read', claims: { tenant: 'acme' } },
+  tools: {
+    scope: 'read',
+    claims: { tenant: 'acme' },
+    tools: {
+      'get_*': {},
+      search: { scope: 'read' },
+      transfer: { scope: 'payments', arguments: { '/amount': { at_most: 1000 } } },
+    },
+  },
+};
+
+/** An HTTP route and an MCP route, each with a policy and an identity header. */
+export function defaultRoutes({ upstream, audience }: Surroundings): readonly object[] {
+  const identity = { 'x-auth-subject': 'sub' };
+  return [
+    { name: 'api', path: '/api', audience, policy: 'reader', upstream: { url: `${upstream}/api`, identity } },
+    {
+      name: 'mcp',
+      path: '/mcp',
+      protocol: 'mcp',
+      audience,
+      policy: 'tools',
+      upstream: { url: `${upstream}/mcp`, identity },
+    },
+  ];
+}
+
+/** The gateway with everything on that an operator has on: policies, the decision log, metrics. */
+export function createSallyport(options: SallyportOptions = {}): SallyportContender {
+  const { name = 'sallyport', root = thisCheckout, flags = [], workers = 1 } = options;
+  return {
+    name,
+    does: 'verifies (cached), decides, logs, counts, forwards',
+    missing: () => undefined,
+    async start(surroundings) {
+      const folder = join(surroundings.folder, name.replaceAll('/', '_'));
+      const port = await freePort();
+      const adminPort = await freePort();
+      const file = await writeConfiguration(folder, port, adminPort, surroundings, options);
+      const serve = ['serve', '--config', file, ...(workers === 1 ? [] : ['--workers', String(workers)])];
+      const program = startProgram(
+        [process.execPath, ...flags, join(resolve(root), 'src/main.ts'), ...serve],
+        'contender',
+      );
+      const url = `http://127.0.0.1:${port}`;
+      await answering(url);
+      return {
+        url,
+        adminUrl: `http://127.0.0.1:${adminPort}`,
+        folder,
+        pids: [program.pid, ...childrenOf(program.pid)],
+        output: program.output,
+        stop: program.stop,
+      };
+    },
+  };
+}
+
+async function writeConfiguration(
+  folder: string,
+  port: number,
+  adminPort: number,
+  surroundings: Surroundings,
+  { routes = defaultRoutes, policies: named = policies }: SallyportOptions,
+): Promise<string> {
+  await mkdir(join(folder, 'policies'), { recursive: true });
+  for (const [name, policy] of Object.entries(named)) {
+    await writeFile(join(folder, 'policies', `${name}.yaml`), JSON.stringify(policy));
+  }
+  const file = join(folder, 'gateway.yaml');
+  const introspection = { client_id: 'gateway', client_secret: 'secret', cache: '5m' };
+  const config = {
+    public_url: `http://127.0.0.1:${port}`,
+    listen: `127.0.0.1:${port}`,
+    admin: `127.0.0.1:${adminPort}`,
+    authorization_servers: { main: { issuer: surroundings.issuer, jwt: { algorithms: ['RS256'] }, introspection } },
+    routes: routes(surroundings),
+  };
+  await writeFile(file, JSON.stringify(config, undefined, 2));
+  return file;
+}

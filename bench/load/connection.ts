@@ -1,0 +1,71 @@
+import { connect, type Socket } from 'node:net';
+import type { Request } from './wrk.ts';
+
+/** A kept connection that carries one request at a time; `bytes` is the request, whole. */
+export interface Connection {
+  /** Resolves with the status once the answer has ended; 0 where the connection broke first. */
+  ask(bytes: Buffer): Promise<number>;
+  close(): void;
+}
+
+/** The bytes of a request. */
+export function bytesOf(url: string, { method, path, headers, body = '' }: Request): Buffer {
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const length = method === 'POST' ? `Content-Length: ${Buffer.byteLength(body)}\r\n` : '';
+  return Buffer.from(
+    `${method} ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\n${fields.join('')}${length}\r\n${body}`,
+  );
+}
+
+/** Opens a connection; one that broke is opened anew for the next request. */
+export function openConnection(url: string): Connection {
+  const { hostname, port } = new URL(url);
+  let socket: Socket | undefined;
+  let text = '';
+  let answered: ((status: number) => void) | undefined;
+
+  function settle(status: number): void {
+    text = '';
+    const settled = answered;
+    answered = undefined;
+    settled?.(status);
+  }
+
+  function opened(): Socket {
+    const fresh = connect(Number(port), hostname).setNoDelay().setEncoding('latin1');
+    fresh.on('data', (part: string) => {
+      text += part;
+      if (isWhole(text)) settle(Number(text.slice(9, 12)));
+    });
+    fresh.on('error', () => {});
+    fresh.on('close', () => {
+      if (socket !== fresh) return;
+      socket = undefined;
+      settle(0);
+    });
+    return fresh;
+  }
+
+  return {
+    ask(bytes) {
+      socket ??= opened();
+      socket.write(bytes);
+      return new Promise((resolve) => {
+        answered = resolve;
+      });
+    },
+    close() {
+      socket?.destroy();
+      socket = undefined;
+    },
+  };
+}
+
+/** Whether an answer has come to its end; only such as our upstreams give. */
+function isWhole(text: string): boolean {
+  const end = text.indexOf('\r\n\r\n');
+  if (end === -1) return false;
+  const length = /\r\ncontent-length: *([0-9]+)/i.exec(text)?.[1];
+  if (length !== undefined) return text.length >= end + 4 + Number(length);
+  return text.endsWith('\r\n0\r\n\r\n');
+}

@@ -1,0 +1,62 @@
+import { connect, type Socket } from 'node:net';
+import type { Request } from './wrk.ts';
+import { bytesOf } from './connection.ts';
+
+/** Event streams that are open at once. */
+export interface Streams {
+  /** Whole events that have come, each as how long it was on its way, in ms, by the moment that it carries. */
+  readonly delays: number[];
+  /** Resolves once `count` events have come since the last call. */
+  readonly events: (count: number) => Promise<void>;
+  readonly close: () => void;
+}
+
+/** How many are opened at a time. */
+const STEP = 100;
+
+/** Opens event streams; resolves once each has sent its first bytes. */
+export async function openStreams(url: string, request: Request, count: number): Promise<Streams> {
+  const { hostname, port } = new URL(url);
+  const bytes = bytesOf(url, request);
+  const sockets: Socket[] = [];
+  const delays: number[] = [];
+  let awaited = 0;
+  let arrived: (() => void) | undefined;
+
+  function open(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(Number(port), hostname).setEncoding('latin1');
+      socket.once('error', reject);
+      socket.write(bytes);
+      socket.once('data', (head: string) => {
+        if (head.startsWith('HTTP/1.1 200')) resolve();
+        else reject(new Error(head.slice(0, 200)));
+      });
+      socket.on('data', (text: string) => {
+        const now = process.hrtime.bigint();
+        for (const [, sent = ''] of text.matchAll(/data: ([0-9]+)/g)) {
+          delays.push(Number(now - BigInt(sent)) / 1e6);
+          awaited -= 1;
+          if (awaited === 0) arrived?.();
+        }
+      });
+      sockets.push(socket);
+    });
+  }
+
+  for (let opened = 0; opened < count; opened += STEP) {
+    await Promise.all(Array.from({ length: Math.min(STEP, count - opened) }, open));
+  }
+  return {
+    delays,
+    events(expected) {
+      awaited = expected;
+      return new Promise((resolve) => {
+        arrived = resolve;
+      });
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

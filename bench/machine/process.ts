@@ -1,0 +1,87 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import type { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { CONTENDER_CORE, OTHER_CORE } from './cores.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const PATIENCE_MS = 15_000;
+
+/** A program on a core of its own. */
+export interface Program {
+  readonly pid: number;
+  readonly output: Readable;
+  readonly stop: () => Promise<void>;
+}
+
+/** What keeps a program from being started; undefined where it is on the PATH. */
+export function notOnPath(command: string): string | undefined {
+  const found = spawnSync('sh', ['-c', `command -v "$0"`, command]).status === 0;
+  return found ? undefined : `${command} is not installed`;
+}
+
+/** Starts a program on the contender's core, or beside the load. */
+export function startProgram(command: readonly string[], where: 'contender' | 'other'): Program {
+  const core = String(where === 'contender' ? CONTENDER_CORE : OTHER_CORE);
+  const child = spawn('taskset', ['-c', core, ...command], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  // Read and forgotten, as by whoever collects logs; a reader that does not read would be another measurement.
+  child.stdout.resume();
+  // `taskset` becomes the program.
+  return { pid: child.pid as number, output: child.stdout, stop: () => stop(child) };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  const impatience = setTimeout(() => child.kill('SIGKILL'), 1000);
+  await ended;
+  clearTimeout(impatience);
+}
+
+/** The processes that a process has started, and those in turn. */
+export function childrenOf(pid: number): readonly number[] {
+  const own = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
+  return own.concat(own.flatMap(childrenOf));
+}
+
+/** Starts one of the Node programs of `bench/servers/`, which listen on a port that they are told. */
+export async function startServer(
+  file: URL,
+  where: 'contender' | 'other',
+  environment: Readonly<Record<string, string>>,
+): Promise<Program & { readonly url: string }> {
+  const port = await freePort();
+  const settings = Object.entries({ ...environment, PORT: String(port) }).map(([name, value]) => `${name}=${value}`);
+  const program = startProgram(['env', ...settings, process.execPath, fileURLToPath(file)], where);
+  const url = `http://127.0.0.1:${port}`;
+  await answering(url);
+  return { ...program, url };
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Resolves once something answers at `url`, whatever it says. */
+export async function answering(url: string): Promise<void> {
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      await (await fetch(url, { redirect: 'manual' })).arrayBuffer();
+      return;
+    } catch (cause) {
+      if (performance.now() > until) throw new Error(`${url} does not answer`, { cause });
+      await wait(20);
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Tokens that were never seen before.
+ *
+ * @module
+ */
+import type { Bench } from '../bench.ts';
+import { express } from '../contenders/express.ts';
+import { haproxyJwt } from '../contenders/haproxy-jwt.ts';
+import { createSallyport } from '../contenders/sallyport.ts';
+import type { Surroundings } from '../contender.ts';
+import { bytesOf } from '../load/connection.ts';
+import { each } from '../load/steady.ts';
+import { cpuMicroseconds } from '../machine/cpu.ts';
+import type { Scenario } from '../scenario.ts';
+import { median, medianRatio } from '../statistics.ts';
+import { requestOf } from './requests.ts';
+
+const TOKENS = 1000;
+const CONNECTIONS = 64;
+
+/** Many tokens, each for the first time. */
+export const firstSight: Scenario = {
+  name: 'first-sight',
+  about: `GET with ${TOKENS} different JWTs, each shown for the first time`,
+  async run(bench) {
+    const samples = new Map<string, number[]>();
+    await bench.with([createSallyport(), haproxyJwt, express], async (running) => {
+      // The first round is a warm-up.
+      for (let round = 0; round <= bench.rounds; round += 1) {
+        const tokens = await Promise.all(Array.from({ length: TOKENS }, () => bench.token()));
+        for (const [name, { url, pids }] of running) {
+          const requests = tokens.map((token) => bytesOf(url, requestOf('get', token)));
+          const before = cpuMicroseconds(pids);
+          const { failed } = await each(url, requests, CONNECTIONS);
+          if (failed > 0) throw new Error(`${name}: ${failed} requests were not answered with a success`);
+          if (round > 0) samples.set(name, [...(samples.get(name) ?? []), (cpuMicroseconds(pids) - before) / TOKENS]);
+        }
+      }
+    });
+    const ours = samples.get('sallyport') ?? [];
+    return [...samples].map(([name, cpu]) => ({
+      subject: name,
+      cells: {
+        'CPU µs/request': median(cpu).toFixed(1),
+        'sallyport is': name === 'sallyport' ? '' : `${medianRatio(ours, cpu).toFixed(2)} ×`,
+      },
+    }));
+  },
+};
+
+/** One opaque token, shown by very many requests before anybody has answered what it is. */
+export const stampede: Scenario = {
+  name: 'stampede',
+  about: `${TOKENS} requests at once with one opaque token that nobody has seen, on a route that exchanges tokens`,
+  async run(bench) {
+    const { issuer } = bench;
+    const counts = new Map<string, number>();
+    issuer.intercept = (request, response, body) => {
+      const operation = request.url ?? '';
+      counts.set(operation, (counts.get(operation) ?? 0) + 1);
+      if (operation !== '/token') return false;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const issued_token_type = 'urn:ietf:params:oauth:token-type:access_token';
+      const token = { access_token: `for-${body.length}`, issued_token_type, token_type: 'Bearer', expires_in: 600 };
+      response.end(JSON.stringify(token));
+      return true;
+    };
+    try {
+      const failed = await stampeded(bench);
+      const asked = { introspections: counts.get('/introspect') ?? 0, exchanges: counts.get('/token') ?? 0 };
+      const met = failed === 0 && asked.introspections === 1 && asked.exchanges === 1;
+      return [
+        {
+          subject: 'sallyport',
+          cells: { introspections: `${asked.introspections}`, exchanges: `${asked.exchanges}`, failed: `${failed}` },
+          aim: { at: 'one of each', met },
+        },
+      ];
+    } finally {
+      issuer.intercept = undefined;
+    }
+  },
+};
+
+async function stampeded(bench: Bench): Promise<number> {
+  const { issuer, surroundings } = bench;
+  const exp = Math.floor(Date.now() / 1000) + 3600;
+  const claims = { iss: issuer.url, aud: surroundings.audience, sub: 'alice', scope: 'read', tenant: 'acme', exp };
+  issuer.introspection.set('unseen', { active: true, ...claims });
+  const sallyport = createSallyport({ name: 'sallyport-exchange', routes: exchangingRoute });
+  return bench.with([sallyport], async (running) => {
+    const url = running.get(sallyport.name)?.url ?? '';
+    const bytes = bytesOf(url, requestOf('get', 'unseen'));
+    const { failed } = await each(
+      url,
+      Array.from({ length: TOKENS }, () => bytes),
+      TOKENS,
+    );
+    return failed;
+  });
+}
+
+function exchangingRoute({ upstream, audience }: Surroundings): readonly object[] {
+  const exchange = {
+    server: 'main',
+    client_id: 'gateway',
+    client_secret: 'secret',
+    audience: 'https://backend.example',
+  };
+  const to = { url: `${upstream}/api`, token: 'exchange', exchange };
+  return [{ name: 'api', path: '/api', audience, policy: 'reader', upstream: to }];
+}

@@ -1,0 +1,123 @@
+/**
+ * Starting, reloading, and more processes than one.
+ *
+ * @module
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { measureCpu } from '../compare-cpu.ts';
+import { createSallyport, type RunningSallyport } from '../contenders/sallyport.ts';
+import { bytesOf } from '../load/connection.ts';
+import { steady } from '../load/steady.ts';
+import { residentKiB } from '../machine/cpu.ts';
+import type { Scenario } from '../scenario.ts';
+import { median, medianRatio } from '../statistics.ts';
+import { requestOf } from './requests.ts';
+
+const AIM_START_MS = 400;
+const AIM_WORKERS = 1.85;
+const PER_SECOND = 500;
+const RELOAD_EACH_MS = 250;
+
+/** From the command to the first request that was let through. */
+export const start: Scenario = {
+  name: 'start',
+  about: 'from the command to the first answered request with a token',
+  async run(bench) {
+    const token = await bench.token();
+    const times: number[] = [];
+    for (let round = 0; round < bench.rounds; round += 1) {
+      const since = performance.now();
+      await bench.with([createSallyport()], async (running) => {
+        const { url = '' } = running.get('sallyport') ?? {};
+        const answer = await fetch(`${url}/api`, { headers: { authorization: `Bearer ${token}` } });
+        await answer.arrayBuffer();
+        if (answer.status !== 200) throw new Error(`the first request was answered with ${answer.status}`);
+        times.push(performance.now() - since);
+      });
+    }
+    const ms = median(times);
+    return [
+      {
+        subject: 'sallyport',
+        cells: { ms: ms.toFixed(0), range: `${Math.min(...times).toFixed(0)}–${Math.max(...times).toFixed(0)}` },
+        aim: { at: `≤ ${AIM_START_MS} ms`, met: ms <= AIM_START_MS },
+      },
+    ];
+  },
+};
+
+/** A configuration that is edited again and again under load. */
+export const reload: Scenario = {
+  name: 'reload',
+  about: `GET at ${PER_SECOND} requests/s while the policies are saved every ${RELOAD_EACH_MS} ms`,
+  async run(bench) {
+    const request = requestOf('get', await bench.token());
+    const seconds = bench.seconds * bench.rounds;
+    return bench.with([createSallyport()], async (running) => {
+      const { url, folder, adminUrl, pids } = running.get('sallyport') as RunningSallyport;
+      const bytes = bytesOf(url, request);
+      await steady(url, bytes, PER_SECOND, 2, 64);
+      const before = { configuration: await configurationOf(adminUrl), kib: residentKiB(pids) };
+      const file = join(folder, 'policies', 'reader.yaml');
+      const text = await readFile(file, 'utf8');
+      const done = new AbortController();
+      const edits = editAgain(file, text, done.signal);
+      const { latencies, failed } = await steady(url, bytes, PER_SECOND, seconds, 64);
+      done.abort();
+      await edits;
+      const tookEffect = (await configurationOf(adminUrl)) !== before.configuration;
+      return [
+        {
+          subject: 'sallyport',
+          cells: {
+            requests: `${latencies.length + failed}`,
+            lost: `${failed}`,
+            'edits took effect': tookEffect ? 'yes' : 'no',
+            'memory MiB': `${(before.kib / 1024).toFixed(0)} → ${(residentKiB(pids) / 1024).toFixed(0)}`,
+          },
+          aim: { at: 'none lost', met: failed === 0 && tookEffect },
+        },
+      ];
+    });
+  },
+};
+
+/** Saves a file again and again. */
+async function editAgain(file: string, text: string, until: AbortSignal): Promise<void> {
+  for (let edit = 0; !until.aborted; edit += 1) {
+    await writeFile(file, `${text}\n# ${edit}\n`);
+    await wait(RELOAD_EACH_MS);
+  }
+}
+
+/** The configuration in force. */
+async function configurationOf(adminUrl: string): Promise<string> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  return /^sallyport_config_info\{hash="([0-9a-f]+)"\} 1$/m.exec(text)?.[1] ?? '';
+}
+
+/** Two processes beside one. */
+export const workers: Scenario = {
+  name: 'workers',
+  about:
+    'GET by two workers beside one, all on one core: twice the ratio of their CPU a request is what two cores would do at most',
+  async run(bench) {
+    const request = requestOf('get', await bench.token());
+    const one = createSallyport({ name: 'one process' });
+    const two = createSallyport({ name: 'two workers', workers: 2 });
+    const samples = await bench.with([one, two], (running) => measureCpu(bench, running, () => request));
+    const cpuOf = (name: string): readonly number[] => samples.get(name)?.cpuMicroseconds ?? [];
+    const speedUp = 2 * medianRatio(cpuOf(one.name), cpuOf(two.name));
+    return [
+      { subject: one.name, cells: { 'CPU µs/request': median(cpuOf(one.name)).toFixed(1), 'derived speed': '1' } },
+      {
+        subject: two.name,
+        cells: { 'CPU µs/request': median(cpuOf(two.name)).toFixed(1), 'derived speed': `${speedUp.toFixed(2)} ×` },
+        aim: { at: `≥ ${AIM_WORKERS} × (${availableParallelism()} cores here)`, met: speedUp >= AIM_WORKERS },
+      },
+    ];
+  },
+};

@@ -1,0 +1,73 @@
+import type { Surroundings } from '../contender.ts';
+import { createSallyport, defaultRoutes, policies, type SallyportContender } from '../contenders/sallyport.ts';
+import { toolCall } from '../answers.ts';
+import { measureCpu } from '../compare-cpu.ts';
+import { bytesOf } from '../load/connection.ts';
+import { steady } from '../load/steady.ts';
+import type { Scenario } from '../scenario.ts';
+import { median, medianRatio } from '../statistics.ts';
+import { requestOf } from './requests.ts';
+
+const AIM = 1.1;
+const PER_SECOND = 300;
+
+/** A large configuration beside a small one. */
+export const size: Scenario = {
+  name: 'size',
+  about:
+    'POST tools/call with 1,000 routes of 100 tools each, beside 1 route of 10; `decision` is from the metrics, at a low rate',
+  async run(bench) {
+    const small = configured('1 route × 10 tools', 1, 10);
+    const large = configured('1,000 routes × 100 tools', 1000, 100);
+    const request = { ...requestOf('post', await bench.token()), path: '/mcp0', body: toolCall };
+    const decisions = new Map<string, number[]>();
+    const cpu = await bench.with([small, large], async (running) => {
+      const samples = await measureCpu(bench, running, () => request);
+      for (let round = 0; round < bench.rounds; round += 1) {
+        for (const [name, one] of running) {
+          const { adminUrl } = one as Awaited<ReturnType<SallyportContender['start']>>;
+          const before = await decisionSum(adminUrl);
+          await steady(one.url, bytesOf(one.url, request), PER_SECOND, bench.seconds, 8);
+          const after = await decisionSum(adminUrl);
+          const mean = (1e6 * (after.seconds - before.seconds)) / (after.count - before.count);
+          decisions.set(name, [...(decisions.get(name) ?? []), mean]);
+        }
+      }
+      return samples;
+    });
+    const sizes = [small.name, large.name] as const;
+    const cpuOf = (name: string): readonly number[] => cpu.get(name)?.cpuMicroseconds ?? [];
+    const decisionOf = (name: string): readonly number[] => decisions.get(name) ?? [];
+    const ratio = medianRatio(decisionOf(large.name), decisionOf(small.name));
+    return sizes.map((name) => ({
+      subject: name,
+      cells: {
+        'CPU µs/request': median(cpuOf(name)).toFixed(1),
+        'decision µs': median(decisionOf(name)).toFixed(1),
+        'CPU is': name === large.name ? `${medianRatio(cpuOf(large.name), cpuOf(small.name)).toFixed(2)} ×` : '',
+        'decision is': name === large.name ? `${ratio.toFixed(2)} ×` : '',
+      },
+      aim: name === large.name ? { at: `≤ ${AIM} ×`, met: ratio <= AIM } : undefined,
+    }));
+  },
+};
+
+/** Route 0 is the one that is asked; its tools are the first ones and the one that is called. */
+function configured(name: string, routes: number, tools: number): SallyportContender {
+  const listed = Object.fromEntries(Array.from({ length: tools - 1 }, (_, at) => [`tool_${at}`, { scope: 'read' }]));
+  return createSallyport({
+    name,
+    policies: { ...policies, tools: { ...policies.tools, tools: { ...listed, 'get_*': {} } } },
+    routes(surroundings: Surroundings) {
+      const [, mcp] = defaultRoutes(surroundings);
+      return Array.from({ length: routes }, (_, at) => ({ ...mcp, name: `mcp${at}`, path: `/mcp${at}` }));
+    },
+  });
+}
+
+async function decisionSum(adminUrl: string): Promise<{ seconds: number; count: number }> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  const value = (suffix: string): number =>
+    Number(new RegExp(`^sallyport_decision_duration_seconds_${suffix}\\{route="mcp0"\\} (.*)$`, 'm').exec(text)?.[1]);
+  return { seconds: value('sum'), count: value('count') };
+}

@@ -1,0 +1,106 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Bench } from '../bench.ts';
+import type { Contender, Running } from '../contender.ts';
+import { direct } from '../contenders/direct.ts';
+import { haproxyJwt } from '../contenders/haproxy-jwt.ts';
+import { httpProxy3 } from '../contenders/http-proxy-3.ts';
+import { nginx } from '../contenders/nginx.ts';
+import { createSallyport } from '../contenders/sallyport.ts';
+import { undiciFloor } from '../contenders/undici-floor.ts';
+import { openStreams } from '../load/streams.ts';
+import { residentKiB } from '../machine/cpu.ts';
+import { startServer } from '../machine/process.ts';
+import type { Scenario } from '../scenario.ts';
+import { median, quantile } from '../statistics.ts';
+import type { Line } from '../table.ts';
+
+const STREAMS = 5000;
+/** Open before anything is counted: what a process takes once is not what a stream takes. */
+const BEFORE = 200;
+const LISTENERS = 200;
+const EVENTS = 20;
+const AIM_MEMORY = 1.2;
+
+/** Event streams on which hardly anything happens. */
+export const streams: Scenario = {
+  name: 'streams',
+  about: `${STREAMS} idle event streams, and one event through ${LISTENERS} of them at once`,
+  async run(bench) {
+    const upstream = await startServer(new URL('../servers/event-upstream.ts', import.meta.url), 'other', {});
+    const found: { name: string; kib: number; delays: readonly number[] }[] = [];
+    try {
+      for (const contender of [direct, createSallyport(), undiciFloor, httpProxy3, haproxyJwt, nginx]) {
+        const measured = await measure(bench, contender, upstream.url);
+        if (measured !== undefined) found.push({ name: contender.name, ...measured });
+      }
+    } finally {
+      await upstream.stop();
+    }
+    const floor = found.find(({ name }) => name === undiciFloor.name)?.kib ?? NaN;
+    const straight = found.find(({ name }) => name === direct.name)?.delays ?? [];
+    return found.map(({ name, kib, delays }): Line => {
+      const ratio = kib / floor;
+      return {
+        subject: name,
+        cells: {
+          'KiB a stream': name === direct.name ? '' : kib.toFixed(1),
+          'of the floor': name === direct.name ? '' : `${ratio.toFixed(2)} ×`,
+          'event p50 ms': median(delays).toFixed(2),
+          'event p99 ms': quantile(delays, 0.99).toFixed(2),
+          'adds p50': name === direct.name ? '' : (median(delays) - median(straight)).toFixed(2),
+          'adds p99': name === direct.name ? '' : (quantile(delays, 0.99) - quantile(straight, 0.99)).toFixed(2),
+        },
+        aim: name === 'sallyport' ? { at: `≤ ${AIM_MEMORY} × the floor's`, met: ratio <= AIM_MEMORY } : undefined,
+      };
+    });
+  },
+};
+
+async function measure(
+  bench: Bench,
+  contender: Contender,
+  upstream: string,
+): Promise<{ kib: number; delays: readonly number[] } | undefined> {
+  const token = await bench.token();
+  const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' };
+  const request = { method: 'GET', path: '/mcp', headers } as const;
+  return bench.with(
+    [contender],
+    async (running) => {
+      const one = running.get(contender.name);
+      if (one === undefined) return undefined;
+      const few = await openStreams(one.url, request, BEFORE);
+      const delays = await broadcasts(few.events, upstream, few.delays);
+      const before = await settled(one);
+      const many = await openStreams(one.url, request, STREAMS);
+      const kib = ((await settled(one)) - before) / STREAMS;
+      few.close();
+      many.close();
+      await wait(500);
+      return { kib, delays };
+    },
+    { upstream },
+  );
+}
+
+async function broadcasts(
+  events: (count: number) => Promise<void>,
+  upstream: string,
+  delays: number[],
+): Promise<readonly number[]> {
+  for (let event = 0; event < EVENTS + 2; event += 1) {
+    const all = events(LISTENERS);
+    await (await fetch(`${upstream}/broadcast`, { method: 'POST' })).text();
+    await all;
+    // The first ones find nothing compiled.
+    if (event < 2) delays.length = 0;
+    await wait(50);
+  }
+  return [...delays];
+}
+
+/** Memory after what is collected in a moment of rest. */
+async function settled({ pids }: Running): Promise<number> {
+  await wait(2000);
+  return residentKiB(pids);
+}

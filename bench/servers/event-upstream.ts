@@ -1,0 +1,19 @@
+/**
+ * An upstream of quiet event streams. `GET /mcp` opens one; `POST /broadcast` sends one event to each that is open,
+ * with the moment (`process.hrtime`, ns, the same for all processes) when it was written.
+ *
+ * @module
+ */
+import { createServer, type ServerResponse } from 'node:http';
+
+const streams = new Set<ServerResponse>();
+createServer((request, response) => {
+  if (request.method === 'POST') {
+    for (const stream of streams) stream.write(`data: ${process.hrtime.bigint()}\n\n`);
+    response.end(String(streams.size));
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' }).write(': open\n\n');
+  streams.add(response);
+  response.once('close', () => streams.delete(response));
+}).listen(Number(process.env['PORT']), '127.0.0.1', 16_384);

@@ -1,0 +1,18 @@
+/** The middle of some samples; of an even number the mean of the two in the middle. */
+export function median(samples: readonly number[]): number {
+  return quantile(samples, 0.5);
+}
+
+/** Between two samples in proportion. NaN of none. */
+export function quantile(samples: readonly number[], q: number): number {
+  const sorted = samples.toSorted((one, other) => one - other);
+  const at = (sorted.length - 1) * q;
+  const low = sorted[Math.floor(at)] ?? NaN;
+  const high = sorted[Math.ceil(at)] ?? NaN;
+  return low + (high - low) * (at - Math.floor(at));
+}
+
+/** The median of the ratios within each round: what disturbs the machine disturbs neighbours alike. */
+export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
+  return median(ours.map((each, round) => each / (theirs[round] ?? NaN)));
+}
