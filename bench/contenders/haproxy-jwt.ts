@@ -22,6 +22,7 @@ defaults
   timeout client 1h
   timeout server 1h
   option http-keep-alive
+  option http-no-delay
   http-reuse always
 frontend clients
   bind 127.0.0.1:${port}

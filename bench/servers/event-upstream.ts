@@ -13,6 +13,10 @@ createServer((request, response) => {
     response.end(String(streams.size));
     return;
   }
+  if (request.url !== '/mcp') {
+    response.writeHead(404).end();
+    return;
+  }
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' }).write(': open\n\n');
   streams.add(response);
   response.once('close', () => streams.delete(response));

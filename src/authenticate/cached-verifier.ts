@@ -1,0 +1,105 @@
+import type { Clock } from '../lib/clock.ts';
+import { createSingleFlight } from '../lib/single-flight.ts';
+import { Denial } from '../model/denial.ts';
+import type { AccessToken, PresentedToken } from '../model/grant.ts';
+import type { Failures } from '../model/limits.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Route } from '../model/route.ts';
+import { introspectAtEach, shortestReuse, type TokenAuthority } from './introspect-each.ts';
+import { claimedIssuer, type JwtVerifier } from './jwt.ts';
+import type { KeySource } from './keys.ts';
+import { createRefusedTokens } from './refused-tokens.ts';
+import type { Introspector } from './shared-introspection.ts';
+import { tokenKey } from './token-key.ts';
+import { createVerifiedTokens } from './verified-tokens.ts';
+
+/** Validates tokens for all routes that trust alike, before the audience is asked. */
+export interface CachedVerifier {
+  authenticate(token: PresentedToken, client: string, failures: Failures): Principal | Promise<Principal>;
+  revalidate(token: PresentedToken): Promise<Principal>;
+}
+
+/** Counts a look-up of the verified-token cache; `negative` is a token that was refused a moment ago. */
+export type CountCacheLookup = (kind: 'token', result: 'hit' | 'miss' | 'negative') => void;
+
+/** What one authorization server can say about a token. */
+export interface Authority extends TokenAuthority {
+  readonly issuer: string;
+  readonly keys: KeySource;
+  readonly verify: JwtVerifier | undefined;
+}
+
+/** Creates an empty cache before `authorities`: good tokens until they end, refused ones for a moment, each asked about once. */
+export function createCachedVerifier(
+  authorities: readonly Authority[],
+  forms: Route['tokens'],
+  count: CountCacheLookup,
+  clock: Clock,
+): CachedVerifier {
+  const known = createVerifiedTokens(clock);
+  const refused = createRefusedTokens(clock);
+  const flight = createSingleFlight<Principal>();
+
+  return {
+    authenticate(token, client, failures) {
+      const key = tokenKey(token);
+      const principal = known.get(key);
+      if (principal !== undefined) {
+        count('token', 'hit');
+        return principal;
+      }
+      const refusal = refused.get(key);
+      count('token', refusal === undefined ? 'miss' : 'negative');
+      if (refusal === undefined)
+        return failures.guard(client, () => flight(key, () => verifyUnlessKnown(token.value, key)));
+      failures.count(client, refusal);
+      throw refusal;
+    },
+    async revalidate(token) {
+      const key = tokenKey(token);
+      refused.forget(key);
+      try {
+        // Not together with those who may go by what was said before.
+        return await flight(`afresh ${key}`, () => verify(token.value, key, 'afresh'));
+      } catch (error) {
+        if (!(error instanceof Denial && error.reason === 'authorization_server.unavailable')) known.delete(key);
+        throw error;
+      }
+    },
+  };
+
+  /** Whoever had to wait for a place to ask may find that somebody else has asked meanwhile. */
+  async function verifyUnlessKnown(token: AccessToken, key: string): Promise<Principal> {
+    const refusal = refused.get(key);
+    if (refusal !== undefined) throw refusal;
+    return known.get(key) ?? verify(token, key, 'known');
+  }
+
+  async function verify(token: AccessToken, key: string, by: keyof Introspector): Promise<Principal> {
+    const issuer = claimedIssuer(token);
+    if (!forms.has(issuer === undefined ? 'opaque' : 'jwt')) {
+      throw new Denial('token.form', `the route does not accept ${issuer === undefined ? 'opaque tokens' : 'JWTs'}`);
+    }
+    const trusted = issuer === undefined ? authorities : authorities.filter((authority) => authority.issuer === issuer);
+    if (trusted.length === 0) throw new Denial('token.issuer', 'the route trusts no authorization server with its iss');
+    if (issuer !== undefined && trusted[0]?.verify !== undefined) {
+      const { keys } = trusted[0];
+      const { generation } = keys;
+      const principal = await trusted[0].verify(token);
+      known.set(key, principal, expiryOf(principal), { keys, generation });
+      return principal;
+    }
+    try {
+      const { principal, reusableUntil } = await introspectAtEach(token, trusted, by);
+      known.set(key, principal, reusableUntil);
+      return principal;
+    } catch (error) {
+      refused.remember(key, error, shortestReuse(trusted));
+      throw error;
+    }
+  }
+}
+
+function expiryOf(principal: Principal): number {
+  return principal.expiresAt === undefined ? Infinity : principal.expiresAt * 1000;
+}
