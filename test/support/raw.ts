@@ -9,14 +9,32 @@ export function connectTo(url: string, onConnect: () => void): Socket {
   return connect(Number(port), hostname, onConnect);
 }
 
-/** Sends bytes as they are and returns what comes back until the peer ends, or `quietMs` pass without a byte. */
+/** How long a peer may think before its first byte; a busy machine needs it. */
+const PATIENCE_MS = 10_000;
+/** A pause counts in steps: a process that stood still for its length has waited for one of them only. */
+const STEPS = 8;
+
+/**
+ * Sends bytes as they are and returns what comes back until the peer ends, or `quietMs` pass without a byte after the
+ * first.
+ */
 export function exchangeRaw(url: string, bytes: string | Buffer, quietMs = 400): Promise<string> {
   return new Promise((resolve) => {
     let received = '';
+    let quiet = 0;
     const socket = connectTo(url, () => socket.write(bytes));
-    socket.setTimeout(quietMs, () => socket.destroy());
-    socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+    const watch = setInterval(() => {
+      quiet++;
+      if (quiet > (received === '' ? (STEPS * PATIENCE_MS) / quietMs : STEPS)) socket.destroy();
+    }, quietMs / STEPS);
+    socket.on('data', (chunk) => {
+      quiet = 0;
+      received += chunk.toString('latin1');
+    });
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => resolve(received));
+    socket.on('close', () => {
+      clearInterval(watch);
+      resolve(received);
+    });
   });
 }
