@@ -13,6 +13,9 @@ const plainTotal: Reporter = {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // As Node loads it: vitest would take another `default` for what ajv exports.
+    server: { deps: { external: [/\/schema\/validators\.js$/] } },
+    setupFiles: ['test/support/nothing-disclosed.ts'],
     testTimeout: 20_000,
     hookTimeout: 30_000,
     // Most of the time is waiting: for processes, sockets and clocks.

@@ -8,6 +8,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startBench } from './bench.ts';
+import { budgets } from './budgets.ts';
 import { createSallyport } from './contenders/sallyport.ts';
 import { saturate } from './load/wrk.ts';
 import { leaveContenderCore } from './machine/cores.ts';
@@ -48,16 +49,18 @@ try {
       ({ requests } = await saturate(url, request, bench.seconds, script));
     });
     const each = (cpuMicroseconds(pids) - before) / requests;
-    print(profile, requests, each);
+    print(kind, profile, requests, each);
   });
 } finally {
   await bench.close();
 }
 
-function print(profile: CpuProfile, requests: number, each: number): void {
-  console.log(`${kind}: ${requests} requests, ${each.toFixed(1)} µs of CPU each with the profiler on\n`);
+function print(of: 'get' | 'post', profile: CpuProfile, requests: number, each: number): void {
+  console.log(`${of}: ${requests} requests, ${each.toFixed(1)} µs of CPU each with the profiler on\n`);
   const busy = selfTimes(profile).filter(({ frame }) => frame.functionName !== '(idle)');
-  console.log(table('stage', busy, ({ url, functionName }) => stageOf(url, functionName), Infinity, requests));
+  console.log(
+    table('stage', busy, ({ url, functionName }) => stageOf(url, functionName), Infinity, requests, budgets[of]),
+  );
   console.log();
   const named = ({ url, functionName, lineNumber }: CallFrame): string =>
     `${functionName || '(anonymous)'} ${url.replace(/^.*\/(?=src\/|node_modules\/)/, '')}:${lineNumber + 1}`;
@@ -91,6 +94,7 @@ function table(
   keyOf: (frame: CallFrame) => string,
   most: number,
   requests: number,
+  atMost: Readonly<Record<string, number>> = {},
 ): string {
   const sums = new Map<string, number>();
   for (const { frame, microseconds } of times) {
@@ -102,12 +106,14 @@ function table(
   return markdownTable(
     largest
       .filter(([, sum]) => sum / total > 0.001)
-      .map(([key, sum]) => ({
-        subject: key,
-        cells: {
-          [`share by ${what}`]: `${((100 * sum) / total).toFixed(1)} %`,
-          'µs/request': (sum / requests).toFixed(2),
-        },
-      })),
+      .map(([key, sum]) => {
+        const share = (100 * sum) / total;
+        const budget = atMost[key];
+        return {
+          subject: key,
+          cells: { [`share by ${what}`]: `${share.toFixed(1)} %`, 'µs/request': (sum / requests).toFixed(2) },
+          aim: budget === undefined ? undefined : { at: `≤ ${budget} %`, met: share <= budget },
+        };
+      }),
   );
 }

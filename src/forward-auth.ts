@@ -9,7 +9,6 @@ import { createActionReader } from './authorize/action.ts';
 import { createPermitHeaders } from './forward/permit-headers.ts';
 import type { SignIdentity } from './forward/signed-identity.ts';
 import { declaresBody } from './lib/declares-body.ts';
-import { readBody } from './listen/body.ts';
 import { arrive } from './listen/call.ts';
 import { originalCall } from './listen/original-request.ts';
 import { addressBehind, createIsWithin, type ClientBehind } from './listen/trusted-proxies.ts';
@@ -27,9 +26,13 @@ import { canonicalTarget } from './route/target.ts';
 
 /** What the answers to proxies share with those to clients. */
 export interface AskedParts {
+  /** Reads a whole body within the configured limit. */
+  readonly readBody: (call: Call) => Promise<Buffer>;
   readonly config: Config;
   readonly crossOrigin: CrossOrigin;
   readonly clientBehind: ClientBehind | undefined;
+  /** As `identityNames` has them, of all routes. */
+  readonly claimed: ReadonlySet<string>;
 }
 
 /** What is to be known of one route besides its stages. */
@@ -53,14 +56,14 @@ const decidableMethods: ReadonlySet<string> = new Set(['POST']);
 /** The stages of a route for questions about it: all of them but the last are those that forward. */
 export function createAskedStages(
   stages: Stages,
-  { config, crossOrigin }: AskedParts,
+  { readBody, config, crossOrigin, claimed }: AskedParts,
   { signIdentity, nonce }: RouteParts,
 ): Stages {
   const { route } = stages;
   const isMcp = route.protocol === 'mcp';
-  const permit = createPermitHeaders(route, signIdentity);
+  const permit = createPermitHeaders(route, claimed, signIdentity);
   const readAction = createActionReader(route, {
-    readBody: (call) => readBody(call, config.limits.requestBodyBytes),
+    readBody,
     sessions: nobodys,
     handles: createHandleBinding(nobodys),
   });

@@ -15,6 +15,7 @@ import { createBindHandles, createSessionId } from './authorize/owner.ts';
 import type { Exchanges } from './exchange/exchange.ts';
 import { createAskedStages, createForwardAuth } from './forward-auth.ts';
 import { createForward } from './forward/forward.ts';
+import { identityNames } from './forward/identity-headers.ts';
 import type { OpenStream, OpenStreams } from './forward/open-streams.ts';
 import type { Pools } from './forward/pools.ts';
 import type { OwnHeaders } from './forward/response-headers.ts';
@@ -23,8 +24,9 @@ import { createForwardUpgrade } from './forward/upgrade.ts';
 import { createUpstreamPath } from './forward/upstream-path.ts';
 import type { Clock } from './lib/clock.ts';
 import type { RotatingKeys } from './lib/rotating-keys.ts';
+import { createShares } from './lib/shares.ts';
 import { createAllowed } from './listen/allow.ts';
-import { readBody } from './listen/body.ts';
+import { readBody, roomForBodies } from './listen/body.ts';
 import { arrive, canonicalCall } from './listen/call.ts';
 import type { CertificateOf } from './listen/client-certificate.ts';
 import { createClientBehind } from './listen/trusted-proxies.ts';
@@ -95,7 +97,7 @@ export interface ConfiguredGateway extends Gateway {
 
 interface ServedRoute extends Stages {
   reconsider(stream: OpenStream): void;
-  revalidate(token: PresentedToken): Promise<unknown>;
+  revalidate(token: PresentedToken, client?: string): Promise<unknown>;
   /** For questions of proxies. */
   readonly asked: Stages;
 }
@@ -114,9 +116,12 @@ export function createGateway(
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
   const handles = createHandleBinding(sessions);
-  const actionParts = { readBody: (call: Call) => readBody(call, config.limits.requestBodyBytes), sessions, handles };
-  const forwardParts = { publicUrl: config.publicUrl, pools, streams, observer: metrics, clock };
-  const askedParts = { config, crossOrigin, clientBehind };
+  const { requestBodyBytes } = config.limits;
+  const room = createShares(roomForBodies(requestBodyBytes));
+  const actionParts = { readBody: (call: Call) => readBody(call, requestBodyBytes, room), sessions, handles };
+  const claimed = identityNames(config.routes);
+  const forwardParts = { publicUrl: config.publicUrl, claimed, pools, streams, observer: metrics, clock };
+  const askedParts = { readBody: actionParts.readBody, config, crossOrigin, clientBehind, claimed };
   const router = createRouter(new Map(config.routes.map((route) => [route.path, stagesOf(route)])));
 
   function ownHeaders(route: Route): OwnHeaders {
@@ -139,7 +144,8 @@ export function createGateway(
   function stagesOf(route: Route): ServedRoute {
     const signIdentity = signIdentityOf(route);
     const tokens = route.public ? undefined : authentication(route, createPossession(route.dpop, proofChecks));
-    const revalidate = async (token: PresentedToken): Promise<unknown> => tokens?.revalidate(token);
+    const revalidate = async (token: PresentedToken, client?: string): Promise<unknown> =>
+      tokens?.revalidate(token, client);
     const exchange = lasting.exchanges(route, { clients, revalidate });
     const authorize = createAuthorize(route);
     const stages: Stages = {
@@ -161,7 +167,7 @@ export function createGateway(
         bindHandles: createBindHandles(route, handles),
         onUnauthorized: exchange.onUnauthorized,
       }),
-      forwardUpgrade: createForwardUpgrade(route, config.publicUrl, signIdentity, streams, metrics, clock),
+      forwardUpgrade: createForwardUpgrade(route, config.publicUrl, claimed, signIdentity, streams, metrics, clock),
       refuse: createRefuse(route, methodsOf(route), config.publicUrl, crossOrigin, nonceOf(route)),
     };
     return {
@@ -176,6 +182,7 @@ export function createGateway(
         stages.admit(call, isUpgrade);
         const principal = grant.principal && tokens ? tokens.accept(grant.principal) : grant.principal;
         authorize(principal, grant.action);
+        stream.revalidateEvery(route.revalidateMs);
       },
       revalidate,
     };
@@ -218,7 +225,7 @@ export function createGateway(
   return {
     ...gateway,
     reconsider: (stream) => router(stream.call.path).reconsider(stream),
-    revalidate: async (token, call) => router(call.path).revalidate(token),
+    revalidate: async (token, call) => router(call.path).revalidate(token, call.client),
     forwardAuth: createForwardAuth(gateway, (call) => router(call.path).asked, askedParts),
   };
 }

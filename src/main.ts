@@ -1,5 +1,10 @@
 #!/usr/bin/env node
-import { runCommand } from './cli/run-command.ts';
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+// Beside the packages, so that whoever can write there could change the program itself: in the default, below /tmp, any
+// user of the machine could leave code for us to run. Where it cannot be written, what is there is used.
+enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/sallyport/', import.meta.url)));
 
 // `sallyport schema | head` closes the pipe: an end like any other, not a stack.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -7,4 +12,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+const { runCommand } = await import('./cli/run-command.ts');
 process.exitCode = await runCommand(process.argv.slice(2));

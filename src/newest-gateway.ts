@@ -54,12 +54,11 @@ export function createNewestGateway(config: Config, surroundings: Surroundings):
   const { log, metrics, clock, tracer } = surroundings;
   const shared = createShared(metrics, (...event) => log.event(...event), clock);
   const open = new Set<OpenStream>();
-  const lasting: Lasting = {
+  const lasting: Omit<Lasting, 'limiters'> = {
     ...surroundings,
     certificateOf: createCertificateOf(config.tls?.clientCa),
     pools: createPools(),
     authenticators: createAuthenticators(metrics.tokenCache, clock, shared.answers),
-    limiters: shared.limiters,
     replays: shared.replay,
     streams: {
       add(stream) {
@@ -83,23 +82,36 @@ export function createNewestGateway(config: Config, surroundings: Surroundings):
   use(config);
 
   function use(next: Config): void {
-    shared.use(next.shared, next.sessionKey);
-    const clients = clientsOf(next);
-    const secret = next.sessionKey ?? randomKey;
-    const sessions = createOwnerBound(secret);
-    const nonces = createNonces(secret, clock);
-    const identityKeys = createRotatingKeys(secret);
-    const made = createGateway(next, { clients, sessions, nonces, identityKeys }, lasting);
-    gateway = tracer === undefined ? made : traceGateway(made, tracer, next);
-    const retired = [...parts.clients].filter(([name, client]) => clients.get(name) !== client);
-    for (const [, client] of retired) client.close();
-    parts = { clients, sessions, nonces, identityKeys };
+    const store = shared.prepare(next.shared, next.sessionKey);
+    const before = parts.clients;
+    const made = partsOf(next);
+    try {
+      const built = createGateway(next, made, { ...lasting, limiters: store.limiters });
+      gateway = tracer === undefined ? built : traceGateway(built, tracer, next);
+    } catch (error) {
+      store.drop();
+      closeUnlessIn(before, made.clients);
+      throw error;
+    }
+    store.use();
+    parts = made;
+    closeUnlessIn(made.clients, before);
     log.configure(next.log);
     metrics.configLoaded(next.hash);
     for (const stream of open) endIfRefused(stream);
     if (trustsEverybody(next.trustedProxies)) {
       log.event('warn', 'trusted_proxies trusts everybody: each client can choose its address and certificate');
     }
+  }
+
+  function partsOf(next: Config): Parts {
+    const secret = next.sessionKey ?? randomKey;
+    return {
+      clients: clientsOf(next),
+      sessions: createOwnerBound(secret),
+      nonces: createNonces(secret, clock),
+      identityKeys: createRotatingKeys(secret),
+    };
   }
 
   /** A stream would otherwise live by a policy, or a route, that is no more. */
@@ -140,4 +152,10 @@ export function createNewestGateway(config: Config, surroundings: Surroundings):
       await Promise.all([lasting.pools.close(), shared.close()]);
     },
   };
+}
+
+type Clients = Parts['clients'];
+
+function closeUnlessIn(kept: Clients, clients: Clients): void {
+  for (const [name, client] of clients) if (kept.get(name) !== client) client.close();
 }

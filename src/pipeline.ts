@@ -68,6 +68,9 @@ export interface Gateway {
   failed(call: Call, route: Route | undefined, denial: Denial): void;
 }
 
+/** What is counted where a connection ends before its answer: the client left, as nginx has it. */
+const UNANSWERED = 499;
+
 /** Serves one request from its arrival to its last byte. Never rejects: every failure becomes an answer. */
 export async function serve(
   gateway: Gateway,
@@ -81,6 +84,8 @@ export async function serve(
   let action: Action | undefined;
   let grant: Grant | undefined;
   let decided = false;
+  // Until somebody answers: Node's own default would count them as served.
+  response.statusCode = UNANSWERED;
   response.on('close', () => gateway.answered(stages?.route, call, response.statusCode));
   try {
     call = gateway.canonical(call);

@@ -17,8 +17,8 @@ export function bytesOf(url: string, { method, path, headers, body = '' }: Reque
   );
 }
 
-/** Opens a connection; one that broke is opened anew for the next request. */
-export function openConnection(url: string): Connection {
+/** Opens a connection, from an address of our own; one that broke is opened anew for the next request. */
+export function openConnection(url: string, localAddress?: string): Connection {
   const { hostname, port } = new URL(url);
   let socket: Socket | undefined;
   let text = '';
@@ -32,10 +32,18 @@ export function openConnection(url: string): Connection {
   }
 
   function opened(): Socket {
-    const fresh = connect(Number(port), hostname).setNoDelay().setEncoding('latin1');
+    const fresh = connect({ port: Number(port), host: hostname, ...(localAddress !== undefined && { localAddress }) })
+      .setNoDelay()
+      .setEncoding('latin1');
     fresh.on('data', (part: string) => {
       text += part;
-      if (isWhole(text)) settle(Number(text.slice(9, 12)));
+      if (!isWhole(text)) return;
+      const status = Number(text.slice(9, 12));
+      if (/\r\nconnection: close/i.test(text)) {
+        socket = undefined;
+        fresh.destroy();
+      }
+      settle(status);
     });
     fresh.on('error', () => {});
     fresh.on('close', () => {

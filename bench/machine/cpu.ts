@@ -13,10 +13,3 @@ export function cpuMicroseconds(pids: readonly number[]): number {
   }
   return nanoseconds / 1000;
 }
-
-/** The memory that processes hold, in KiB: what is resident. */
-export function residentKiB(pids: readonly number[]): number {
-  return pids
-    .map((pid) => Number(/^VmRSS:\s+([0-9]+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]))
-    .reduce((sum, each) => sum + each, 0);
-}

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { CONTENDER_CORE, OTHER_CORE } from './cores.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 
 /** A program on a core of its own. */
 export interface Program {

@@ -11,7 +11,7 @@ import { measureCpu } from '../compare-cpu.ts';
 import { createSallyport, type RunningSallyport } from '../contenders/sallyport.ts';
 import { bytesOf } from '../load/connection.ts';
 import { steady } from '../load/steady.ts';
-import { residentKiB } from '../machine/cpu.ts';
+import { residentKiB } from '../machine/memory.ts';
 import type { Scenario } from '../scenario.ts';
 import { median, medianRatio } from '../statistics.ts';
 import { requestOf } from './requests.ts';

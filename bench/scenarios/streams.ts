@@ -8,7 +8,7 @@ import { nginx } from '../contenders/nginx.ts';
 import { createSallyport } from '../contenders/sallyport.ts';
 import { undiciFloor } from '../contenders/undici-floor.ts';
 import { openStreams } from '../load/streams.ts';
-import { residentKiB } from '../machine/cpu.ts';
+import { residentKiB } from '../machine/memory.ts';
 import { startServer } from '../machine/process.ts';
 import type { Scenario } from '../scenario.ts';
 import { median, quantile } from '../statistics.ts';

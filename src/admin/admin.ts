@@ -1,6 +1,7 @@
-import { createServer, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { consolePage, consolePolicy, isOwnName, type RouteView } from './console.ts';
+import { http } from '../lib/http.ts';
 import type { ServerState } from '../model/authorization-server.ts';
 import type { Address } from '../model/config.ts';
 import type { StoreState } from '../model/shared.ts';
@@ -87,7 +88,7 @@ export async function startAdmin(address: Address, view: AdminView): Promise<Adm
       });
     },
   };
-  const server = createServer((request, response) => {
+  const server = http.createServer((request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
     if (page === undefined) response.writeHead(404).end();

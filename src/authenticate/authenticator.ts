@@ -11,7 +11,7 @@ import type { Route } from '../model/route.ts';
 import type { SharedAnswers } from '../model/shared.ts';
 import { type Authority, type CachedVerifier, type CountCacheLookup, createCachedVerifier } from './cached-verifier.ts';
 import { createIntrospector } from './introspection.ts';
-import { createJwtVerifier } from './jwt.ts';
+import { createJwtVerifier, requireSignature } from './jwt.ts';
 import { createKeySource, type KeySource } from './keys.ts';
 import type { Possession } from './possession.ts';
 import { withHierarchy } from './principal.ts';
@@ -26,8 +26,8 @@ export interface Authentication {
    * @throws {Denial} where this route would not take the token.
    */
   accept(principal: Principal): Principal;
-  /** Validates a token that is in use once more, past the cache; what it says holds for everybody. */
-  revalidate(token: PresentedToken): Promise<Principal>;
+  /** Validates a token that is in use once more, past the cache; what it says holds for everybody. `client`: the address of its caller. */
+  revalidate(token: PresentedToken, client?: string): Promise<Principal>;
 }
 
 /** By the clients and scopes of a configuration, then by route: who is asked about a token, and how. */
@@ -40,6 +40,7 @@ export type Authenticators = (
 /**
  * Creates the validation of tokens. Routes that trust the same servers share one cache of verified tokens, keyed by
  * SHA-256 and never used past `exp`; the audience is checked at each use, so that a token for one route opens no other.
+ * That a token is good is known to one cache alone, that it is not (any more) all of them hear.
  * The caches and keys stay for a next configuration that trusts the same servers.
  *
  * @param answers Where replicas tell each other what servers said of opaque tokens, if they do.
@@ -54,11 +55,15 @@ export function createAuthenticators(count: CountCacheLookup, clock: Clock, answ
       trust = { clients, scopeHierarchy, authorities, verifiers: new Map() };
     }
     const { authorities, verifiers } = trust;
+    const forgetEverywhere = (token: string): void => {
+      for (const verifier of verifiers.values()) verifier.forget(token);
+    };
     return (route, possession) => {
       const names = route.authorizationServers.map(({ name }) => name);
       const key = JSON.stringify([names, [...route.tokens].toSorted()]);
       const trusted = names.map((name) => required(authorities, name));
-      const verified = verifiers.get(key) ?? createCachedVerifier(trusted, route.tokens, count, clock);
+      const verified =
+        verifiers.get(key) ?? createCachedVerifier(trusted, route.tokens, count, forgetEverywhere, clock);
       verifiers.set(key, verified);
       return authenticationFor(route, verified, possession, scopeHierarchy, failures);
     };
@@ -128,13 +133,14 @@ function authenticationFor(
       if (server === undefined) throw new Denial('token.issuer', 'its authorization server is trusted no longer');
       if (!route.tokens.has(principal.form))
         throw new Denial('token.form', `${principal.form} tokens are taken no longer`);
+      if (principal.signature !== undefined) requireSignature(principal.signature, server.jwt);
       if (principal.claims['aud'] === undefined && server.introspection?.audience !== 'optional')
         throw new Denial('token.audience', 'tokens without aud are taken no longer');
       requireBoundAs(route.dpop, principal);
       return withHierarchy(requireAudience(principal, audiences), scopeHierarchy);
     },
     // RFC 9449 §4.3 binds a proof to one request: the stream that one began goes on by the token alone.
-    revalidate: async (token) => requireAudience(await verified.revalidate(token), audiences),
+    revalidate: async (token, client) => requireAudience(await verified.revalidate(token, client), audiences),
   };
 
   function requireOwn(principal: Principal, token: PresentedToken, call: Call): Principal | Promise<Principal> {

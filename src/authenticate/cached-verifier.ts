@@ -1,3 +1,4 @@
+import { addressBlock } from '../lib/address-block.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
 import { Denial } from '../model/denial.ts';
@@ -16,7 +17,10 @@ import { createVerifiedTokens } from './verified-tokens.ts';
 /** Validates tokens for all routes that trust alike, before the audience is asked. */
 export interface CachedVerifier {
   authenticate(token: PresentedToken, client: string, failures: Failures): Principal | Promise<Principal>;
-  revalidate(token: PresentedToken): Promise<Principal>;
+  /** Asks past the cache; `client`: the address of a caller, if it is for one. */
+  revalidate(token: PresentedToken, client?: string): Promise<Principal>;
+  /** Asks about a token again when it comes next, whatever was said of it. */
+  forget(key: string): void;
 }
 
 /** Counts a look-up of the verified-token cache; `negative` is a token that was refused a moment ago. */
@@ -29,11 +33,16 @@ export interface Authority extends TokenAuthority {
   readonly verify: JwtVerifier | undefined;
 }
 
-/** Creates an empty cache before `authorities`: good tokens until they end, refused ones for a moment, each asked about once. */
+/**
+ * Creates an empty cache before `authorities`: good tokens until they end, refused ones for a moment, each asked about once.
+ *
+ * @param onRefused Told of each token that was found to be no good (any more).
+ */
 export function createCachedVerifier(
   authorities: readonly Authority[],
   forms: Route['tokens'],
   count: CountCacheLookup,
+  onRefused: (key: string) => void,
   clock: Clock,
 ): CachedVerifier {
   const known = createVerifiedTokens(clock);
@@ -51,31 +60,32 @@ export function createCachedVerifier(
       const refusal = refused.get(key);
       count('token', refusal === undefined ? 'miss' : 'negative');
       if (refusal === undefined)
-        return failures.guard(client, () => flight(key, () => verifyUnlessKnown(token.value, key)));
+        return failures.guard(client, () => flight(key, () => verifyUnlessKnown(token.value, key, client)));
       failures.count(client, refusal);
       throw refusal;
     },
-    async revalidate(token) {
+    async revalidate(token, client) {
       const key = tokenKey(token);
       refused.forget(key);
       try {
         // Not together with those who may go by what was said before.
-        return await flight(`afresh ${key}`, () => verify(token.value, key, 'afresh'));
+        return await flight(`afresh ${key}`, () => verify(token.value, key, 'afresh', client));
       } catch (error) {
-        if (!(error instanceof Denial && error.reason === 'authorization_server.unavailable')) known.delete(key);
+        if (!(error instanceof Denial && error.reason === 'authorization_server.unavailable')) onRefused(key);
         throw error;
       }
     },
+    forget: (key) => known.delete(key),
   };
 
   /** Whoever had to wait for a place to ask may find that somebody else has asked meanwhile. */
-  async function verifyUnlessKnown(token: AccessToken, key: string): Promise<Principal> {
+  async function verifyUnlessKnown(token: AccessToken, key: string, client: string): Promise<Principal> {
     const refusal = refused.get(key);
     if (refusal !== undefined) throw refusal;
-    return known.get(key) ?? verify(token, key, 'known');
+    return known.get(key) ?? verify(token, key, 'known', client);
   }
 
-  async function verify(token: AccessToken, key: string, by: keyof Introspector): Promise<Principal> {
+  async function verify(token: AccessToken, key: string, by: keyof Introspector, client?: string): Promise<Principal> {
     const issuer = claimedIssuer(token);
     if (!forms.has(issuer === undefined ? 'opaque' : 'jwt')) {
       throw new Denial('token.form', `the route does not accept ${issuer === undefined ? 'opaque tokens' : 'JWTs'}`);
@@ -90,11 +100,11 @@ export function createCachedVerifier(
       return principal;
     }
     try {
-      const { principal, reusableUntil } = await introspectAtEach(token, trusted, by);
+      const { principal, reusableUntil } = await introspectAtEach(token, trusted, by, client && addressBlock(client));
       known.set(key, principal, reusableUntil);
       return principal;
     } catch (error) {
-      refused.remember(key, error, shortestReuse(trusted));
+      if (refused.remember(key, error, shortestReuse(trusted))) onRefused(key);
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { SignJWT } from 'jose';
+import { SignJWT } from 'jose/jwt/sign';
 import type { Clock } from '../lib/clock.ts';
 import type { ClientCredentials } from '../model/authorization-server.ts';
 

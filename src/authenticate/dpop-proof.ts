@@ -1,4 +1,6 @@
-import { decodeJwt, decodeProtectedHeader, type JWTPayload, type ProtectedHeaderParameters } from 'jose';
+import type { JWTPayload, ProtectedHeaderParameters } from 'jose';
+import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import { decodeJwt } from 'jose/jwt/decode';
 import { Denial } from '../model/denial.ts';
 import { proofKeyOf, type ProofKey } from './proof-key.ts';
 

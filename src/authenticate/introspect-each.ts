@@ -19,12 +19,13 @@ export async function introspectAtEach(
   token: string,
   authorities: readonly TokenAuthority[],
   by: keyof Introspector,
+  asker?: string,
 ): Promise<Introspected> {
   let unavailable: unknown;
   for (const { introspect } of authorities) {
     if (introspect === undefined) continue;
     try {
-      const introspected = await introspect[by](token);
+      const introspected = await introspect[by](token, asker);
       if (introspected !== undefined) return introspected;
     } catch (error) {
       if (!(error instanceof Denial) || error.reason !== 'authorization_server.unavailable') throw error;

@@ -39,12 +39,12 @@ export function createIntrospector(
     ? createSignedAnswerReader(server, response.algorithms, keys, clock)
     : plainAnswer;
 
-  const ask = async (token: string): Promise<IntrospectionAnswer | undefined> => {
+  const ask = async (token: string, asker: string | undefined): Promise<IntrospectionAnswer | undefined> => {
     const endpoint = introspection.endpoint ?? (await client.metadata()).introspectionEndpoint;
     if (endpoint === undefined)
       throw unavailable('its metadata has no introspection_endpoint; set introspection.endpoint');
     const form = new URLSearchParams({ token, token_type_hint: 'access_token' });
-    const answer = await client.post('introspection', endpoint, form, credentials, accept);
+    const answer = await client.post('introspection', endpoint, form, credentials, { accept, asker });
     // A phantom token that would be of no active token is an empty answer.
     if (isSigned && answer.status === 204) return undefined;
     // RFC 7662 §2.3: a 401 is about our credentials, never about the token.

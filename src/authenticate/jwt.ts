@@ -1,6 +1,9 @@
-import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose';
+import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import * as errors from 'jose/errors';
+import { decodeJwt } from 'jose/jwt/decode';
+import { jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose/jwt/verify';
 import type { Clock } from '../lib/clock.ts';
-import type { AuthorizationServer } from '../model/authorization-server.ts';
+import type { AuthorizationServer, JwtValidation } from '../model/authorization-server.ts';
 import { Denial, type Reason } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import { principalOf } from './principal.ts';
@@ -24,7 +27,7 @@ export function createJwtVerifier(
   hierarchy: ReadonlyMap<string, readonly string[]>,
   clock: Clock,
 ): JwtVerifier {
-  const { algorithms = [], types = defaultTypes } = server.jwt ?? {};
+  const { algorithms = [] } = server.jwt ?? {};
   const options: JWTVerifyOptions = {
     algorithms: [...algorithms],
     issuer: server.issuer,
@@ -32,18 +35,46 @@ export function createJwtVerifier(
     clockTolerance: server.clockToleranceMs / 1000,
   };
   return async (token) => {
+    requireOneSpelling(token);
     try {
       const { payload, protectedHeader } = await verifiedJwt(token, keys, {
         ...options,
         currentDate: new Date(clock()),
       });
-      const type = mediaType(protectedHeader.typ);
-      if (!types.includes(type)) throw new Denial('token.type', `typ ${JSON.stringify(type)} is not accepted`);
-      return principalOf(payload, 'jwt', type === 'at+jwt', server, hierarchy);
+      const signature = { algorithm: protectedHeader.alg, type: mediaType(protectedHeader.typ) };
+      requireSignature(signature, server.jwt);
+      return { ...principalOf(payload, 'jwt', signature.type === 'at+jwt', server, hierarchy), signature };
     } catch (error) {
       throw error instanceof Denial ? error : denialOf(error);
     }
   };
+}
+
+/**
+ * RFC 7515 §2: base64url without padding. Decoders forgive padding, other letters for the same bits and bits that are
+ * left over: whoever has one good token could make any number of it, each to be verified, and push everybody else's out
+ * of the cache. The other two parts are signed as they are spelled.
+ */
+function requireOneSpelling(token: string): void {
+  const signature = token.slice(token.lastIndexOf('.') + 1);
+  if (Buffer.from(signature, 'base64url').toString('base64url') === signature) return;
+  throw new Denial('token.malformed', 'the signature is not base64url as RFC 7515 has it');
+}
+
+/**
+ * Refuses a JWT by what its header says, however well it verifies.
+ *
+ * @param accepted As its issuer is configured; undefined: no JWTs of it are verified (any more).
+ * @throws {Denial} `token.form`, `token.algorithm`, `token.type`
+ */
+export function requireSignature(
+  { algorithm, type }: NonNullable<Principal['signature']>,
+  accepted: JwtValidation | undefined,
+): void {
+  if (accepted === undefined) throw new Denial('token.form', 'its authorization server has no jwt');
+  if (!accepted.algorithms.includes(algorithm)) throw new Denial('token.algorithm', `alg ${algorithm} is not accepted`);
+  if ((accepted.types ?? defaultTypes).includes(type)) return;
+  throw new Denial('token.type', `typ ${JSON.stringify(type)} is not accepted`);
 }
 
 /** The issuer that a JWT claims, to choose who verifies it; undefined for a string that is not a JWT. Proves nothing. */

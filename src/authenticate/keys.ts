@@ -1,4 +1,6 @@
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey, type LocalJWKSet } from 'jose';
+import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
+import * as errors from 'jose/errors';
+import { createLocalJWKSet, type LocalJWKSet } from 'jose/jwks/local';
 import type { Random } from '../lib/circuit-breaker.ts';
 import type { Clock } from '../lib/clock.ts';
 import { withoutQuery } from '../lib/without-query.ts';

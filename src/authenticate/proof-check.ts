@@ -1,5 +1,8 @@
 import { hash } from 'node:crypto';
-import { compactVerify, errors, importJWK, type CryptoKey } from 'jose';
+import type { CryptoKey } from 'jose';
+import * as errors from 'jose/errors';
+import { compactVerify } from 'jose/jws/compact/verify';
+import { importJWK } from 'jose/key/import';
 import type { Clock } from '../lib/clock.ts';
 import { createExpiringCache } from '../lib/expiring-cache.ts';
 import type { Call } from '../model/call.ts';

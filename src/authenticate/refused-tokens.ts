@@ -11,8 +11,8 @@ const LONGEST_MS = 5_000;
 export interface RefusedTokens {
   /** The refusal, made anew. */
   get(key: string): Denial | undefined;
-  /** Keeps a refusal of the token itself; anything else, an outage above all, says nothing of it and is not kept. */
-  remember(key: string, error: unknown, cacheMs: number): void;
+  /** Keeps a refusal of the token itself; false: anything else, an outage above all, says nothing of it and is not kept. */
+  remember(key: string, error: unknown, cacheMs: number): boolean;
   forget(key: string): void;
 }
 
@@ -25,9 +25,10 @@ export function createRefusedTokens(clock: Clock): RefusedTokens {
       return known && new Denial(known.reason, known.detail);
     },
     remember(key, error, cacheMs) {
-      if (!(error instanceof Denial && error.reason.startsWith('token.'))) return;
+      if (!(error instanceof Denial && error.reason.startsWith('token.'))) return false;
       const { reason, detail } = error;
       refused.set(key, { reason, detail }, clock() + Math.min(cacheMs, LONGEST_MS));
+      return true;
     },
     forget: (key) => refused.delete(key),
   };

@@ -1,5 +1,6 @@
 import { createCircuitBreaker, type CircuitBreaker, type Random } from '../lib/circuit-breaker.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createFairPlaces, type FairPlaces } from '../lib/fair-places.ts';
 import { createJsonFetcher, type FetchJsonOptions } from '../lib/fetch-json.ts';
 import type { JsonAnswer } from '../lib/json-answer.ts';
 import { maxAgeMs } from '../lib/max-age.ts';
@@ -8,8 +9,10 @@ import { withoutQuery } from '../lib/without-query.ts';
 import type { AuthorizationServer, ServerAnswer, ServerOperation, ServerState } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 
-/** So many calls of one operation may wait for a server at once: a slow one must not eat up sockets and memory. */
+/** So many calls of one operation may be under way at once: a slow server must not eat up sockets and memory. */
 const MAX_IN_FLIGHT = 256;
+/** The longest wait that a server can ask for: by mistake it would shut itself off for a day, or overflow a timer. */
+const LONGEST_ASKED_MS = 60_000;
 
 /**
  * What became of a call: `ok`; `refused`, a status of 4xx; `error`, no answer or one that says that the server is away.
@@ -34,12 +37,16 @@ export interface ServerCallsObserver {
 /** What is sent. Made only for a call that goes: proving who we are costs a signature. */
 type Request = () => CallOptions | Promise<CallOptions>;
 
-type CallOptions = Omit<FetchJsonOptions, 'timeoutMs'>;
+/** All of a call but how long it may take. */
+export type CallOptions = Omit<FetchJsonOptions, 'timeoutMs'>;
 
 /** Calls to one authorization server: bounded in time, size and number, and none where it failed again and again. */
 export interface ServerCalls {
-  /** @throws {Denial} `authorization_server.unavailable` where there is no answer; a status of 4xx is one. */
-  ask(operation: ServerOperation, url: string, request?: Request): Promise<ServerAnswer>;
+  /**
+   * @param asker For whom; default: for the gateway itself. Nobody's calls keep out those of others.
+   * @throws {Denial} `authorization_server.unavailable` where there is no answer; a status of 4xx is one.
+   */
+  ask(operation: ServerOperation, url: string, request?: Request, asker?: string): Promise<ServerAnswer>;
   /** Whether any call was answered yet. */
   readonly answered: boolean;
   /** The circuits that are not closed; undefined: all are. */
@@ -58,7 +65,7 @@ export interface ServerCalls {
 interface Lane {
   readonly operation: ServerOperation;
   readonly breaker: CircuitBreaker;
-  inFlight: number;
+  readonly places: FairPlaces;
   problem: string;
 }
 
@@ -77,7 +84,12 @@ export function createServerCalls(
     const key = `${operation} ${url}`;
     const known = lanes.get(key);
     if (known !== undefined) return known;
-    const lane = { operation, breaker: createCircuitBreaker(clock, random), inFlight: 0, problem: '' };
+    const lane = {
+      operation,
+      breaker: createCircuitBreaker(clock, random),
+      places: createFairPlaces(MAX_IN_FLIGHT),
+      problem: '',
+    };
     lanes.set(key, lane);
     return lane;
   }
@@ -87,22 +99,41 @@ export function createServerCalls(
     return new Denial('authorization_server.unavailable', `${server.name}: ${why}`, extras);
   }
 
-  async function ask(operation: ServerOperation, url: string, request: Request = () => ({})): Promise<ServerAnswer> {
+  function notAsked({ operation, problem }: Lane, waitMs: number): Denial {
+    observer.count(server.name, operation, 'circuit_open');
+    return unavailable(`${operation} is not asked again yet, since ${problem}`, waitMs / 1000);
+  }
+
+  async function ask(
+    operation: ServerOperation,
+    url: string,
+    request: Request = () => ({}),
+    asker = '',
+  ): Promise<ServerAnswer> {
     const lane = laneOf(operation, url);
-    if (lane.inFlight >= MAX_IN_FLIGHT) {
+    // Nobody waits for a place only to hear it then.
+    if (lane.breaker.state() === 'open') throw notAsked(lane, lane.breaker.waitMs());
+    const turn = lane.places.enter(asker);
+    if (turn === 'full') {
       observer.count(server.name, operation, 'overloaded');
-      throw unavailable(`${MAX_IN_FLIGHT} calls for ${operation} wait for it already`, 1);
+      throw unavailable(`too many calls for ${operation} wait for it already`, 1);
     }
+    if (turn !== undefined) await turn;
+    try {
+      return await send(lane, url, request);
+    } finally {
+      lane.places.leave(asker);
+    }
+  }
+
+  async function send(lane: Lane, url: string, request: Request): Promise<ServerAnswer> {
+    const { operation } = lane;
     const wasOpen = lane.breaker.state() !== 'closed';
     const call = lane.breaker.admit();
-    if (typeof call === 'number') {
-      observer.count(server.name, operation, 'circuit_open');
-      throw unavailable(`${operation} is not asked again yet, since ${lane.problem}`, call / 1000);
-    }
-    lane.inFlight += 1;
+    if (typeof call === 'number') throw notAsked(lane, call);
     try {
       const answer = await fetcher.fetchJson(url, { ...(await request()), timeoutMs: server.timeoutMs });
-      const askedMs = retryAfterMs(answer.retryAfter, clock());
+      const askedMs = askedFor(answer, clock());
       if (isAway(answer, operation))
         throw new Away(`${withoutQuery(url)} answered ${answer.status}`, answer.status, askedMs);
       call.succeeded();
@@ -120,7 +151,6 @@ export function createServerCalls(
       lane.problem = error instanceof Error ? error.message : String(error);
       throw unavailable(lane.problem, secondsToTrial(lane.breaker, askedMs), error);
     } finally {
-      lane.inFlight -= 1;
       if ((lane.breaker.state() !== 'closed') !== wasOpen) observer.circuitChanged();
     }
   }
@@ -143,6 +173,11 @@ export function createServerCalls(
     },
     close: fetcher.close,
   };
+}
+
+function askedFor({ retryAfter }: JsonAnswer, now: number): number | undefined {
+  const askedMs = retryAfterMs(retryAfter, now);
+  return askedMs === undefined ? undefined : Math.min(askedMs, LONGEST_ASKED_MS);
 }
 
 /** Undefined where nobody can tell. */

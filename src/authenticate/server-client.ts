@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
 import { createClientAuthentication } from './client-authentication.ts';
 import { createDiscovery } from './discovery.ts';
-import { createServerCalls, type CountServerCall } from './server-calls.ts';
+import { createServerCalls, type CallOptions, type CountServerCall } from './server-calls.ts';
 import { createServerHealth, type Report } from './server-health.ts';
 
 /** What else a client needs of its surroundings. */
@@ -70,11 +70,13 @@ export function createServerClient(
   return {
     server,
     get: (operation, url) => calls.ask(operation, url),
-    post: (operation, url, form, credentials, accept = 'application/json') =>
-      calls.ask(operation, url, async () => {
+    post(operation, url, form, credentials, { accept = 'application/json', asker } = {}) {
+      const request = async (): Promise<CallOptions> => {
         const { body, headers } = await authenticated(form, credentials);
         return { method: 'POST', body, headers: { accept, ...headers } };
-      }),
+      };
+      return calls.ask(operation, url, request, asker);
+    },
     metadata: discovery.metadata,
     state,
     close() {

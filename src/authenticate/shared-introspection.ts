@@ -13,12 +13,15 @@ export interface Introspected {
   readonly reusableUntil: number;
 }
 
-/** Explains opaque tokens of one authorization server; undefined: not active there. Throws as `createIntrospector` says. */
+/**
+ * Explains opaque tokens of one authorization server, for the address of `asker` or for ourselves; undefined: not active there. Throws as
+ * `createIntrospector` says.
+ */
 export interface Introspector {
   /** What the server said to any replica a moment ago, or else says now. */
-  known(token: string): Promise<Introspected | undefined>;
+  known(token: string, asker?: string): Promise<Introspected | undefined>;
   /** What it says now, whatever it has said. */
-  afresh(token: string): Promise<Introspected | undefined>;
+  afresh(token: string, asker?: string): Promise<Introspected | undefined>;
 }
 
 /**
@@ -30,7 +33,7 @@ export interface Introspector {
  */
 export function createSharedIntrospection(
   server: AuthorizationServer,
-  ask: (token: string) => Promise<IntrospectionAnswer | undefined>,
+  ask: (token: string, asker: string | undefined) => Promise<IntrospectionAnswer | undefined>,
   hierarchy: ReadonlyMap<string, readonly string[]>,
   answers: SharedAnswers | undefined,
   clock: Clock,
@@ -61,9 +64,9 @@ export function createSharedIntrospection(
     }
   }
 
-  async function askAndShare(token: string, key: string): Promise<Introspected | undefined> {
+  async function askAndShare(token: string, key: string, asker: string | undefined): Promise<Introspected | undefined> {
     try {
-      const answer = await ask(token);
+      const answer = await ask(token, asker);
       const found = answer && introspected(answer);
       if (found === undefined) shared?.delete('introspection', key);
       else shared?.set('introspection', key, answer, found.reusableUntil);
@@ -75,12 +78,12 @@ export function createSharedIntrospection(
   }
 
   return {
-    async known(token) {
+    async known(token, asker) {
       const key = keyOf(token);
       const kept = await shared?.get('introspection', key);
-      return (kept && reread(kept)) ?? askAndShare(token, key);
+      return (kept && reread(kept)) ?? askAndShare(token, key, asker);
     },
-    afresh: (token) => askAndShare(token, keyOf(token)),
+    afresh: (token, asker) => askAndShare(token, keyOf(token), asker),
   };
 }
 

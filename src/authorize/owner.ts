@@ -12,11 +12,10 @@ import type { Route } from '../model/route.ts';
 export function ownerOf(route: Route, principal: Principal | undefined): readonly string[] {
   if (principal === undefined) return [route.name];
   const { issuer, subject, clientId } = principal;
+  if (subject !== undefined) return [route.name, issuer, 'subject', subject];
+  if (clientId !== undefined) return [route.name, issuer, 'client', clientId];
   // RFC 7662 lets both be absent. Whoever is nobody shares nothing, not even with themselves.
-  if (subject === undefined && clientId === undefined) return [route.name, issuer, 'nobody', randomUUID()];
-  return subject === undefined
-    ? [route.name, issuer, 'client', clientId ?? '']
-    : [route.name, issuer, 'subject', subject];
+  return [route.name, issuer, 'nobody', randomUUID()];
 }
 
 /**

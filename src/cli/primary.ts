@@ -8,6 +8,7 @@ import type { Config } from '../model/config.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createWorkerMetrics } from '../telemetry/worker-metrics.ts';
+import { endHandedOver } from './handed-over.ts';
 import { WorkerFault } from './listen-fault.ts';
 import { standardOutput } from './standard-output.ts';
 import type { Running } from './start.ts';
@@ -48,6 +49,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
   /** Resolves with the address that the worker listens on. */
   function fork(): Promise<string> {
     const worker = cluster.fork();
+    endHandedOver(worker);
     // One writer: lines of several processes would run into each other.
     copyLines(worker.process.stdout, output);
     worker.process.stderr?.pipe(process.stderr, { end: false });

@@ -7,19 +7,25 @@ const writeSome = promisify(write);
 
 /** Until a pipe that was full is tried again. */
 const AGAIN_MS = 10;
+/** From one write to the next: a system call for each turn of a busy event loop would cost more than the lines. */
+const PACE_MS = 10;
 
 /**
  * Standard output as a stream that never waits and never fails. `process.stdout` writes synchronously to a pipe: a reader
  * that is stuck would stop the service (Node, "A note on process I/O"). What cannot be written, because the reader is gone
- * or the disk is full, is lost, and the next lines are tried again.
+ * or the disk is full, is lost, and the next lines are tried again. What comes within {@link PACE_MS} of a write waits and
+ * goes out together.
  */
 export function standardOutput(fd: number = process.stdout.fd): Writable {
+  const write = async (text: string, done: () => void): Promise<void> => {
+    await writeWhole(fd, Buffer.from(text)).catch(() => {});
+    await setTimeout(PACE_MS);
+    done();
+  };
   return new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      void writeWhole(fd, chunk)
-        .catch(() => {})
-        .finally(done);
-    },
+    decodeStrings: false,
+    write: (chunk: string | Buffer, _encoding, done) => void write(String(chunk), done),
+    writev: (chunks, done) => void write(chunks.map(({ chunk }) => String(chunk)).join(''), done),
   });
 }
 

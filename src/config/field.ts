@@ -1,5 +1,5 @@
 import { member } from './member.ts';
-import { inTextOrder, type Path, Problem, shown, withoutDefaults } from './problems.ts';
+import { inTextOrder, type Path, Problem, shown, withoutDefaults, withoutRandom } from './problems.ts';
 import { unresolved } from './placeholders.ts';
 import { isSecret, type Violation } from './schema.ts';
 import { partOfOne, Unfit, wholeNumber } from './values.ts';
@@ -123,7 +123,8 @@ export function createReport(file: YamlFile): Report {
       whole: () => (typeof value === 'number' ? value : self.read(wholeNumber)),
       part: () => (typeof value === 'number' ? value : self.read(partOfOne)),
       isTrue: () => value === true,
-      source: () => (isSecret(path) || typeof source !== 'string' ? 'the value' : withoutDefaults(source)),
+      source: () =>
+        isSecret(path) || typeof source !== 'string' ? 'the value' : withoutRandom(withoutDefaults(source)),
       shown: () => (isSecret(path) || typeof source !== 'string' ? 'the value' : shown(source)),
       refuse: (message, part) => report.refuse(path, message, part),
     };

@@ -1,7 +1,8 @@
-import { type ErrorObject, Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { ErrorObject } from 'ajv';
 import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json' };
 import policySchema from '../../schema/policy.schema.json' with { type: 'json' };
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
+import { gateway, policy, policyTest } from '../../schema/validators.js';
 import { didYouMean } from './did-you-mean.ts';
 import { either } from './either.ts';
 import { member } from './member.ts';
@@ -18,11 +19,11 @@ export interface Violation {
 /** The committed JSON Schemas, by the language that they describe. */
 export const schemas = { gateway: gatewaySchema, policy: policySchema, 'policy-test': policyTestSchema } as const;
 
-const compiled = new Map<keyof typeof schemas, ValidateFunction>();
+const validators = { gateway, policy, 'policy-test': policyTest } as const;
 
 /** Everything in a document that its schema refuses: at most one line for a place, in no order. */
 export function violations(language: keyof typeof schemas, document: unknown): Violation[] {
-  const validate = compiled.get(language) ?? compile(language);
+  const validate = validators[language];
   if (validate(document)) return [];
   const errors = withoutNoise(validate.errors ?? []);
   const found = new Map<string, Violation>();
@@ -32,14 +33,6 @@ export function violations(language: keyof typeof schemas, document: unknown): V
     if (!found.has(key)) found.set(key, violation);
   }
   return [...found.values()];
-}
-
-function compile(language: keyof typeof schemas): ValidateFunction {
-  // `verbose` puts the value and the schema that refused it into each error.
-  const ajv = new Ajv2020({ allErrors: true, verbose: true, strictTypes: false });
-  const validate = ajv.compile(schemas[language]);
-  compiled.set(language, validate);
-  return validate;
 }
 
 /** What says of a place what is wrong in it, rather than that it is not one of several things. */

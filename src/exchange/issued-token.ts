@@ -1,4 +1,4 @@
-import { decodeJwt } from 'jose';
+import { decodeJwt } from 'jose/jwt/decode';
 import { Denial } from '../model/denial.ts';
 import type { TokenType } from '../model/route.ts';
 

@@ -42,7 +42,8 @@ export function createTokenExchange(
       form.set('actor_token_type', tokenTypes.access_token);
     }
     const askedAt = clock();
-    const answer = await client.post('exchange', endpoint, form, exchange.credentials);
+    const asker = `${principal.issuer} ${principal.subject ?? principal.clientId ?? ''}`;
+    const answer = await client.post('exchange', endpoint, form, exchange.credentials, { asker });
     if (answer.status !== 200) throw await refusal(answer, token, principal);
 
     requireIssuedType(answer.body, exchange.requestedTokenType);
@@ -70,18 +71,25 @@ export function createTokenExchange(
       case 'invalid_scope':
         return scopeDenial(exchange, principal);
       case 'invalid_grant':
-        actor?.forget();
-        return new Denial('token.inactive', detail);
       case 'invalid_request': {
-        // "…the subject_token or actor_token are invalid for any reason": which of them, or our own request?
+        // RFC 8693 has invalid_request for a "subject_token or actor_token [that is] invalid for any reason", servers have
+        // invalid_grant too: which of them, or our own request? Its own server knows.
         const problem = await problemOf(token);
         if (problem !== undefined) return new Denial(problem.reason, `${detail}: ${problem.detail}`);
         actor?.forget();
-        return new Denial('exchange.refused', detail);
+        return new Denial(mayBeRevoked(error, principal) ? 'token.inactive' : 'exchange.refused', detail);
       }
       default:
         return new Denial('exchange.refused', detail);
     }
+  }
+
+  /**
+   * Of a JWT that still verifies only its issuer knows that it was revoked, and has just said so. Anybody else's
+   * invalid_grant is about something that the client's next token would not mend: as a 401 it would loop.
+   */
+  function mayBeRevoked(error: string, { form, issuer }: Principal): boolean {
+    return error === 'invalid_grant' && form === 'jwt' && issuer === exchange.server.issuer;
   }
 
   /** What its own server says against a token. */

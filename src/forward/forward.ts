@@ -35,6 +35,8 @@ export interface ForwardParts {
   readonly publicUrl: string;
   readonly pools: Pools;
   readonly own: OwnHeaders;
+  /** As `identityNames` has them, of all routes. */
+  readonly claimed: ReadonlySet<string>;
   /** Undefined where the route signs nothing. */
   readonly signIdentity: SignIdentity | undefined;
   readonly bindHandles: BindHandles;
@@ -50,11 +52,11 @@ const LINGER_MS = 1_000;
 /** Creates the forwarding of a route. */
 export function createForward(
   route: Route,
-  { publicUrl, pools, own, signIdentity, bindHandles, onUnauthorized, streams, observer, clock }: ForwardParts,
+  { publicUrl, pools, own, claimed, signIdentity, bindHandles, onUnauthorized, streams, observer, clock }: ForwardParts,
 ): Forward {
   const pool = pools.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);
-  const requestHeaders = createRequestHeaders(route, publicUrl, signIdentity);
+  const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
   const headersTimeout = route.upstream.responseTimeoutMs;
 
   return (call, grant, credential, revalidate) => {

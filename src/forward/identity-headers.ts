@@ -9,8 +9,6 @@ import type { SignIdentity } from './signed-identity.ts';
 export interface IdentityHeaders {
   /** Every name that it may use, in lower case. */
   readonly names: readonly string[];
-  /** The same by their {@link plainName}: a client's own under any of these spellings is none. */
-  readonly plainNames: ReadonlySet<string>;
   /**
    * Adds name, value, name, value, …; nothing for a claim that the token lacks.
    *
@@ -20,17 +18,28 @@ export interface IdentityHeaders {
 }
 
 /**
+ * Every name under which one of `routes` may say who calls, by its {@link plainName}: a client's own is none on any of
+ * them, for several may lead to one upstream, and on a public one nothing would be put in its place.
+ */
+export function identityNames(routes: readonly Route[]): ReadonlySet<string> {
+  return new Set(routes.flatMap((route) => namesOf(route).map(plainName)));
+}
+
+function namesOf({ upstream: { identity, signedIdentity } }: Route): readonly string[] {
+  return [...identity.keys(), ...(signedIdentity === undefined ? [] : [signedIdentity.header])];
+}
+
+/**
  * Creates the identity headers of a route.
  *
  * @param sign Makes the signed statement who calls; undefined where the route sends none.
  */
-export function createIdentityHeaders({ upstream }: Route, sign: SignIdentity | undefined): IdentityHeaders {
+export function createIdentityHeaders(route: Route, sign: SignIdentity | undefined): IdentityHeaders {
+  const { upstream } = route;
   const claims = [...upstream.identity].map(([name, claim]) => [name, claimReader(claim)] as const);
   const signedHeader = upstream.signedIdentity?.header;
-  const names = [...upstream.identity.keys(), ...(signedHeader === undefined ? [] : [signedHeader])];
   return {
-    names,
-    plainNames: new Set(names.map(plainName)),
+    names: namesOf(route),
     addTo(headers, principal, decision) {
       for (const [name, read] of claims) {
         const value = headerValue(read(principal));

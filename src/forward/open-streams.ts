@@ -2,7 +2,7 @@ import type { Call } from '../model/call.ts';
 import type { Grant } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 
-/** An event stream or WebSocket, which outlives the decision that opened it. */
+/** An event stream, another answer without a length, or a WebSocket: it outlives the decision that opened it. */
 export interface OpenStream {
   readonly route: Route;
   readonly call: Call;
@@ -10,6 +10,8 @@ export interface OpenStream {
   /** Whether it is a WebSocket. */
   readonly isUpgrade: boolean;
   readonly end: (why: string) => void;
+  /** Asks about its token again every so many milliseconds from now on; undefined: it only expires. */
+  readonly revalidateEvery: (intervalMs: number | undefined) => void;
 }
 
 /** Those that are open now, so that a next configuration can decide on each again. */

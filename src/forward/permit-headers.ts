@@ -32,14 +32,22 @@ const namesAnother: ReadonlySet<string> = new Set([
   'x-script-name',
 ]);
 
-/** Creates what a route's upstream gets besides the client's own fields, by way of a proxy. */
-export function createPermitHeaders(route: Route, sign: SignIdentity | undefined): PermitHeaders {
+/**
+ * Creates what a route's upstream gets besides the client's own fields, by way of a proxy.
+ *
+ * @param claimed As `identityNames` has them, of all routes.
+ */
+export function createPermitHeaders(
+  route: Route,
+  claimed: ReadonlySet<string>,
+  sign: SignIdentity | undefined,
+): PermitHeaders {
   const identity = createIdentityHeaders(route, sign);
   const silent = Object.fromEntries([...identity.names, 'authorization'].map((name) => [name, '']));
 
   function isClaim(name: string): boolean {
     const plain = plainName(name);
-    if (identity.plainNames.has(plain) || namesAnother.has(plain)) return true;
+    if (claimed.has(plain) || namesAnother.has(plain)) return true;
     return plain !== name && /^(?:authorization$|content-|dpop$|host$|mcp-|origin$)/.test(plain);
   }
 

@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import type { Upstream } from '../model/route.ts';
 
 /** The connections to the upstreams; they outlive a configuration, so that a reload closes none. */

@@ -1,4 +1,5 @@
-import { errors, type Dispatcher } from 'undici';
+import type { ServerResponse } from 'node:http';
+import type { Dispatcher } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import type { BodyFilter } from '../mcp/body-filter.ts';
 import type { Call } from '../model/call.ts';
@@ -9,8 +10,9 @@ import type { Route } from '../model/route.ts';
 import type { ChooseFilter } from './answer-filter.ts';
 import { createKeepalive, type Keepalive } from './keepalive.ts';
 import type { OpenStreams } from './open-streams.ts';
-import { responseHeaders, type OwnHeaders } from './response-headers.ts';
+import { responseHeaders, type OwnHeaders, type ResponseHeaders } from './response-headers.ts';
 import { guardStream, type Revalidate } from './stream-guards.ts';
+import { upstreamDenial } from './upstream-denial.ts';
 
 /** What an answer needs on its way. */
 export interface RelayParts {
@@ -34,6 +36,13 @@ const MAX_WHOLE_BYTES = 16 * 1024;
 /** What Node sends on; it throws on the rest, which clients SHOULD ignore anyway, RFC 9112 §4. */
 const reasonPhrase = /^[\t -~]*$/;
 
+/** A header section that was not sent yet. */
+interface Head {
+  readonly status: number;
+  readonly statusMessage: string;
+  readonly answer: ResponseHeaders;
+}
+
 /** One answer on its way from the upstream to the client, as undici hands it over. */
 export class Relay implements Dispatcher.DispatchHandler {
   readonly #parts: RelayParts;
@@ -44,8 +53,12 @@ export class Relay implements Dispatcher.DispatchHandler {
   #filter: BodyFilter | undefined;
   #keepalive: Keepalive | undefined;
   #stopGuards: (() => void) | undefined;
+  /** The header section, until it is known whether the body is whole. */
+  #head: Head | undefined;
   /** The first bytes of the body, until it is known whether they are the last ones too. */
   #held: Buffer | undefined;
+  /** When the first interim answer came. */
+  #interimAt: number | undefined;
   #begun = false;
   #settled = false;
 
@@ -63,7 +76,10 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, statusMessage = ''): void {
     // RFC 9110 §15.2: interim answers are between the upstream and us.
-    if (status < 200) return;
+    if (status < 200) {
+      this.#requireSoon();
+      return;
+    }
     const { route, call, grant, own, chooseFilter, observer } = this.#parts;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
     if (status === 401) this.#parts.onUnauthorized?.(grant);
@@ -73,10 +89,18 @@ export class Relay implements Dispatcher.DispatchHandler {
     const filter = status < 300 && status !== 204 ? chooseFilter : undefined;
     const answer = responseHeaders((controller.rawHeaders ?? []) as Buffer[], call, grant, own, filter !== undefined);
     this.#filter = filter?.(answer);
-    if (answer.hasDate) call.response.sendDate = false;
-    call.response.writeHead(status, reasonPhrase.test(statusMessage) ? statusMessage : undefined, answer.fields);
+    this.#head = { status, statusMessage, answer };
     // When all that came with them has been handed over: most answers are whole then, those that are called streams too.
-    process.nextTick(showArrived, this, answer.isEventStream);
+    process.nextTick(showArrived, this, answer);
+  }
+
+  /** undici waits anew after each interim answer: an upstream that goes on sending them would never be too slow. */
+  #requireSoon(): void {
+    const { call, route } = this.#parts;
+    this.#interimAt ??= performance.now();
+    const isLate = performance.now() - this.#interimAt > route.upstream.responseTimeoutMs;
+    // While the client still sends, nobody can answer.
+    if (isLate && call.request.complete) throw new Denial('upstream.timeout', 'interim answers, and no other');
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -90,6 +114,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     const { response } = this.#parts.call;
     const held = this.#held;
     this.#held = undefined;
+    this.#sendHead(held?.length);
     if (held === undefined) response.end();
     // Node joins a string with the header section, and copies neither.
     else if (held.length <= MAX_WHOLE_BYTES) response.end(held.toString('latin1'), 'latin1');
@@ -98,14 +123,16 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     if (this.#settled) return;
-    const { response } = this.#parts.call;
+    const { request, response } = this.#parts.call;
     if (!response.headersSent) {
       this.#settle(upstreamDenial(error));
       return;
     }
-    // A broken chunked or counted body is what tells the client that this is not the end.
+    // A broken chunked or counted body is what tells the client that this is not the end; one that ends with its
+    // connection (HTTP/1.0) only a reset.
     this.#settle();
-    response.destroy();
+    if (request.httpVersionMinor === 0 && !('encrypted' in request.socket)) request.socket.resetAndDestroy();
+    else response.destroy();
   }
 
   #pass(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -120,16 +147,36 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   #write(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#sendHead();
     const { response } = this.#parts.call;
     if (response.write(chunk) || controller.paused) return;
     controller.pause();
     response.once('drain', () => controller.resume());
   }
 
+  /**
+   * @param length of the body, where it is known: chunks would cost a write more. Not of an event stream, of which one piece
+   *   may look like the whole.
+   */
+  #sendHead(length?: number): void {
+    if (this.#head === undefined) return;
+    const { status, statusMessage, answer } = this.#head;
+    this.#head = undefined;
+    const { response } = this.#parts.call;
+    if (answer.hasDate) response.sendDate = false;
+    if (length !== undefined && !answer.hasLength && !answer.isEventStream)
+      answer.fields.push('Content-Length', String(length));
+    response.writeHead(status, reasonPhrase.test(statusMessage) ? statusMessage : undefined, answer.fields);
+  }
+
   /** Lets go what has come so far: the header section, with the first bytes of the body or without. */
-  showArrived(isEventStream: boolean): void {
+  showArrived({ isEventStream, hasLength }: ResponseHeaders): void {
     if (this.#settled) return;
+    this.#sendHead();
     if (isEventStream) this.#openStream();
+    // A length is an end of its own, and was decided on as a whole. What has none could go on for ever, and must not look
+    // whole where it is ended.
+    else if (!hasLength) this.#stopGuards = this.#guard((response) => response.destroy());
     const held = this.#held;
     this.#held = undefined;
     this.#begun = true;
@@ -138,18 +185,30 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   #openStream(): void {
-    const { route, call, grant, revalidate, streams, observer, clock } = this.#parts;
-    const { response } = call;
+    const {
+      route,
+      call: { response },
+      observer,
+    } = this.#parts;
     observer.streamOpened(route);
     if (route.keepaliveMs !== undefined) {
       this.#keepalive = createKeepalive(route.keepaliveMs, (chunk) => response.write(chunk));
     }
     // Ended cleanly, so that the client reconnects, and is challenged.
+    const stop = this.#guard((response) => response.end());
+    this.#stopGuards = () => {
+      stop();
+      observer.streamClosed(route);
+    };
+  }
+
+  #guard(endWith: (response: ServerResponse) => void): () => void {
+    const { route, call, grant, revalidate, streams, clock } = this.#parts;
     const end = (why: string): void => {
-      response.end();
+      endWith(call.response);
       this.#abort(why);
     };
-    this.#stopGuards = guardStream({ route, call, grant, isUpgrade: false, end }, revalidate, streams, clock);
+    return guardStream({ route, call, grant, isUpgrade: false, end }, revalidate, streams, clock);
   }
 
   #abort(why: string): void {
@@ -162,27 +221,12 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     this.#settled = true;
     this.#keepalive?.stop();
-    if (this.#stopGuards !== undefined) {
-      this.#stopGuards();
-      this.#parts.observer.streamClosed(this.#parts.route);
-    }
+    this.#stopGuards?.();
     if (denial === undefined) this.#resolve();
     else this.#reject(denial);
   }
 }
 
-function showArrived(relay: Relay, isEventStream: boolean): void {
-  relay.showArrived(isEventStream);
-}
-
-function upstreamDenial(error: Error): Denial {
-  if (error instanceof Denial) return error;
-  if (error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError) {
-    return new Denial('upstream.timeout', error.message, { cause: error });
-  }
-  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
-    return new Denial('upstream.invalid', error.message, { cause: error });
-  }
-  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
-  return new Denial('upstream.unreachable', `${code}${error.message}`, { cause: error });
+function showArrived(relay: Relay, answer: ResponseHeaders): void {
+  relay.showArrived(answer);
 }

@@ -24,9 +24,15 @@ export type BuildRequestHeaders = (
  * upstream, then ours. A name with `_` for `-` counts as the name: CGI and WSGI make one variable of both, and
  * some servers one of whatever is no letter or digit.
  *
+ * @param claimed As `identityNames` has them, of all routes.
  * @param sign Makes the signed statement who calls; undefined where the route sends none.
  */
-export function createRequestHeaders(route: Route, publicUrl: string, sign?: SignIdentity): BuildRequestHeaders {
+export function createRequestHeaders(
+  route: Route,
+  publicUrl: string,
+  claimed: ReadonlySet<string>,
+  sign?: SignIdentity,
+): BuildRequestHeaders {
   const identity = createIdentityHeaders(route, sign);
   const { protocol, host } = new URL(publicUrl);
   const constant = ['x-forwarded-proto', protocol.slice(0, -1), 'x-forwarded-host', host];
@@ -39,7 +45,7 @@ export function createRequestHeaders(route: Route, publicUrl: string, sign?: Sig
     const verdict =
       !hopByHop.has(plain) &&
       !isNeverFromClients(plain) &&
-      !identity.plainNames.has(plain) &&
+      !claimed.has(plain) &&
       // They go on as they were read, or not at all.
       !traceFields.has(plain) &&
       // On an MCP route a session id goes on only as the upstream's own, once it is proved to be this caller's.

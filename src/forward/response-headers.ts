@@ -8,6 +8,8 @@ export interface ResponseHeaders {
   /** name, value, name, value, … */
   readonly fields: string[];
   readonly hasDate: boolean;
+  /** Whether they say how long the body is. */
+  readonly hasLength: boolean;
   /** `text/event-stream`: each event goes on as it comes. */
   readonly isEventStream: boolean;
   /** `application/json`. */
@@ -60,6 +62,7 @@ export function responseHeaders(
   let contentType = '';
   let contentEncoding = '';
   let hasDate = false;
+  let hasLength = false;
   for (let i = 0; i < raw.length; i += 2) {
     const name = text(raw[i]);
     let value: string | undefined = text(raw[i + 1]);
@@ -70,6 +73,7 @@ export function responseHeaders(
     if (lower === 'www-authenticate' && !own.upstreamChallenges) continue;
     if (lower === 'dpop-nonce') continue;
     if (lower === 'date') hasDate = true;
+    else if (lower === 'content-length') hasLength = true;
     else if (lower === 'content-type') contentType = value;
     else if (lower === 'content-encoding') contentEncoding = value;
     else if (lower === 'mcp-session-id') value = own.sessionId(value, grant);
@@ -89,6 +93,7 @@ export function responseHeaders(
   return {
     fields,
     hasDate,
+    hasLength: hasLength && !isEventStream && !willChange,
     isEventStream,
     isJson: /^application\/json *(?:;|$)/i.test(contentType),
     hasType: contentType !== '',

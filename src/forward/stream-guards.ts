@@ -14,21 +14,34 @@ export type Revalidate = () => Promise<unknown> | undefined;
  * @returns a function that stops watching.
  */
 export function guardStream(
-  stream: OpenStream,
+  opened: Omit<OpenStream, 'revalidateEvery'>,
   revalidate: Revalidate | undefined,
   streams: OpenStreams,
   clock: Clock,
 ): () => void {
-  const { route, grant, end } = stream;
+  const { route, grant, end } = opened;
+  let timer: NodeJS.Timeout | undefined;
+  let everyMs: number | undefined;
+  let over = false;
+  const stream: OpenStream = { ...opened, revalidateEvery };
+  revalidateEvery(route.revalidateMs);
   streams.add(stream);
   const expiresAt = (grant.principal?.expiresAt ?? Infinity) * 1000;
   const callOffExpiry = atDeadline(expiresAt, () => end('the token expired'), clock);
-  const timer = route.revalidateMs === undefined ? undefined : setInterval(again, route.revalidateMs).unref();
   return () => {
+    over = true;
     streams.delete(stream);
     callOffExpiry();
     clearInterval(timer);
   };
+
+  /** Whoever saves a file again and again does not put off what is due. */
+  function revalidateEvery(intervalMs: number | undefined): void {
+    if (over || intervalMs === everyMs) return;
+    everyMs = intervalMs;
+    clearInterval(timer);
+    timer = intervalMs === undefined ? undefined : setInterval(again, intervalMs).unref();
+  }
 
   function again(): void {
     revalidate?.()?.catch((error: unknown) => {

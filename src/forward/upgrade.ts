@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'http-proxy-3';
 import type { Clock } from '../lib/clock.ts';
@@ -26,17 +27,22 @@ export type ForwardUpgrade = (
   refuse: (denial: Denial) => void,
 ) => void;
 
-/** Creates the forwarding of a route's upgrades. http-proxy-3 sees only a request that we have cleaned. */
+/**
+ * Creates the forwarding of a route's upgrades. http-proxy-3 sees only a request that we have cleaned.
+ *
+ * @param claimed As `identityNames` has them, of all routes.
+ */
 export function createForwardUpgrade(
   route: Route,
   publicUrl: string,
+  claimed: ReadonlySet<string>,
   signIdentity: SignIdentity | undefined,
   streams: OpenStreams,
   observer: ForwardObserver,
   clock: Clock,
 ): ForwardUpgrade {
   const upstreamPath = createUpstreamPath(route);
-  const requestHeaders = createRequestHeaders(route, publicUrl, signIdentity);
+  const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
   const { origin, connectTimeoutMs, responseTimeoutMs } = route.upstream;
 
   return (call, grant, credential, revalidate, head, refuse) => {
@@ -54,19 +60,29 @@ export function createForwardUpgrade(
     proxy.on('proxyReqWs', (outgoing, incoming) => {
       // The library parses and joins the path anew; what was decided on is forwarded byte for byte.
       outgoing.path = incoming.url ?? '/';
+      // From now to the end of the answer's header section: an upstream that says a byte at a time is not silent.
       const late = new Denial('upstream.timeout', 'no answer to the handshake in time');
+      const deadline = setTimeout(() => outgoing.destroy(late), responseTimeoutMs);
+      outgoing.once('upgrade', () => clearTimeout(deadline)).once('close', () => clearTimeout(deadline));
       outgoing.setTimeout(responseTimeoutMs, () => outgoing.destroy(late));
       // The library forgets the client until the upstream has answered.
       socket.once('close', () => {
         if (state === 'waiting') outgoing.destroy();
       });
       // An answer other than 101: the library relays it and closes.
-      outgoing.once('response', ({ statusCode }) => {
+      outgoing.once('response', (answer) => {
+        clearTimeout(deadline);
         state = 'answered';
-        call.response.statusCode = statusCode ?? 502;
+        call.response.statusCode = answer.statusCode ?? 502;
+        // Of one that breaks off it says nothing to the client.
+        answer.once('close', () => {
+          if (!answer.complete) socket.destroy();
+        });
       });
     });
-    proxy.on('open', () => {
+    proxy.on('open', (upstream) => {
+      endTogether(socket, upstream);
+      if (socket.destroyed) return;
       state = 'open';
       call.response.statusCode = 101;
       observer.streamOpened(route);
@@ -82,6 +98,19 @@ export function createForwardUpgrade(
     const headers = requestHeaders(call, grant, credential, false);
     proxy.ws(cleaned(call.request, headers, upstreamPath(call.path, call.query)), socket, head, {}, onError);
   };
+}
+
+/** How long one side may take to end after the other. */
+const LINGER_MS = 1_000;
+
+/** The library ends its own way to either when the other has ended, and would wait for ever for the other way. */
+function endTogether(client: Duplex, upstream: Socket): void {
+  const endSoon = (): void => void setTimeout(() => client.destroy(), LINGER_MS).unref();
+  client.once('end', endSoon);
+  // When it has been given all that came before.
+  upstream.once('close', () => client.once('finish', endSoon));
+  if (client.destroyed) upstream.destroy();
+  else client.once('close', () => upstream.destroySoon());
 }
 
 function unanswered(error: Error): Denial {

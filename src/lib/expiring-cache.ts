@@ -11,20 +11,23 @@ export interface ExpiringCache<Value> {
 
 /** Creates a cache of at most `max` entries that reads time from `clock`, at each look: an entry never outlives its moment. */
 export function createExpiringCache<Value extends object>(max: number, clock: Clock): ExpiringCache<Value> {
-  const entries = new LRUCache<string, { readonly value: Value; readonly expiresAt: number }>({ max });
+  // From the first entry on: room for all of them is taken at once, and many a cache never has one.
+  let entries: LRUCache<string, { readonly value: Value; readonly expiresAt: number }> | undefined;
   return {
     get(key) {
-      const entry = entries.get(key);
+      const entry = entries?.get(key);
       if (entry === undefined) return undefined;
       if (clock() < entry.expiresAt) return entry.value;
-      entries.delete(key);
+      entries?.delete(key);
       return undefined;
     },
     set(key, value, expiresAt) {
-      if (clock() < expiresAt) entries.set(key, { value, expiresAt });
+      if (clock() >= expiresAt) return;
+      entries ??= new LRUCache({ max });
+      entries.set(key, { value, expiresAt });
     },
     delete(key) {
-      entries.delete(key);
+      entries?.delete(key);
     },
   };
 }

@@ -1,5 +1,6 @@
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { http } from './http.ts';
 import { readJsonAnswer, type JsonAnswer } from './json-answer.ts';
 import { withoutQuery } from './without-query.ts';
 
@@ -44,13 +45,13 @@ const MAX_IDLE_SOCKETS = 32;
  */
 export function createJsonFetcher(): JsonFetcher {
   const options = { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS, timeout: IDLE_MS };
-  const agents = [new HttpAgent(options), new HttpsAgent(options)] as const;
+  const agents = [new http.Agent(options), new HttpsAgent(options)] as const;
 
   function open(url: URL, { method = 'GET', headers, body }: FetchJsonOptions): ClientRequest {
     const form = body?.toString();
     const [plain, secure] = agents;
     const isSecure = url.protocol === 'https:';
-    const request = (isSecure ? httpsRequest : httpRequest)(url, {
+    const request = (isSecure ? httpsRequest : http.request)(url, {
       agent: isSecure ? secure : plain,
       method,
       maxHeaderSize: MAX_HEADER_BYTES,

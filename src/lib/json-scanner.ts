@@ -49,7 +49,7 @@ const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\
 
 /**
  * Checks that `text` is one JSON value (RFC 8259) without duplicate keys, keys that are equal after un-escaping or
- * case folding, lone surrogates, or more nesting and members than `limits`.
+ * case folding, keys with a NUL in them, lone surrogates, or more nesting and members than `limits`.
  *
  * Runs in one pass and on a stack of its own, so that deep nesting cannot overflow ours.
  *
@@ -167,6 +167,8 @@ function foldedKey(literal: string): string {
   if (simpleKey.test(literal)) return literal;
   const key = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
   if (loneSurrogate.test(key)) throw new JsonScanError('ambiguous', 'a lone surrogate in a key', 0);
+  // Where a string ends for C: `name\u0000x` is `name` to it.
+  if (key.includes('\0')) throw new JsonScanError('ambiguous', 'a NUL in a key', 0);
   return `"${folded(key)}"`;
 }
 

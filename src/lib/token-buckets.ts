@@ -26,12 +26,14 @@ const ROUNDING = 1e-9;
  * it, `max` others have to be used, of which each one is worth a burst of its own.
  */
 export function createTokenBuckets(max: number, clock: Clock): TokenBuckets {
-  const buckets = new LRUCache<string, { taken: number; at: number }>({ max });
+  // From the first one on: room for all of them is taken at once.
+  let buckets: LRUCache<string, { taken: number; at: number }> | undefined;
   return {
     take(key, rate) {
       const now = clock();
-      const bucket = buckets.get(key);
+      const bucket = buckets?.get(key);
       if (bucket === undefined) {
+        buckets ??= new LRUCache({ max });
         buckets.set(key, { taken: 1, at: now });
         return 0;
       }
@@ -42,7 +44,7 @@ export function createTokenBuckets(max: number, clock: Clock): TokenBuckets {
       return 0;
     },
     give(key, rate) {
-      const bucket = buckets.get(key);
+      const bucket = buckets?.get(key);
       if (bucket === undefined) return;
       refill(bucket, clock(), rate);
       bucket.taken = Math.max(0, bucket.taken - 1);

@@ -1,18 +1,33 @@
-import { ServerResponse, type IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { http } from '../lib/http.ts';
 
 const LINGER_MS = 1_000;
 
-/** The newest request of a connection. `queued`: behind one that was not answered yet (pipelining). */
-interface Exchange {
-  readonly response: ServerResponse;
-  readonly queued: boolean;
+/** A connection, by its newest request. */
+interface Connection {
+  newest: ServerResponse;
+  /** Whether the newest came behind one that was not answered yet (pipelining). */
+  queued: boolean;
+  /** How many wait to be served. */
+  waiting: number;
 }
+
+/** Requests that wait on one connection; a client that sends more without an answer wants something else. */
+const MAX_WAITING = 64;
 
 /** What was asked and answered on each connection, as far as the next answer depends on it. */
 export interface Exchanges {
-  begun(request: IncomingMessage, response: ServerResponse): void;
+  /** Returns the answer that must be out before this one is served; undefined for none. */
+  begun(request: IncomingMessage, response: ServerResponse): ServerResponse | undefined;
+  /**
+   * Serves a request behind `earlier`: one at a time, so that a connection takes no more of an upstream than one, and none
+   * behind an answer that closes the connection, RFC 9112 §9.6.
+   *
+   * @returns false where too many wait already.
+   */
+  serveAfter(earlier: ServerResponse, socket: Socket, serve: () => void): boolean;
   /** Whether an answer is still to come. Answers go out in order, so that with the newest all are out. */
   isDue(socket: Duplex): boolean;
   /**
@@ -20,30 +35,58 @@ export interface Exchanges {
    * answer it would be taken for that one, and after the beginning of an answer for a part of it.
    */
   canBeAnswered(socket: Duplex): boolean;
+  /**
+   * The request whose body somebody reads and of which more is to come. Not one that waits for its turn, or for an
+   * upstream that reads slowly, and not one that is answered already: the upstream wants both at once.
+   */
+  receiving(socket: Duplex): IncomingMessage | undefined;
 }
 
 /** Creates the memory of a listener; it forgets a connection with its socket. */
 export function createExchanges(): Exchanges {
-  const newest = new WeakMap<Duplex, Exchange>();
-  const due = (exchange: Exchange | undefined): exchange is Exchange =>
-    exchange !== undefined && !exchange.response.writableFinished;
+  const connections = new WeakMap<Duplex, Connection>();
+  const isDue = (socket: Duplex): boolean => connections.get(socket)?.newest.writableFinished === false;
   return {
-    begun(request, response) {
-      newest.set(request.socket, { response, queued: due(newest.get(request.socket)) });
+    begun({ socket }, response) {
+      const connection = connections.get(socket);
+      if (connection === undefined) {
+        connections.set(socket, { newest: response, queued: false, waiting: 0 });
+        return undefined;
+      }
+      const earlier = connection.newest;
+      connection.newest = response;
+      connection.queued = !earlier.writableFinished;
+      return connection.queued ? earlier : undefined;
     },
-    isDue: (socket) => due(newest.get(socket)),
+    serveAfter(earlier, socket, serve) {
+      const connection = connections.get(socket);
+      if (connection === undefined || connection.waiting === MAX_WAITING) return false;
+      connection.waiting += 1;
+      earlier.once('finish', () => {
+        connection.waiting -= 1;
+        if (socket.writable) serve();
+      });
+      return true;
+    },
+    isDue,
     canBeAnswered(socket) {
-      const exchange = newest.get(socket);
-      if (!due(exchange)) return true;
-      const { response, queued } = exchange;
-      return !queued && !response.headersSent && !response.req.complete;
+      const connection = connections.get(socket);
+      if (connection === undefined || !isDue(socket)) return true;
+      const { newest, queued } = connection;
+      return !queued && !newest.headersSent && !newest.req.complete;
+    },
+    receiving(socket) {
+      const response = connections.get(socket)?.newest;
+      if (response === undefined || response.headersSent) return undefined;
+      const { req: request } = response;
+      return request.complete || request.readableFlowing !== true ? undefined : request;
     },
   };
 }
 
 /** Node gives an upgrade no response; this one answers it like any other request, and ends the socket after. */
 export function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
-  const response = new ServerResponse(request);
+  const response = new http.ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket as Socket);
   response.once('finish', () => endSoon(socket));

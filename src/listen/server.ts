@@ -1,12 +1,14 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { http } from '../lib/http.ts';
 import type { Address } from '../model/config.ts';
 import type { Reason } from '../model/denial.ts';
 import type { TlsObserver } from '../model/observer.ts';
 import { createExchanges, endSoon, responseOn } from './exchanges.ts';
 import type { OwnCertificate } from './own-certificate.ts';
 import { createSecureServer } from './secure-server.ts';
+import { watchSlowBodies } from './slow-bodies.ts';
 
 /** What a listener hands on. `head`: the first bytes after a WebSocket handshake; absent for all other requests. */
 export type OnRequest = (request: IncomingMessage, response: ServerResponse, head?: Buffer) => void;
@@ -34,6 +36,8 @@ export interface Listener {
 }
 
 const HEADERS_TIMEOUT_MS = 15_000;
+const CHECK_MS = 1_000;
+const KEEPALIVE_DELAY_MS = 60_000;
 const IDLE_POLL_MS = 50;
 
 /**
@@ -53,6 +57,13 @@ export async function listen(
   const options: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: HEADERS_TIMEOUT_MS,
+    // Node's own look, every 30 s, would let a client dribble for three times as long.
+    connectionsCheckingInterval: CHECK_MS,
+    // Of a whole request: it would end long uploads. A body must only not come too slowly.
+    requestTimeout: 0,
+    // A client that is gone without a word (no power, a forgetful NAT) is noticed on a quiet stream too.
+    keepAlive: true,
+    keepAliveInitialDelay: KEEPALIVE_DELAY_MS,
     insecureHTTPParser: false,
     // Refused by ourselves, so that the log says so.
     requireHostHeader: false,
@@ -64,7 +75,7 @@ export async function listen(
   };
   const server: Server =
     security === undefined
-      ? createServer(options)
+      ? http.createServer(options)
       : createSecureServer(options, security.certificate, security.observer);
   // Bounded by their bytes. Node's own bound drops what is beyond it, unseen: a second Authorization, say.
   server.maxHeadersCount = 0;
@@ -75,8 +86,17 @@ export async function listen(
     socket.once('close', () => sockets.delete(socket));
   });
   const serve: OnRequest = (request, response, head) => {
-    exchanges.begun(request, response);
-    onRequest(request, response, head);
+    // RFC 9112 §9.6: what comes behind a refusal that closes the connection, the rest of a late header section, is not served.
+    if (request.socket.writableEnded) return;
+    const earlier = exchanges.begun(request, response);
+    if (earlier === undefined) onRequest(request, response, head);
+    else serveAfter(earlier, request, response);
+  };
+  const serveAfter = (earlier: ServerResponse, request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    if (socket.destroyed || exchanges.serveAfter(earlier, socket, () => onRequest(request, response))) return;
+    refuse(socket, 'request.framing', 'too many requests behind an unanswered one');
+    socket.destroy();
   };
   const refuse = (socket: Duplex, reason: Reason, detail: string): void => {
     const { status, requestId } = onMalformed(reason, detail);
@@ -87,8 +107,17 @@ export async function listen(
     }
     endSoon(socket);
   };
+  const served = security === undefined ? sockets : secured(server);
+  watchSlowBodies(server, served, exchanges, (socket) => refuse(socket, 'request.timeout', 'a slow body'));
   server.on('request', serve);
   server.on('checkExpectation', serve);
+  server.on('checkContinue', (request, response) => {
+    // RFC 9110 §10.1.1: a body is asked for only by who reads it, which is after the decision, or for its sake.
+    request.once('resume', () => {
+      if (!response.headersSent) response.writeContinue();
+    });
+    serve(request, response);
+  });
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
     // Node allows one answer at a time on a socket, and throws.
@@ -118,6 +147,16 @@ export async function listen(
   });
   const scheme = security === undefined ? 'http' : 'https';
   return { url: `${scheme}://${authorityOf(server)}`, close: (graceMs) => close(server, sockets, graceMs) };
+}
+
+/** The TLS connections of a server, which carry its requests. */
+function secured(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('secureConnection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
 }
 
 const malformedReasons: Readonly<Record<string, Reason>> = {

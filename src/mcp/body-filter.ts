@@ -65,7 +65,7 @@ function rewritten(event: Buffer, rewriting: Rewriting): Buffer {
   // A stream may begin with a BOM, which its reader drops: what follows is data all the same.
   const text = event.toString().replace(/^\uFEFF/, '');
   const data = eventData(text);
-  if (data === undefined || data === '') return event;
+  if (data === '') return event;
   const changed = rewriting.rewrite(data);
   return changed === undefined ? event : Buffer.from(withData(text, changed));
 }

@@ -58,13 +58,13 @@ export function createEventSplitter(maxBytes: number): EventSplitter {
   };
 }
 
-/** The data of one event, its lines joined, and undefined where it has none. */
-export function eventData(event: string): string | undefined {
+/** The data of one event, its lines joined; `''` where it has none. */
+export function eventData(event: string): string {
   const lines = event.split(/\r\n|\n|\r/).flatMap((line) => {
     if (line === 'data') return [''];
     return line.startsWith('data:') ? [line.slice('data:'.length).replace(/^ /, '')] : [];
   });
-  return lines.length === 0 ? undefined : lines.join('\n');
+  return lines.join('\n');
 }
 
 /** The same event with other data; its id, its kind and its retry time stay. */

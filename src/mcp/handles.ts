@@ -58,13 +58,23 @@ const resultPlaces: readonly Place[] = [
  *   for the handle's. One that is missing is for the server to miss.
  */
 export function shownHandles(method: string | undefined, message: Members, messageId: MessageId): readonly Handle[] {
-  if (method === undefined) return shownAt(relatedToResult, message, messageId);
-  const places = [...relatedTasks];
-  if (method.startsWith('tasks/')) places.push(namedTask);
-  // 2026-07-28 reserves the name on requests only; notifications may use it for something else.
-  if (!method.startsWith('notifications/')) places.push(requestState);
-  if (method === 'subscriptions/listen') places.push(subscribedTasks);
-  return places.flatMap((place) => shownAt(place, message, messageId));
+  const shown: Handle[] = [];
+  for (const place of shownPlaces(method)) addShown(shown, place, 0, message, [], messageId);
+  return shown;
+}
+
+/** What an answer to the server shows, which has no method. */
+const inResponse: readonly Place[] = [relatedToResult];
+/** 2026-07-28 reserves `requestState` on requests only; notifications may use it for something else. */
+const inRequest: readonly Place[] = [...relatedTasks, requestState];
+const inTaskRequest: readonly Place[] = [...relatedTasks, namedTask, requestState];
+const inSubscription: readonly Place[] = [...relatedTasks, requestState, subscribedTasks];
+
+function shownPlaces(method: string | undefined): readonly Place[] {
+  if (method === undefined) return inResponse;
+  if (method.startsWith('notifications/')) return relatedTasks;
+  if (method.startsWith('tasks/')) return inTaskRequest;
+  return method === 'subscriptions/listen' ? inSubscription : inRequest;
 }
 
 /** Whether a handle is the one that `Mcp-Name` repeats. */
@@ -72,21 +82,30 @@ export function isNamedTask({ path }: Handle): boolean {
   return path.length === 2 && path[1] === 'taskId';
 }
 
-function shownAt({ kind, path }: Place, message: Members, messageId: MessageId): readonly Handle[] {
-  let found: { readonly path: readonly string[]; readonly value: unknown }[] = [{ path: [], value: message }];
-  for (const step of path) {
-    found = found.flatMap(({ path: above, value }) => {
-      if (step === '*' && Array.isArray(value))
-        return value.map((entry, i) => ({ path: [...above, String(i)], value: entry }));
-      if (step === '*' || !isObject(value)) throw mistyped(above, messageId);
-      const inner = member(value, step, messageId);
-      return inner === undefined || inner === null ? [] : [{ path: [...above, step], value: inner }];
-    });
+/** Adds what stands at `place` below `value`, which stands at `above`. */
+function addShown(
+  shown: Handle[],
+  place: Place,
+  depth: number,
+  value: unknown,
+  above: readonly string[],
+  messageId: MessageId,
+): void {
+  const step = place.path[depth];
+  if (step === undefined) {
+    if (typeof value !== 'string') throw mistyped(above, messageId);
+    shown.push({ kind: place.kind, path: above, value });
+  } else if (step === '*' && Array.isArray(value)) {
+    for (const [i, entry] of value.entries()) {
+      addShown(shown, place, depth + 1, entry, [...above, String(i)], messageId);
+    }
+  } else if (step === '*' || !isObject(value)) {
+    throw mistyped(above, messageId);
+  } else {
+    const inner = member(value, step, messageId);
+    if (inner === undefined || inner === null) return;
+    addShown(shown, place, depth + 1, inner, [...above, step], messageId);
   }
-  return found.map(({ path: at, value }) => {
-    if (typeof value !== 'string') throw mistyped(at, messageId);
-    return { kind, path: at, value };
-  });
 }
 
 function mistyped(path: readonly string[], messageId: MessageId): Denial {

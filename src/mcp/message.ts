@@ -39,8 +39,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const text = decode(body);
   const message = parse(text);
-  if (Array.isArray(message)) throw new Denial('body.message', 'a batch');
-  if (!isObject(message)) throw new Denial('body.message', 'not an object');
+  if (!isObject(message)) throw new Denial('body.message', 'a batch, or no object at all');
   if (member(message, 'jsonrpc', null) !== '2.0') throw new Denial('body.message', 'jsonrpc is not "2.0"');
   const id = messageId(message, text);
   const method = methodOf(message, id);
@@ -62,8 +61,8 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
 function decode(body: Buffer): string {
   try {
     return utf8.decode(body);
-  } catch (cause) {
-    throw new Denial('body.malformed', 'not UTF-8', { cause });
+  } catch {
+    throw new Denial('body.malformed', 'not UTF-8');
   }
 }
 
@@ -73,7 +72,7 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     if (!(error instanceof JsonScanError)) throw error;
-    throw new Denial(error.kind === 'ambiguous' ? 'body.ambiguous' : 'body.malformed', error.message, { cause: error });
+    throw new Denial(error.kind === 'ambiguous' ? 'body.ambiguous' : 'body.malformed', error.message);
   }
 }
 
@@ -93,7 +92,6 @@ function methodOf(message: Record<string, unknown>, messageId: MessageId): strin
   if (method !== undefined && answers)
     throw new Denial('body.message', 'a request and a response in one', { messageId });
   if (typeof method === 'string') return method;
-  if (method !== undefined) throw new Denial('body.message', 'method is not a string', { messageId });
   if (answers) return undefined;
   throw new Denial('body.message', 'neither a request nor a response', { messageId });
 }

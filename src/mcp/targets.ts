@@ -25,6 +25,14 @@ const named: Readonly<Record<string, { readonly kind: McpTarget['kind']; readonl
  *   make of it nobody knows.
  */
 export function targetsOf(method: string, params: Params, messageId: MessageId): readonly McpTarget[] {
+  const targets = namedTargets(method, params, messageId);
+  // A string ends there for C: a pattern that covers `pay\u0000_read` would let `pay` through.
+  if (targets.some(({ name }) => name.includes('\0')))
+    throw new Denial('body.ambiguous', `${method} of a name with a NUL`, { messageId });
+  return targets;
+}
+
+function namedTargets(method: string, params: Params, messageId: MessageId): readonly McpTarget[] {
   const of = Object.hasOwn(named, method) ? named[method] : undefined;
   if (of !== undefined) return [{ kind: of.kind, name: text(params, of.parameter, method, messageId) }];
   if (method === 'completion/complete') return [reference(params, messageId)];

@@ -97,6 +97,14 @@ export interface ServerState {
   readonly circuits?: Partial<Record<ServerOperation, 'open' | 'half_open'>>;
 }
 
+/** What else there is to say of a post. */
+interface PostOptions {
+  /** `Accept`; default `application/json`. */
+  readonly accept?: string;
+  /** For whom: whoever asks for much at once waits, and nobody else. Default: for the gateway itself. */
+  readonly asker?: string | undefined;
+}
+
 /**
  * The way to one authorization server: bounded, counted, without redirects. All of it throws
  * {Denial} `authorization_server.unavailable` where there is no answer.
@@ -105,17 +113,13 @@ export interface AuthorizationServerClient {
   readonly server: AuthorizationServer;
   metadata(): Promise<ServerMetadata>;
   get(operation: ServerOperation, url: string): Promise<ServerAnswer>;
-  /**
-   * Posts `form` as `application/x-www-form-urlencoded`, authenticated as `credentials` says.
-   *
-   * @param accept Default `application/json`.
-   */
+  /** Posts `form` as `application/x-www-form-urlencoded`, authenticated as `credentials` says. */
   post(
     operation: ServerOperation,
     url: string,
     form: URLSearchParams,
     credentials: ClientCredentials,
-    accept?: string,
+    options?: PostOptions,
   ): Promise<ServerAnswer>;
   state(): ServerState;
   /** Ends the renewing of its metadata. */

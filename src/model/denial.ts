@@ -74,6 +74,7 @@ export const refusals = {
   'method.unlisted': forbidden,
   'policy.error': forbidden,
   'body.too_large': { status: 413, code: -32600, message: 'Request body too large' },
+  'body.no_room': { status: 503, message: 'Temporarily unavailable' },
   'body.type': { status: 415, code: -32600, message: 'Unsupported media type' },
   'body.encoding': { status: 415, code: -32600, message: 'Unsupported content encoding' },
   'body.incomplete': { status: 400, code: -32700, message: 'Parse error' },

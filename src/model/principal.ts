@@ -32,6 +32,8 @@ export interface Principal {
   /** `iat`. */
   readonly issuedAt: NumericDate | undefined;
   readonly form: TokenForm;
+  /** How a JWT that we verified says that it was signed, and what it is: `alg`, and `typ` in lower case without `application/`. */
+  readonly signature?: { readonly algorithm: string; readonly type: string };
   /** `cnf`: the key that a caller must prove to have; undefined for a bearer token. */
   readonly confirmation: Confirmation | undefined;
   /** The signed answer of introspection, RFC 9701 §5 or a phantom token; what `token: phantom` sends upstream. */

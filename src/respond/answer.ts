@@ -1,4 +1,5 @@
-import { STATUS_CODES, type OutgoingHttpHeaders } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { http } from '../lib/http.ts';
 import type { Call } from '../model/call.ts';
 
 /** An unread body up to this length is read and forgotten, so that the connection serves on. */
@@ -17,9 +18,13 @@ export function answer(call: Call, status: number, headers: OutgoingHttpHeaders,
     return;
   }
   const stillSending =
-    !request.complete && (fields.transferEncoding !== undefined || Number(fields.contentLength ?? 0) > FORGOTTEN_BYTES);
+    !request.complete &&
+    (fields.transferEncoding !== undefined ||
+      Number(fields.contentLength ?? 0) > FORGOTTEN_BYTES ||
+      // RFC 9110 §10.1.1: it may send the body now or not, so that nobody knows where its next request begins.
+      request.headers.expect !== undefined);
   // With its phrase: what failed before may have left another one.
-  response.writeHead(status, STATUS_CODES[status], {
+  response.writeHead(status, http.STATUS_CODES[status], {
     ...headers,
     // RFC 9110 §8.6: MUST NOT with a 204.
     ...(status !== 204 && { 'Content-Length': Buffer.byteLength(body) }),

@@ -15,7 +15,7 @@ export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Rou
   const folded = new Map([...mounts].map(([path, mounted]) => [foldedPath(path), mounted]));
   // With `/Admin` mounted, `/admin` is as foreign to it as `/Admin` is to `/admin`, and folds to itself.
   const allFolded = [...mounts.keys()].every((path) => folded.has(path));
-  const depth = Math.max(0, ...[...mounts.keys()].map(segments));
+  const depth = Math.max(0, ...[...mounts.keys()].map((path) => path.split('/').length - 1));
   return (path) => {
     const mounted = longest(mounts, path, depth);
     const fold = foldedPath(path);
@@ -25,10 +25,6 @@ export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Rou
     if (mounted === undefined) throw new Denial('route.unknown', 'no route for this path');
     return mounted;
   };
-}
-
-function segments(path: string): number {
-  return path === '/' ? 0 : path.split('/').length - 1;
 }
 
 function longest<Mounted>(mounts: ReadonlyMap<string, Mounted>, path: string, depth: number): Mounted | undefined {

@@ -14,7 +14,7 @@ const pathCharacters = /^\/[A-Za-z0-9\-._~!$&'()*+,=:@/%]*$/;
 const queryCharacters = /^\?[!"$-~]*$/;
 /** A backslash, from its fullwidth form, is a separator to Windows. */
 const dotSegment = /[/\\]\.{1,2}(?:[/\\]|$)/;
-const unreserved = /^[A-Za-z0-9\-._~]$/;
+const unreserved = /[A-Za-z0-9\-._~]/;
 
 /**
  * The path and query of a request target, RFC 9112 §3.2.1, exactly as received, or a refusal: there is one spelling
@@ -53,19 +53,22 @@ function requirePlain(path: string): void {
 
 /** Decodes to judge, never to forward. */
 function decoded(path: string): string {
-  for (const [, digits] of path.matchAll(/%(.{0,2})/g)) {
-    if (digits === undefined || !/^[0-9A-Fa-f]{2}$/.test(digits))
-      throw new Denial('request.path', 'a broken percent-encoding');
-    const byte = Number.parseInt(digits, 16);
+  const text = decode(path);
+  for (const [encoded] of path.matchAll(/%../g)) {
+    const byte = Number.parseInt(encoded.slice(1), 16);
     const character = String.fromCharCode(byte);
     if (unreserved.test(character)) throw new Denial('request.path', 'percent-encoding of a character that needs none');
     if (byte < 0x20 || byte === 0x7f || '/\\;%'.includes(character)) {
-      throw new Denial('request.path', `percent-encoding of a delimiter or control, %${digits}`);
+      throw new Denial('request.path', `percent-encoding of a delimiter or control, ${encoded}`);
     }
   }
+  return text.normalize('NFKC');
+}
+
+function decode(path: string): string {
   try {
-    return decodeURIComponent(path).normalize('NFKC');
-  } catch (cause) {
-    throw new Denial('request.path', 'percent-encoding that is not UTF-8', { cause });
+    return decodeURIComponent(path);
+  } catch {
+    throw new Denial('request.path', 'percent-encoding that is broken, or not UTF-8');
   }
 }

@@ -21,15 +21,23 @@ import { createSealing } from './sealing.ts';
 export interface Shared {
   readonly answers: SharedAnswers;
   readonly replay: ReplayMemory;
-  /** Those of the newest configuration. */
-  readonly limiters: RateLimiters;
   /** The connection of the newest configuration; undefined: no store is configured. */
   connection(): StoreConnection | undefined;
   /** How the store is; undefined: none is configured. */
   readonly state: () => StoreState | undefined;
-  /** From now on by `store`; its connection stays where nothing of it changed. */
-  use(store: SharedStore | undefined, sessionKey: string | undefined): void;
+  /** What it would be with `store`. Nothing of it is in force yet; its connection stays where nothing of it changed. */
+  prepare(store: SharedStore | undefined, sessionKey: string | undefined): Prepared;
   close(): Promise<void>;
+}
+
+/** A store that one of {@link Prepared.use} and {@link Prepared.drop} decides about, once. */
+export interface Prepared {
+  /** Those that a configuration with it counts by. */
+  readonly limiters: RateLimiters;
+  /** From now on by it. */
+  readonly use: () => void;
+  /** Not by it after all. */
+  readonly drop: () => void;
 }
 
 /** A store in use, and what it was made from. */
@@ -79,15 +87,25 @@ export function createShared(observer: StoreObserver, log: LogStore, clock: Cloc
       delete: (kind, key) => current?.answers.delete(kind, key),
     },
     replay: { firstSeen: (key, expiresAt, owner) => (current?.replay ?? local).firstSeen(key, expiresAt, owner) },
-    limiters: (counted, rate) => (current?.limiters ?? localLimiters)(counted, rate),
     connection: () => current?.connection,
     state: () => current?.connection.state(),
-    use(store, sessionKey) {
-      const before = current?.connection;
+    prepare(store, sessionKey) {
       if (store !== undefined && sessionKey === undefined) throw new TypeError('a shared store needs a session key');
-      current = store && connected(store, sessionKey ?? '');
-      if (before !== current?.connection) void before?.close();
-      if (current === undefined) observer.storeUp(undefined);
+      const next = store && connected(store, sessionKey ?? '');
+      return {
+        limiters: next?.limiters ?? localLimiters,
+        use() {
+          const before = current?.connection;
+          current = next;
+          if (before !== next?.connection) void before?.close();
+          if (next === undefined) observer.storeUp(undefined);
+        },
+        drop() {
+          if (next === undefined || next.connection === current?.connection) return;
+          void next.connection.close();
+          observer.storeUp(current && current.connection.state().state === 'available');
+        },
+      };
     },
     close: async () => current?.connection.close(),
   };

@@ -17,18 +17,8 @@ export function decisionInput({ route, principal, attempt }: Outcome): DecisionI
   return targets === undefined ? caller : { ...caller, targets };
 }
 
-/** A principal stays the same object as long as its token is known, and is asked the same by the same policy. */
-const known = new WeakMap<Principal, { readonly policy: Policy; readonly input: DecisionInput | undefined }>();
-
-function callerInput(policy: Policy, principal: Principal): DecisionInput | undefined {
-  const last = known.get(principal);
-  if (last?.policy === policy) return last.input;
-  const input = inputOf(policy, principal);
-  known.set(principal, { policy, input });
-  return input;
-}
-
-function inputOf(policy: Policy, principal: Principal): DecisionInput | undefined {
+/** The part of it that a caller's token says. */
+export function callerInput(policy: Policy, principal: Principal): DecisionInput | undefined {
   const claims = Object.entries(policy.claimsRead(principal.claims));
   const short = claims.filter(([, value]) => isShort(value));
   const omitted = claims.filter((claim) => !short.includes(claim)).map(([name]) => name);

@@ -1,7 +1,6 @@
 import type { Config } from '../model/config.ts';
-import { toolOf, type Outcome } from '../model/outcome.ts';
-import type { Principal } from '../model/principal.ts';
-import { decisionInput } from './decision-input.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { allowedLine, decisionLine } from './decision-line.ts';
 import type { JsonLines } from './json-lines.ts';
 import { createRecent } from './recent.ts';
 
@@ -33,9 +32,12 @@ export function createLog(settings: Config['log'], lines: JsonLines): Log {
     decision(outcome) {
       const denied = !outcome.allow || outcome.shadow !== undefined;
       const logged = enabled('info') && (decisions === 'all' || denied);
-      if (!logged && !denied) return;
+      if (!denied) {
+        if (logged) lines.writeText(allowedLine(outcome));
+        return;
+      }
       const line = decisionLine(outcome);
-      if (denied) recent.add(line);
+      recent.add(line);
       if (logged) lines.write(line);
     },
     denials: recent.list,
@@ -45,57 +47,5 @@ export function createLog(settings: Config['log'], lines: JsonLines): Log {
     event(of, msg, fields) {
       if (enabled(of)) lines.write({ time: new Date().toISOString(), level: of, msg, ...fields });
     },
-  };
-}
-
-/** What a caller chose, as much of it as says what it is. */
-function cut(text: string | undefined): string | undefined {
-  return text !== undefined && text.length > 256 ? `${text.slice(0, 256)}…` : text;
-}
-
-/** As the token has it, which some servers write as a list. */
-function grantedScope(principal: Principal | undefined): string | undefined {
-  const scope = principal?.claims['scope'] ?? principal?.claims['scp'];
-  if (Array.isArray(scope)) return scope.join(' ');
-  return typeof scope === 'string' ? scope : undefined;
-}
-
-let last = { at: NaN, text: '' };
-
-/** Now, as RFC 3339 has it; made once a millisecond. */
-function timestamp(): string {
-  const at = Date.now();
-  if (at !== last.at) last = { at, text: new Date(at).toISOString() };
-  return last.text;
-}
-
-/** The members of a decision's line, in this order; the undefined ones are left out by JSON.stringify. */
-function decisionLine(outcome: Outcome): object {
-  const { call, route, principal, attempt, denial, shadow } = outcome;
-  const refused = denial ?? shadow;
-  const mcp = attempt?.kind === 'mcp' ? attempt : undefined;
-  return {
-    time: timestamp(),
-    level: 'info',
-    msg: 'decision',
-    decision: call.decision,
-    request_id: call.id,
-    route: route?.name,
-    allow: outcome.allow,
-    shadow: shadow === undefined ? undefined : true,
-    reason: refused?.reason,
-    detail: refused?.detail,
-    subject: principal?.subject,
-    client_id: principal?.clientId,
-    issuer: principal?.issuer,
-    method: cut(mcp?.method ?? call.method),
-    tool: cut(toolOf(mcp)),
-    scope: grantedScope(principal),
-    needed_scope: refused === undefined || refused.scope.length === 0 ? undefined : refused.scope.join(' '),
-    policy: route?.policy?.name,
-    rule: outcome.rule,
-    input: decisionInput(outcome),
-    duration_ms: Math.round((outcome.decidedAt - call.startedAt) * 1000) / 1000,
-    trace_id: call.trace?.traceId,
   };
 }

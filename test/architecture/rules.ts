@@ -118,7 +118,7 @@ export function cycles(files: readonly SourceFile[]): readonly string[] {
 export function withoutExtension(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap((file) =>
     importsOf(file)
-      .filter(({ isOurs, specifier }) => isOurs && !/\.(?:ts|json)$/.test(specifier))
+      .filter(({ isOurs, specifier }) => isOurs && !/\.(?:ts|json)$|\/schema\/validators\.js$/.test(specifier))
       .map(({ specifier }) => `${file.path} imports ${specifier}`),
   );
 }

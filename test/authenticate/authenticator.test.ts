@@ -150,6 +150,33 @@ describe('the cache', () => {
     expect(asked(one)).toBe(2);
   });
 
+  test('a token that one route finds revoked is good on none, whatever else they trust', async () => {
+    use(serverOf(one, { name: 'one' }), serverOf(two, { name: 'two' }));
+    one.introspection.set('t', active());
+    const elsewhere = [route(['one'], 'r'), route(['one'], 'r', ['opaque']), route(['one', 'two'], 'r')];
+    for (const each of elsewhere) await at(each)('t');
+    one.introspection.delete('t');
+    const own = authenticators(route(['one'], 'r'), (principal) => principal);
+    await expect(own.revalidate(bearer('t'))).rejects.toMatchObject({ reason: 'token.inactive' });
+    for (const each of elsewhere) await expect(at(each)('t')).rejects.toMatchObject({ reason: 'token.inactive' });
+
+    one.introspection.set('u', active());
+    await at(route(['one'], 'r'))('u');
+    one.introspection.delete('u');
+    await expect(at(route(['two', 'one'], 'r'))('u')).rejects.toMatchObject({ reason: 'token.inactive' });
+    await expect(at(route(['one'], 'r'))('u')).rejects.toMatchObject({ reason: 'token.inactive' });
+  });
+
+  test('while the server is away, what was known stays', async () => {
+    one.introspection.set('t', active());
+    await at(route(['one'], 'r'))('t');
+    one.intercept = (_request, response) => response.writeHead(503).end() !== undefined;
+    await expect(at(route(['one'], 'r', ['opaque']))('t')).rejects.toMatchObject({
+      reason: 'authorization_server.unavailable',
+    });
+    await expect(at(route(['one'], 'r'))('t')).resolves.toMatchObject({ subject: 'alice' });
+  });
+
   test('a token known for one route opens no other: the audience is checked at each use', async () => {
     one.introspection.set('t', active({ aud: 'mcp' }));
     await at(route(['one'], 'mcp'))('t');

@@ -1,7 +1,10 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createTokenReader } from '../../src/authenticate/credentials.ts';
 import { tokenKey } from '../../src/authenticate/token-key.ts';
 import type { Call } from '../../src/model/call.ts';
+import { Denial } from '../../src/model/denial.ts';
+import { runs } from '../support/runs.ts';
 
 /** A request with this header on a connection. */
 function call(authorization: string | undefined, socket: object, query = ''): Call {
@@ -48,4 +51,35 @@ describe('a connection that was used before', () => {
     expect(read(call(long, socket))).not.toBe(read(call(long, socket)));
     expect(read(call(long, socket))).toEqual(read(call(long, socket)));
   });
+});
+
+/** Scheme and token, or the reason of the Denial. */
+function readOnce(authorization: string, query: string, servesDpop: boolean): string {
+  try {
+    const { scheme, value } = createTokenReader(servesDpop)(call(authorization, {}, query));
+    return `${scheme} ${value}`;
+  } catch (error) {
+    if (error instanceof Denial) return error.reason;
+    throw error;
+  }
+}
+
+test('RFC 6750 §2.1 — for any header and query: the one b64token behind the scheme, or a Denial', () => {
+  const word = fc.oneof(
+    fc.constantFrom('Bearer', 'bearer', 'DPoP', 'Basic', ' ', '  ', '=', 'a.b.c', '\t', ','),
+    fc.string(),
+  );
+  const header = fc.array(word, { maxLength: 5 }).map((words) => words.join(''));
+  const query = fc.constantFrom('', '?x', '?access_token=y', '?%61ccess_token=y', '?a=%zz');
+  fc.assert(
+    fc.property(header, query, fc.boolean(), (authorization, asked, servesDpop) => {
+      const found = readOnce(authorization, asked, servesDpop);
+      const isTwice = new URLSearchParams(asked).has('access_token');
+      const [, scheme = '', token = ''] = /^(bearer|dpop) +([\w\-.~+/]+=*)$/i.exec(authorization) ?? [];
+      const isOurs = token !== '' && !isTwice && (servesDpop || scheme.toLowerCase() === 'bearer');
+      const refusals = ['credentials.missing', 'token.malformed', 'request.credentials'];
+      expect(isOurs ? [`${scheme.toLowerCase()} ${token}`] : refusals).toContain(found);
+    }),
+    { numRuns: runs },
+  );
 });

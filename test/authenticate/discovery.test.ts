@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
+import type { Denial } from '../../src/model/denial.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
 
@@ -165,4 +166,21 @@ describe('metadata that is known', () => {
     expect(issuer.requests.map(({ path }) => path)).toEqual(['/jwks']);
     await expect(client.metadata()).resolves.toMatchObject({ tokenEndpoint: `${issuer.url}/token` });
   });
+});
+
+describe('a wait that a server asks for', () => {
+  test.each(['86400', '99999999999', '9'.repeat(400), 'Fri, 31 Dec 9999 23:59:59 GMT'])(
+    'is a minute at most, also behind requests: Retry-After: %s',
+    async (asked) => {
+      issuer.intercept = (_request, response) => {
+        // Of 429 no circuit opens: nothing but the wait keeps discovery from asking again.
+        response.writeHead(429, { 'retry-after': asked }).end();
+        return true;
+      };
+      const denial = await clientOf()
+        .metadata()
+        .catch((error: unknown) => error as Denial);
+      expect(denial).toMatchObject({ reason: 'authorization_server.unavailable', retryAfterSeconds: 60 });
+    },
+  );
 });

@@ -43,7 +43,7 @@ const sent = (client: Prover, otherwise?: OtherProof) => client.proof({ url, tok
 
 test('a bearer token passes at once, and with nobody asked', () => {
   const principal = principalOf();
-  for (const of of [undefined, dpop]) expect(create(of).possession(principal, bearer('t'), call())).toBe(principal);
+  for (const each of [undefined, dpop]) expect(create(each).possession(principal, bearer('t'), call())).toBe(principal);
 });
 
 test('so does one that is bound to the certificate of the connection', () => {

@@ -1,38 +1,43 @@
 import { describe, expect, test } from 'vitest';
-import { createActionReader, type ActionParts } from '../../src/authorize/action.ts';
+import { createActionReader } from '../../src/authorize/action.ts';
+import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
+import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
-import type { Action } from '../../src/model/grant.ts';
 import type { Route } from '../../src/model/route.ts';
 
+const sessions = createOwnerBound('a key of at least thirty-two characters');
+const mine = sessions.bind('theirs', ['tools']);
 const ping = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}');
 
 async function action(
   protocol: Route['protocol'],
   method: string,
   fields: Partial<Call['fields']>,
-): Promise<Action | string> {
-  const sessions = { bind: () => '', unbind: () => undefined };
-  const read = createActionReader(
-    { protocol } as Route,
-    {
-      readBody: () => Promise.resolve(ping),
-      sessions,
-    } as Partial<ActionParts> as ActionParts,
-  );
+  { path = '/mcp', body = ping, refused = (denial: Denial): unknown => denial.reason } = {},
+): Promise<unknown> {
+  const read = createActionReader({ protocol, name: 'tools', path: '/mcp' } as Route, {
+    readBody: () => Promise.resolve(body),
+    sessions,
+    handles: createHandleBinding(sessions),
+  });
   try {
-    return await read({ method, fields } as Call, undefined);
+    return await read({ method, path, fields } as Call, undefined);
   } catch (error) {
-    if (error instanceof Denial) return error.reason;
+    if (error instanceof Denial) return refused(error);
     throw error;
   }
 }
 
 describe('http', () => {
   test('is decided on by its head; the body is not read', async () => {
-    expect(await action('http', 'POST', { contentType: 'text/plain' })).toMatchObject({
+    expect(await action('http', 'POST', { contentType: 'text/plain' })).toEqual({
       attempt: { kind: 'http' },
       messageId: null,
+      era: undefined,
+      sessionId: undefined,
+      mcpName: undefined,
+      mayYieldHandle: false,
       body: undefined,
     });
   });
@@ -40,17 +45,25 @@ describe('http', () => {
 
 describe('mcp', () => {
   test('a POST is its message, with the bytes that were read', async () => {
-    expect(await action('mcp', 'POST', { contentType: 'application/json' })).toMatchObject({
-      attempt: { kind: 'mcp', method: 'ping', targets: [] },
+    expect(await action('mcp', 'POST', { contentType: 'application/json' })).toEqual({
+      attempt: { kind: 'mcp', method: 'ping', targets: [], arguments: undefined },
       messageId: 1,
+      era: 'legacy',
+      sessionId: undefined,
+      mcpName: undefined,
+      mayYieldHandle: false,
       body: ping,
     });
   });
 
   test.each(['GET', 'DELETE'])('a %s has none', async (method) => {
-    expect(await action('mcp', method, {})).toMatchObject({
-      attempt: { kind: 'mcp', method: undefined, targets: [] },
+    expect(await action('mcp', method, {})).toEqual({
+      attempt: { kind: 'mcp', method: undefined, targets: [], arguments: undefined },
       messageId: null,
+      era: 'legacy',
+      sessionId: undefined,
+      mcpName: undefined,
+      mayYieldHandle: false,
       body: undefined,
     });
     expect(await action('mcp', method, { contentLength: '0' })).toHaveProperty('body', undefined);
@@ -61,6 +74,7 @@ describe('mcp', () => {
     ['a GET with a counted body', 'GET', { contentLength: '3' }, 'request.framing'],
     ['a DELETE with a chunked body', 'DELETE', { transferEncoding: 'chunked' }, 'request.framing'],
     ['no content type', 'POST', {}, 'body.type'],
+    ['a type behind another', 'POST', { contentType: 'x; application/json' }, 'body.type'],
     ['another', 'POST', { contentType: 'text/plain' }, 'body.type'],
     ['a longer one', 'POST', { contentType: 'application/json-rpc' }, 'body.type'],
     ['two in one', 'POST', { contentType: 'application/json, text/plain' }, 'body.type'],
@@ -83,4 +97,55 @@ describe('mcp', () => {
   ])('%s, %s → read', async (contentType, contentEncoding) => {
     expect(await action('mcp', 'POST', { contentType, contentEncoding })).toHaveProperty('body', ping);
   });
+
+  test.each([
+    ['/mcp', 'read'],
+    ['/mcp/', 'read'],
+    ['/mcp/sse', 'route.unknown'],
+    ['/', 'route.unknown'],
+    ['', 'route.unknown'],
+  ])('a page or an old event stream below the endpoint is no message: %s', async (path, wanted) => {
+    const found = await action('mcp', 'GET', {}, { path });
+    expect(typeof found === 'string' ? found : 'read').toBe(wanted);
+  });
+});
+
+describe('Mcp-Session-Id', () => {
+  const json = { contentType: 'application/json' };
+
+  test('is the upstream’s own again, and in a session the stream is its owner’s', async () => {
+    expect(await action('mcp', 'GET', { mcpSessionId: mine })).toMatchObject({
+      sessionId: 'theirs',
+      mayYieldHandle: true,
+    });
+    expect(await action('mcp', 'POST', { ...json, mcpSessionId: mine })).toHaveProperty('sessionId', 'theirs');
+  });
+
+  test('of nobody is refused, with the id of the message', async () => {
+    const refused = ({ reason, messageId }: Denial): unknown => [reason, messageId];
+    expect(await action('mcp', 'GET', { mcpSessionId: 'theirs' }, { refused })).toEqual(['session.unknown', null]);
+    expect(await action('mcp', 'POST', { ...json, mcpSessionId: 'theirs' }, { refused })).toEqual([
+      'session.unknown',
+      1,
+    ]);
+  });
+
+  test('MCP 2026-07-28 has no sessions: the header is ignored, and goes nowhere', async () => {
+    const fields = { ...json, mcpSessionId: mine, mcpProtocolVersion: '2026-07-28' };
+    const body = Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}');
+    expect(await action('mcp', 'POST', fields, { body })).toMatchObject({ era: 'modern', sessionId: undefined });
+  });
+});
+
+test('a task that was given to the caller is the upstream’s own again, in the message and in its header', async () => {
+  const task = sessions.bind(Buffer.from('t 1').toString('base64url'), ['tools', 'task']);
+  const message = (taskId: string) =>
+    Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"${taskId}"}}`);
+  const json = { contentType: 'application/json' };
+  expect(await action('mcp', 'POST', json, { body: message(task) })).toMatchObject({
+    body: message('t 1'),
+    mcpName: 't 1',
+    mayYieldHandle: true,
+  });
+  expect(await action('mcp', 'POST', json, { body: message('t 1') })).toBe('handle.unknown');
 });

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { printed } from '../support/secrecy.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -35,7 +36,10 @@ export function sallyport(args: readonly string[], cwd = process.cwd(), start: S
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const ended = once(child, 'close').then(([code]) => code as number | null);
+  const ended = once(child, 'close').then(([code]) => {
+    printed(`the output of ${args[0]}`, stdout + stderr);
+    return code as number | null;
+  });
   return {
     pid: child.pid ?? 0,
     stdout: () => stdout,

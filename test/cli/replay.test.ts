@@ -205,5 +205,6 @@ test('explain --token validates as the route does', async () => {
     allow: false,
     reason: 'token.audience',
   });
-  expect(await explained(`${token}x`)).toMatchObject({ allow: false, reason: 'token.signature' });
+  const forged = `${token.slice(0, -4)}${token.endsWith('AAAA') ? 'BBBA' : 'AAAA'}`;
+  expect(await explained(forged)).toMatchObject({ allow: false, reason: 'token.signature' });
 });

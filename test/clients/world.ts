@@ -11,6 +11,7 @@ import { startMcpServer } from '../../demo/mcp-server.ts';
 import { start } from '../../src/cli/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/model/config.ts';
+import { keepConfig, printed } from '../support/secrecy.ts';
 
 /** The demo with the committed `gateway.yaml`, on ports of its own and under the URL that clients really use. */
 export interface World {
@@ -59,11 +60,13 @@ export async function startWorld({ mcpServer, authorizationServer = {}, edit }: 
   const log: Record<string, unknown>[] = [];
   const output = new Writable({
     write(chunk: Buffer, _encoding, done) {
+      printed('the log', chunk.toString());
       const lines = chunk.toString().split('\n');
       for (const line of lines) if (line !== '') log.push(JSON.parse(line) as Record<string, unknown>);
       done();
     },
   });
+  keepConfig(config);
   const gateway = await start(config, { output });
   return {
     mcpUrl,

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { validatorsModule } from '../../schema/compile.ts';
 import schema from '../../schema/gateway.schema.json' with { type: 'json' };
 import { pathText } from '../../src/config/problems.ts';
 import { base, refusals } from './folder.ts';
@@ -17,6 +18,10 @@ function* subschemas(value: unknown, path = ''): Generator<[path: string, schema
   if ('type' in value || 'properties' in value) yield [path, value];
   for (const [key, inner] of Object.entries(value)) yield* subschemas(inner, `${path}/${key}`);
 }
+
+test('schema/validators.js is what ajv makes of the schemas (npm run schemas)', () => {
+  expect(readFileSync('schema/validators.js', 'utf8')).toBe(validatorsModule());
+});
 
 describe('the committed schema', () => {
   test('leaves no mapping open', () => {

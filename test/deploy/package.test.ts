@@ -46,6 +46,7 @@ test('holds what runs and what is read, and nothing of the development', () => {
       'dist/cli/worker.js',
       'docs/configuration.md',
       'schema/gateway.schema.json',
+      'schema/validators.js',
       'templates/gateway.yaml',
       'templates/policies/tools.test.yaml',
     ]),

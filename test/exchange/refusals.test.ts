@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Denial } from '../../src/model/denial.ts';
+import type { TokenForm } from '../../src/model/principal.ts';
 import { credentialOf, startExchangeWorld, type ExchangeWorld } from './world.ts';
 
 let world: ExchangeWorld;
@@ -34,7 +35,6 @@ describe('a refusal', () => {
     ['exchange.refused', 400, 'no JSON'],
     ['exchange.refused', 404, {}],
     ['exchange.invalid', 200, 'no JSON'],
-    ['token.inactive', 400, { error: 'invalid_grant' }],
     ['authorization_server.unavailable', 429, {}],
     ['authorization_server.unavailable', 503, {}],
   ])('%s: %d %j', async (reason, status, body) => {
@@ -59,9 +59,9 @@ describe('a refusal', () => {
   });
 });
 
-describe('invalid_request, RFC 8693 §2.2.2', () => {
+describe.each(['invalid_request', 'invalid_grant'])('%s, RFC 8693 §2.2.2 and RFC 6749 §5.2', (error) => {
   beforeEach(() => {
-    world.answer = () => ({ status: 400, body: { error: 'invalid_request' } });
+    world.answer = () => ({ status: 400, body: { error } });
   });
 
   test('is about our request where the token still holds', async () => {
@@ -83,8 +83,8 @@ describe('invalid_request, RFC 8693 §2.2.2', () => {
 
   test('a thousand calls at once ask twice in all', async () => {
     const exchange = world.route();
-    const outcomes = await Promise.allSettled(Array.from({ length: 1000 }, () => credentialOf(exchange, 't')));
-    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+    const refused = async (): Promise<void> => expect(credentialOf(exchange, 't')).rejects.toThrow();
+    await Promise.all(Array.from({ length: 1000 }, refused));
     expect([world.calls().length, world.revalidated.length]).toEqual([1, 1]);
   });
 
@@ -95,5 +95,18 @@ describe('invalid_request, RFC 8693 §2.2.2', () => {
     await expect(credentialOf(world.route(), 't')).rejects.toMatchObject({
       reason: 'authorization_server.unavailable',
     });
+  });
+});
+
+describe('invalid_grant for a token that verifies, RFC 6749 §5.2', () => {
+  test.each<[reason: string, form: TokenForm, issuer: 'own' | 'other']>([
+    ['token.inactive', 'jwt', 'own'],
+    ['exchange.refused', 'jwt', 'other'],
+    ['exchange.refused', 'opaque', 'own'],
+  ])('%s: %s of the %s server', async (reason, form, issuer) => {
+    world.answer = () => ({ status: 400, body: { error: 'invalid_grant' } });
+    const of = { own: world.issuer.url, other: 'https://other.example' }[issuer];
+    await expect(credentialOf(world.route(), 't', { form, issuer: of })).rejects.toMatchObject({ reason });
+    expect(world.revalidated).toEqual(['t']);
   });
 });

@@ -272,3 +272,14 @@ test('a client that left while its token was looked at costs the upstream nothin
   await until(() => world.decisions().length === 1);
   expect(raw.connections.length).toBe(before);
 });
+
+test('a client of HTTP/1.0, which knows no end but that of its connection, sees a reset', async () => {
+  const body = 'Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n';
+  onHead = ({ socket }) => socket.write(`${closing}${body}`);
+  const request = `GET /raw HTTP/1.0\r\nHost: gateway.test\r\n${authorization}\r\n\r\n`;
+  const client = await open(world.url, request);
+  await client.has('half');
+  raw.connections.at(-1)?.socket.destroy();
+  await until(() => client.ended() !== undefined);
+  expect(client.ended()).toBe('reset');
+});

@@ -157,7 +157,7 @@ describe('to the client', () => {
     expect(response.headers).toMatchObject({
       'x-kept': '1',
       'set-cookie': ['a=1', 'b=2'],
-      'transfer-encoding': 'chunked',
+      'content-length': '5',
     });
     expect(response.trailers).toEqual({});
   });

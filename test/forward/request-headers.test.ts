@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { identityNames } from '../../src/forward/identity-headers.ts';
 import { createRequestHeaders } from '../../src/forward/request-headers.ts';
 import { readFields } from '../../src/listen/fields.ts';
 import type { Call } from '../../src/model/call.ts';
@@ -21,7 +22,7 @@ function sent(raw: readonly string[], { identity = {}, claims, clientId, credent
   const route = { upstream: { identity: new Map(Object.entries(identity)) } } as unknown as Route;
   const call = { id: 'id-1', forwardedFor: '192.0.2.1', fields: readFields(['Host', 'h', ...raw]) } as Call;
   const principal = claims && { claims, clientId };
-  const build = createRequestHeaders(route, 'https://gateway.test:8443');
+  const build = createRequestHeaders(route, 'https://gateway.test:8443', identityNames([route]));
   const fields = build(call, { principal, action: {} } as Grant, credential as UpstreamCredential, false);
   return Array.from({ length: fields.length / 2 }, (_, i) => `${fields[2 * i]}: ${fields[2 * i + 1]}`);
 }

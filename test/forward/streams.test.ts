@@ -87,6 +87,31 @@ describe('an event stream', () => {
 });
 
 describe('any answer that is not over', () => {
+  test('breaks off with its token where it has no length: whoever waits for the end knows that this is none', async () => {
+    for (const framing of ['Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n', '\r\nhalf']) {
+      beginning = `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/x-ndjson\r\n${framing}`;
+      const exp = Date.now() / 1000 + 1.2;
+      const [client, connection] = await opened({ exp });
+      await client.has('half');
+      expect(await streams()).toBe(0);
+      await until(() => client.ended() !== undefined, 'the answer to break off');
+      expect(Date.now() / 1000).toBeGreaterThan(exp - 0.05);
+      expect(client.received()).not.toContain('\r\n0\r\n\r\n');
+      await until(() => connection.ended() !== undefined, 'the upstream to be told');
+    }
+  });
+
+  test('is finished after its token where it has a length: as much was decided on', async () => {
+    beginning = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 8\r\n\r\nhalf';
+    const exp = Date.now() / 1000 + 1;
+    const [client, { socket }] = await opened({ exp });
+    await client.has('half');
+    await until(() => Date.now() / 1000 > exp + 0.1, 'the token to expire');
+    socket.end('half');
+    expect(await client.has('halfhalf')).toBe(true);
+    client.socket.destroy();
+  });
+
   test('shows its header section while its body is still awaited', async () => {
     beginning =
       'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n';

@@ -8,6 +8,7 @@ import { startUpstream, type Upstream } from '../support/upstream.ts';
 /** What an edit may be about; everything else stays. */
 interface Edited {
   readonly top?: string;
+  readonly jwt?: string;
   readonly introspection?: string;
   readonly route?: string;
   readonly base?: string;
@@ -17,7 +18,7 @@ let issuer: Issuer;
 let upstream: Upstream;
 let sockets: WebSocketServer;
 let gateway: EditedGateway;
-let jwt: string;
+let token: string;
 
 beforeAll(async () => {
   issuer = await startIssuer();
@@ -26,7 +27,7 @@ beforeAll(async () => {
     response.write('data: 1\n\n');
   });
   sockets = new WebSocketServer({ server: upstream.server });
-  jwt = await issuer.sign({ aud: 'r', scope: 'write' });
+  token = await issuer.sign({ aud: 'r', scope: 'write' });
 });
 afterAll(async () => {
   sockets.close();
@@ -36,12 +37,18 @@ afterEach(async () => {
   await gateway.close();
 });
 
-const yamlOf = ({ top = '', introspection = '', route = '', base = '' }: Edited): string => `
+const yamlOf = ({
+  top = '',
+  jwt = 'algorithms: [RS256]',
+  introspection = '',
+  route = '',
+  base = '',
+}: Edited): string => `
 ${top}
 authorization_servers:
   main:
     issuer: ${issuer.url}
-    jwt: { algorithms: [RS256] }
+    jwt: { ${jwt} }
     introspection: { client_id: gateway, client_secret: one, cache: 0s, ${introspection} }
 routes:
   - name: api
@@ -56,8 +63,8 @@ async function begin(before: Edited, policy = 'scope: write\n'): Promise<void> {
   gateway = await startEditedGateway(yamlOf(before), { api: policy, any: '{}\n' });
 }
 
-async function open(token: string, headers = {}): Promise<ReadableStreamDefaultReader<Uint8Array>> {
-  const answer = await fetch(`${gateway.url}/api`, { headers: { authorization: `Bearer ${token}`, ...headers } });
+async function open(shown: string, headers = {}): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+  const answer = await fetch(`${gateway.url}/api`, { headers: { authorization: `Bearer ${shown}`, ...headers } });
   expect(answer.status).toBe(200);
   const stream = answer.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   await stream.read();
@@ -74,9 +81,11 @@ describe('contract §2 — a stream ends with what let it open', () => {
     ['the place upstream', { base: '/one' }, { base: '/other' }, 'route.unknown'],
     ['unbound tokens', {}, { route: 'dpop: { required: true }' }, 'token.unbound'],
     ['JWTs', {}, { route: 'tokens: [opaque]' }, 'token.form'],
+    ['the algorithm', { jwt: 'algorithms: [RS256, ES256]' }, { jwt: 'algorithms: [ES256]' }, 'token.algorithm'],
+    ['the type', {}, { jwt: 'algorithms: [RS256], types: [JWT]' }, 'token.type'],
   ])('%s', async (_what, before, after, reason, headers) => {
     await begin(before);
-    const stream = await open(jwt, headers);
+    const stream = await open(token, headers);
     await gateway.save('gateway.yaml', yamlOf(after));
     await expect(stream.read()).resolves.toMatchObject({ done: true });
     expect(ended()).toBe(reason);
@@ -84,7 +93,7 @@ describe('contract §2 — a stream ends with what let it open', () => {
 
   test('a scope that was implied', async () => {
     await begin({ top: 'scopes: { write: [read] }' }, 'scope: read\n');
-    const stream = await open(jwt);
+    const stream = await open(token);
     await gateway.save('gateway.yaml', yamlOf({}));
     await expect(stream.read()).resolves.toMatchObject({ done: true });
     expect(ended()).toBe('scope.insufficient');
@@ -102,7 +111,7 @@ describe('contract §2 — a stream ends with what let it open', () => {
   test('the upgrade', async () => {
     await begin({ route: 'upgrade: websocket' });
     const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api`, {
-      headers: { authorization: `Bearer ${jwt}` },
+      headers: { authorization: `Bearer ${token}` },
     });
     await once(socket, 'open');
     const closed = once(socket, 'close');
@@ -113,11 +122,23 @@ describe('contract §2 — a stream ends with what let it open', () => {
 
   test('and goes on where nothing of that changed', async () => {
     await begin({});
-    const stream = await open(jwt);
+    const stream = await open(token);
     await gateway.save('gateway.yaml', yamlOf({ route: 'dpop: {}', top: 'scopes: { write: [read] }' }));
     expect(ended()).toBeUndefined();
     await stream.cancel();
   });
+});
+
+test.each([
+  ['where it was not before', ''],
+  ['sooner than before', 'revalidate: 1h'],
+])('contract §2 — a stream is revalidated %s', async (_what, route) => {
+  issuer.introspection.set('o', { active: true, sub: 'alice', scope: 'write', aud: 'r' });
+  await begin({ route });
+  const stream = await open('o');
+  issuer.introspection.delete('o');
+  await gateway.save('gateway.yaml', yamlOf({ route: 'revalidate: 50ms' }));
+  await expect(stream.read()).resolves.toMatchObject({ done: true });
 });
 
 test('contract §2 — a stream is revalidated as the newest configuration says', async () => {

@@ -1,16 +1,20 @@
+import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { readBody } from '../../src/listen/body.ts';
+import { createShares } from '../../src/lib/shares.ts';
+import { readBody, roomForBodies } from '../../src/listen/body.ts';
 import type { Call } from '../../src/model/call.ts';
 
-function callWith(contentLength?: string): { call: Call; request: PassThrough } {
+function callWith(contentLength?: string, client = '192.0.2.1') {
   const request = new PassThrough();
-  return { call: { request, fields: { contentLength } } as unknown as Call, request };
+  const response = new EventEmitter();
+  const call = { request, response, client, fields: { contentLength } } as unknown as Call;
+  return { call, request, response };
 }
 
 /** The body, or why there is none. */
 function outcome(call: Call, maxBytes = 10): Promise<string> {
-  return readBody(call, maxBytes).then(String, (error: { reason: string }) => error.reason);
+  return readBody(call, maxBytes, createShares(1_000)).then(String, (error: { reason: string }) => error.reason);
 }
 
 describe('within the limit', () => {
@@ -63,5 +67,47 @@ describe('a client that leaves', () => {
     const { call, request } = callWith('5');
     await new Promise<void>((closed) => request.once('close', closed).destroy());
     expect(await outcome(call)).toBe('body.incomplete');
+  });
+});
+
+describe('many at once', () => {
+  const kib = 1024;
+  const large = Buffer.alloc(20 * kib);
+  const reading = (room = createShares(100 * kib), client?: string) => {
+    const { call, request, response } = callWith(undefined, client);
+    const body = readBody(call, 1000 * kib, room).then(
+      (read) => read.length,
+      (error: { reason: string }) => error.reason,
+    );
+    return { body, request, response };
+  };
+
+  test('one client holds a quarter at most, whole bodies of calls that go on included', async () => {
+    const room = createShares(100 * kib);
+    const first = reading(room);
+    first.request.end(large);
+    expect(await first.body).toBe(large.length);
+    const second = reading(room);
+    second.request.write(large);
+    expect(await second.body).toBe('body.no_room');
+    const other = reading(room, '192.0.2.2');
+    other.request.end(large);
+    expect(await other.body).toBe(large.length);
+    first.response.emit('close');
+    const third = reading(room);
+    third.request.end(large);
+    expect(await third.body).toBe(large.length);
+  });
+
+  test('small ones take nothing of it', async () => {
+    const small = reading(createShares(0));
+    small.request.end(Buffer.alloc(16 * kib));
+    expect(await small.body).toBe(16 * kib);
+  });
+
+  test('there is room for sixteen of one client, however large they may be', () => {
+    const mib = kib * kib;
+    expect(roomForBodies(mib) / mib).toBe(256);
+    expect(roomForBodies(16 * mib) / mib).toBe(1024);
   });
 });

@@ -1,5 +1,8 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { requireAgreement, type MessageHeaders } from '../../src/mcp/agreement.ts';
+import { Denial } from '../../src/model/denial.ts';
+import { runs } from '../support/runs.ts';
 
 const modern = '2026-07-28';
 const meta = { 'io.modelcontextprotocol/protocolVersion': modern };
@@ -33,11 +36,28 @@ describe('MCP 2026-07-28, Streamable HTTP §Server Validation: agreement', () =>
       { ...call, method: 'tools/list' },
     ],
     ['a method whose name nobody checks', { ...headers, mcpMethod: 'ping', mcpName: 'x' }, { ...call, method: 'ping' }],
+    ['encoded without need', { ...headers, mcpName: base64('echo') }, call],
     [
-      'a task',
-      { ...headers, mcpMethod: 'tasks/get', mcpName: 't' },
-      { ...call, method: 'tasks/get', params: { taskId: 't', _meta: meta } },
+      'encoded, in whole groups',
+      { ...headers, mcpName: base64('abc') },
+      { ...call, params: { name: 'abc', _meta: meta } },
     ],
+    [
+      'a name that is none, which is refused as a message',
+      { ...headers, mcpName: 'x' },
+      { ...call, params: { name: 1, _meta: meta } },
+    ],
+    [
+      'initialize that claims the version: the server says that it has none',
+      { ...headers, mcpMethod: 'initialize', mcpName: undefined },
+      { ...call, method: 'initialize', params: { _meta: meta } },
+    ],
+    [
+      'a notification that claims the version, without headers',
+      none,
+      { ...call, method: 'notifications/x', params: { _meta: meta }, isRequest: false },
+    ],
+    ['a response', { ...none, mcpProtocolVersion: modern }, { method: undefined, id: 7, params: {}, isRequest: false }],
     [
       'a notification without headers but the version',
       { ...none, mcpProtocolVersion: modern },
@@ -46,6 +66,40 @@ describe('MCP 2026-07-28, Streamable HTTP §Server Validation: agreement', () =>
   ])('%s', (_, given, message) => {
     expect(requireAgreement(given, message)).toBe('modern');
   });
+});
+
+describe('MCP 2026-07-28, §Standard Request Headers: what Mcp-Name repeats', () => {
+  test.each([
+    ['tools/call', 'name'],
+    ['prompts/get', 'name'],
+    ['resources/read', 'uri'],
+    ['tasks/get', 'taskId'],
+    ['tasks/update', 'taskId'],
+    ['tasks/cancel', 'taskId'],
+  ])('of %s its %s', (method, parameter) => {
+    const message = { ...call, method, params: { [parameter]: 'x', _meta: meta } };
+    expect(requireAgreement({ ...headers, mcpMethod: method, mcpName: 'x' }, message)).toBe('modern');
+    for (const mcpName of ['y', undefined]) {
+      expect(() => requireAgreement({ ...headers, mcpMethod: method, mcpName }, message)).toThrow(
+        expect.objectContaining({ reason: 'message.header_mismatch' }),
+      );
+    }
+  });
+
+  test.each(['resources/subscribe', 'resources/unsubscribe', 'tasks/result'])('%s is of legacy revisions', (method) => {
+    const given = { ...headers, mcpMethod: method, mcpName: undefined };
+    const message = { ...call, method, params: { _meta: meta } };
+    expect(() => requireAgreement(given, message)).toThrow(
+      expect.objectContaining({ reason: 'message.method', messageId: 7 }),
+    );
+  });
+});
+
+test.each([
+  [{ ...headers, mcpMethod: 'x'.repeat(100) }, call, `Mcp-Method is "${'x'.repeat(64)}", the body says "tools/call"`],
+  [{ ...headers, mcpProtocolVersion: undefined }, call, `MCP-Protocol-Version is nothing, the body says "${modern}"`],
+])('the log says what was found, never more than its beginning', (given, message, detail) => {
+  expect(() => requireAgreement(given, message)).toThrow(expect.objectContaining({ detail }));
 });
 
 describe('MCP 2026-07-28, §Server Validation: refusals carry the request id', () => {
@@ -65,7 +119,21 @@ describe('MCP 2026-07-28, §Server Validation: refusals carry the request id', (
       { ...headers, mcpName: '=?base64?ZWNobx==?=' },
       call,
     ],
-    ['message.header_mismatch', 'an encoding of no UTF-8', { ...headers, mcpName: '=?base64?/w==?=' }, call],
+    [
+      'message.header_mismatch',
+      'an encoding of no UTF-8',
+      { ...headers, mcpName: '=?base64?/w==?=' },
+      { ...call, params: { name: '\ufffd', _meta: meta } },
+    ],
+    ['message.header_mismatch', 'an encoding of nothing known', { ...headers, mcpName: '=?base64?!?=' }, call],
+    ['message.header_mismatch', 'more after an encoding', { ...headers, mcpName: `${base64('echo')}x` }, call],
+    [
+      'message.header_mismatch',
+      'one encoding in another',
+      { ...headers, mcpName: `=?base64?!${base64('echo')}` },
+      call,
+    ],
+    ['message.meta', 'a _meta null', headers, { ...call, params: { name: 'echo', _meta: null } }],
     [
       'message.header_mismatch',
       'initialize',
@@ -114,4 +182,45 @@ describe('MCP 2026-07-28, §Server Validation: refusals carry the request id', (
     const data = { supported: [...legacy, modern].slice(-count), requested: 'x' };
     expect(() => requireAgreement(given, message)).toThrow(expect.objectContaining({ data }));
   });
+
+  test('and which it asked for, but no more than its beginning', () => {
+    const given = { ...headers, mcpProtocolVersion: 'x'.repeat(100) };
+    const data = expect.objectContaining({ requested: 'x'.repeat(64) }) as unknown;
+    expect(() => requireAgreement(given, { ...call, params: {} })).toThrow(expect.objectContaining({ data }));
+  });
+});
+
+/** The era, or the reason of a Denial that carries the message's id. */
+function eraOf(given: MessageHeaders, message: Parameters<typeof requireAgreement>[1]): string {
+  try {
+    return requireAgreement(given, message);
+  } catch (error) {
+    if (error instanceof Denial && error.messageId === message.id) return error.reason;
+    throw error;
+  }
+}
+
+test('for any headers and message: an era, in the modern one the same on both sides, or a Denial with the id', () => {
+  const version = fc.constantFrom(modern, '2025-06-18', '2099-01-01', undefined);
+  const word = fc.constantFrom('tools/call', 'tools/list', 'initialize', 'tasks/result', 'echo', 'écho', undefined);
+  const encoded = word.map((text) => (text === undefined ? undefined : base64(text)));
+  const meta = version.map((claim) => ({ 'io.modelcontextprotocol/protocolVersion': claim }));
+  const members = { name: fc.oneof(word, fc.jsonValue()), _meta: fc.oneof(meta, fc.jsonValue()) };
+  const headers = fc.record({ mcpProtocolVersion: version, mcpMethod: word, mcpName: fc.oneof(word, encoded) });
+  fc.assert(
+    fc.property(headers, word, fc.record(members, { requiredKeys: [] }), (given, method, params) => {
+      const found = eraOf(given, { method, id: 7, params, isRequest: method !== undefined });
+      const isSame =
+        method === undefined ||
+        (given.mcpProtocolVersion === modern &&
+          given.mcpMethod === method &&
+          (method !== 'tools/call' ||
+            typeof params.name !== 'string' ||
+            [params.name, base64(params.name)].includes(given.mcpName ?? '')));
+      const sound =
+        { legacy: given.mcpProtocolVersion !== modern, modern: isSame }[found] ?? found.startsWith('message.');
+      expect(sound).toBe(true);
+    }),
+    { numRuns: runs },
+  );
 });

@@ -92,10 +92,22 @@ describe('binding', () => {
     ['task-1', 'task-1'],
     ['a b', 'a b'],
     [' a', '=?base64?IGE=?='],
+    ['a', 'a'],
     ['é', '=?base64?w6k=?='],
+    ['a é', '=?base64?YSDDqQ==?='],
     ['=?base64?YQ==?=', '=?base64?PT9iYXNlNjQ/WVE9PT89?='],
     ['', '=?base64??='],
   ])('Mcp-Name of %j', (task, field) => expect(unbound(askedFor(boundTask(task))).mcpName).toBe(field));
+
+  test('Mcp-Name repeats the task that a request is about, whatever else it shows', () => {
+    const given = JSON.parse(binding.bindAll('{"result":{"requestState":"s"}}', alice, false) ?? '') as {
+      result: { requestState: string };
+    };
+    const params = { taskId: boundTask('a'), requestState: given.result.requestState };
+    expect(unbound(JSON.stringify({ method: 'tasks/get', params })).mcpName).toBe('a');
+    const { requestState } = params;
+    expect(unbound(JSON.stringify({ method: 'tools/call', params: { requestState } })).mcpName).toBeUndefined();
+  });
 
   test('never throws anything but a Denial or a SyntaxError', () => {
     const place = constantFrom('params', 'result', 'taskId', '_meta', 'task', 'notifications', 'requestState', 'tasks');

@@ -66,6 +66,9 @@ describe('what is refused', () => {
     ['a method null', '{"jsonrpc":"2.0","id":1,"method":null,"result":1}', 'body.message'],
     ['an id null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', 'body.message'],
     ['an id object', '{"jsonrpc":"2.0","id":{},"method":"ping"}', 'body.message'],
+    ['parameters by position', '{"jsonrpc":"2.0","id":1,"method":"ping","params":["x"]}', 'body.message'],
+    ['parameters that are none', '{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}', 'body.message'],
+    ['parameters null', '{"jsonrpc":"2.0","id":1,"method":"ping","params":null}', 'body.message'],
     ['a call of nothing', '{"jsonrpc":"2.0","id":1,"method":"tools/call"}', 'body.message'],
     ['a call by position', call('["pay"]'), 'body.message'],
     ['a name that is none', call('{"name":["pay"]}'), 'body.message'],
@@ -92,6 +95,31 @@ describe('what is refused', () => {
 
   test('a request and a response in one', () => {
     expect(reason('{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}')).toBe('body.message');
+  });
+});
+
+test.each([
+  ['a request and a response in one', '{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}', 7],
+  ['an id in words', '{"jsonrpc":"2.0","id":"x","method":"ping","error":{}}', 'x'],
+  ['neither', '{"jsonrpc":"2.0","id":7}', 7],
+  ['a method that is none', '{"jsonrpc":"2.0","id":7,"method":1}', 7],
+  ['parameters by position', '{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}', 7],
+  ['another case of a key', '{"jsonrpc":"2.0","id":7,"method":"ping","Params":{}}', 7],
+  ['no id that could be read', '{"jsonrpc":"2.0","id":null,"method":"ping"}', undefined],
+])('JSON-RPC 2.0 §5: a refusal carries the id of the message: %s', (_what, text, messageId) => {
+  expect(() => readMessage(Buffer.from(text), none)).toThrow(expect.objectContaining({ messageId }));
+});
+
+describe('MCP 2026-07-28: only requests repeat themselves in headers', () => {
+  const modern = { ...none, mcpProtocolVersion: '2026-07-28' };
+  test.each([
+    ['a response', '{"jsonrpc":"2.0","id":1,"result":{}}'],
+    ['a notification', '{"jsonrpc":"2.0","method":"notifications/x"}'],
+  ])('%s does not', (_what, text) => expect(readMessage(Buffer.from(text), modern).era).toBe('modern'));
+
+  test('a request does', () => {
+    const request = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}');
+    expect(() => readMessage(request, modern)).toThrow(expect.objectContaining({ reason: 'message.meta' }));
   });
 });
 

@@ -48,13 +48,15 @@ const everything: Outcome = {
 };
 
 function line(outcome: Outcome): Record<string, unknown> {
-  const lines: object[] = [];
+  const lines: string[] = [];
+  const writeText = (text: string): void => void lines.push(text);
+  const write = (entry: object): void => writeText(JSON.stringify(entry));
   const log = createLog(
     { level: 'info', decisions: 'all' },
-    { write: (entry) => void lines.push(entry), close: () => Promise.resolve(), dropped: 0 },
+    { write, writeText, close: () => Promise.resolve(), dropped: 0 },
   );
   log.decision(outcome);
-  return JSON.parse(JSON.stringify(lines[0])) as Record<string, unknown>;
+  return JSON.parse(lines[0] ?? '') as Record<string, unknown>;
 }
 
 test('the members of a denial, in order', () => {

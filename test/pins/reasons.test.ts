@@ -52,6 +52,7 @@ prompt.unlisted                   403  -                   -       Access denied
 method.unlisted                   403  -                   -       Access denied
 policy.error                      403  -                   -       Access denied
 body.too_large                    413  -                   -32600  Request body too large
+body.no_room                      503  -                   -       Temporarily unavailable
 body.type                         415  -                   -32600  Unsupported media type
 body.encoding                     415  -                   -32600  Unsupported content encoding
 body.incomplete                   400  -                   -32700  Parse error

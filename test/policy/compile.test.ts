@@ -1,7 +1,10 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import type { PolicyDocument } from '../../src/policy/document.ts';
+import type { PolicyDocument, ValueDocument } from '../../src/policy/document.ts';
 import { PolicyError, type PolicyFault } from '../../src/policy/policy-error.ts';
+import { runs } from '../support/runs.ts';
+import { call, caller } from './caller.ts';
 
 function faults(document: PolicyDocument): readonly PolicyFault[] {
   try {
@@ -58,4 +61,43 @@ describe('faults', () => {
       String.raw`"a\n: (" is not a JavaScript regular expression with the u flag: Unterminated group`,
     );
   });
+});
+
+test('for any document: a policy that decides as it explains, or every fault with its place', () => {
+  const value = fc.oneof(
+    fc.constantFrom<ValueDocument>('acme', 7, true, { below: 50 }, { matches: '(' }, { present: false }),
+    fc.double(),
+  );
+  const claims = fc.dictionary(fc.constantFrom('risk', '/a/b', '/~2', 'tenant', '__proto__'), value, { maxKeys: 3 });
+  const condition = fc.record(
+    { scope: fc.constantFrom('read', 'read pay'), claims, max_lifetime: fc.constant('60s') },
+    { requiredKeys: [] },
+  );
+  const names = fc.constantFrom('get_*', 'get_**', 'pay', '*', 'prices://*', 'prices://..');
+  const entries = fc.dictionary(names, condition, { maxKeys: 3 });
+  const document: fc.Arbitrary<PolicyDocument> = fc.record(
+    {
+      scope: fc.constant('read'),
+      claims,
+      any: fc.array(condition, { minLength: 1, maxLength: 2 }),
+      not: condition,
+      tools: entries,
+      resources: entries,
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(document, claims, fc.constantFrom('pay', 'get_x', 'other'), (document, found, tool) => {
+      const known = faults(document);
+      for (const { path, message } of known) expect([path.length > 0, message.length > 0]).toEqual([true, true]);
+      if (known.length > 0) return;
+      const policy = compilePolicy('demo', document);
+      const principal = caller({ scope: 'read', claims: found, lifetime: 60 });
+      const holds = policy.explain(principal, call(tool)).every(({ outcome }) => outcome === 'holds');
+      expect(policy.decide(principal, call(tool)).allow).toBe(holds);
+      // What it may call it could call.
+      expect(!holds || policy.couldCall(principal, { kind: 'tool', name: tool })).toBe(true);
+    }),
+    { numRuns: runs },
+  );
 });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { challenge } from '../../src/respond/challenge.ts';
+import { challenge, dpopChallenge } from '../../src/respond/challenge.ts';
+import { runs } from '../support/runs.ts';
 
 test.each([
   [['invalid_token', [], undefined], 'Bearer error="invalid_token"'],
@@ -24,5 +25,32 @@ test('the same operation gives the same bytes, one line, whatever the scopes', (
       expect(value).toMatch(/^Bearer [ -~]+$/);
       expect(/scope="([^"]*)"/.exec(value)?.[1] ?? '').toBe(scope.join(' '));
     }),
+  );
+});
+
+test('RFC 9110 §11.6.1 — whatever the scopes, a reader of auth-params finds each parameter once, as it was given', () => {
+  const scopes = fc.array(fc.stringMatching(/^[!#-[\]-~]{1,8}$/), { maxLength: 4 });
+  const error = fc.constantFrom(
+    'invalid_token',
+    'insufficient_scope',
+    'invalid_dpop_proof',
+    'use_dpop_nonce',
+    undefined,
+  );
+  fc.assert(
+    fc.property(error, scopes, fc.webUrl(), (code, scope, resourceMetadata) => {
+      const value = dpopChallenge({ error: code, scope, resourceMetadata, algorithms: ['ES256', 'EdDSA'] });
+      const [scheme, rest = ''] = value.split(/ (.*)/s);
+      const parameters = [...rest.matchAll(/(?:^|, )([a-z_]+)="([^"\\]*)"(?=, |$)/g)];
+      expect(scheme).toBe('DPoP');
+      expect(parameters.map(([all]) => all).join('')).toBe(rest);
+      expect(Object.fromEntries(parameters.map(([, name, given]) => [name, given]))).toEqual({
+        ...(code !== undefined && { error: code }),
+        ...(scope.length > 0 && { scope: scope.join(' ') }),
+        resource_metadata: resourceMetadata,
+        algs: 'ES256 EdDSA',
+      });
+    }),
+    { numRuns: runs },
   );
 });

@@ -73,3 +73,82 @@ test('without dpop there is one challenge, whatever was sent', () => {
     );
   }
 });
+
+describe('RFC 6750 §3 and RFC 9449 §7.1: what each scheme says', () => {
+  const bare = { protocol: 'http', path: '/api', policy: { scope: ['read'] }, dpop } as unknown as Route;
+  const resource = { ...bare, resource: {} } as Route;
+  const plain = { protocol: 'mcp', path: '/mcp', dpop } as unknown as Route;
+  const at = 'resource_metadata="https://gateway.example/.well-known/oauth-protected-resource';
+  const both = (bearer: string, proof: string): string => `${bearer}, ${proof}`;
+
+  test.each<[string, Route, string | undefined, Reason, string]>([
+    ['no token: no error code', bare, undefined, 'credentials.missing', both('Bearer', 'DPoP algs="ES256 EdDSA"')],
+    ['a Bearer', bare, 'Bearer x', 'token.expired', both('Bearer error="invalid_token"', 'DPoP algs="ES256 EdDSA"')],
+    [
+      'the other scheme',
+      bare,
+      'DPoP x',
+      'token.expired',
+      both('Bearer', 'DPoP error="invalid_token", algs="ES256 EdDSA"'),
+    ],
+    [
+      'the other scheme, in another case and without a token',
+      bare,
+      'dpop',
+      'token.malformed',
+      both('Bearer', 'DPoP error="invalid_token", algs="ES256 EdDSA"'),
+    ],
+    ['a scheme that begins alike', bare, 'DPoPx x', 'credentials.missing', both('Bearer', 'DPoP algs="ES256 EdDSA"')],
+    [
+      'a Bearer whose token names the other',
+      bare,
+      'Bearer dpop ',
+      'token.malformed',
+      both('Bearer error="invalid_token"', 'DPoP algs="ES256 EdDSA"'),
+    ],
+    [
+      'an API that is a resource says where only with a scope',
+      resource,
+      'DPoP x',
+      'token.expired',
+      both('Bearer', 'DPoP error="invalid_token", algs="ES256 EdDSA"'),
+    ],
+    [
+      'a scope is missing',
+      resource,
+      'DPoP x',
+      'scope.insufficient',
+      both(
+        `Bearer error="insufficient_scope", scope="read", ${at}/api"`,
+        `DPoP error="insufficient_scope", scope="read", ${at}/api", algs="ES256 EdDSA"`,
+      ),
+    ],
+    [
+      'MCP: where to begin',
+      route,
+      undefined,
+      'credentials.missing',
+      both(
+        `Bearer error="invalid_token", scope="read", ${at}/mcp"`,
+        `DPoP scope="read", ${at}/mcp", algs="ES256 EdDSA"`,
+      ),
+    ],
+    [
+      'MCP without a policy and metadata',
+      plain,
+      undefined,
+      'credentials.missing',
+      both('Bearer error="invalid_token"', 'DPoP algs="ES256 EdDSA"'),
+    ],
+  ])('%s', (_title, of, authorization, reason, wanted) => {
+    expect(answer(of, authorization, reason, ['read']).headers.get('www-authenticate')).toBe(wanted);
+  });
+
+  test.each([
+    [undefined, 'credentials.missing', 'Bearer'],
+    ['Bearer x', 'token.expired', 'Bearer error="invalid_token"'],
+  ] as const)('a route without DPoP: %s', (authorization, reason, wanted) => {
+    const of = { ...bare, dpop: undefined };
+    expect(answer(of, authorization, reason).headers.get('www-authenticate')).toBe(wanted);
+  });
+});

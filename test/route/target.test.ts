@@ -85,6 +85,7 @@ describe('what is not', () => {
     ['/caf\u00e9', 'request.path', 'raw latin1'],
     ['/a?b\u00e9', 'request.target', 'raw latin1 in a query'],
     ['/a?b c', 'request.target', 'a space in a query'],
+    ['/a?b c?d', 'request.target', 'a space before another question mark'],
     ['/a[1]', 'request.path', 'brackets'],
     ['/a"b', 'request.path', 'a quote'],
   ])('%s → %s: %s', (target, wanted) => expect(reason(target)).toBe(wanted));

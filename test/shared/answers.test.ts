@@ -29,7 +29,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     const told = listener();
     const shared = createShared(told.observer, told.log, clock);
     replicas.push({ shared, told });
-    shared.use({ url: redis.url, onFailure: 'closed', ...store }, key);
+    shared.prepare({ url: redis.url, onFailure: 'closed', ...store }, key).use();
     await told.until(true);
     return shared;
   }
@@ -159,14 +159,17 @@ describe.skipIf(!hasRedis)('answers', () => {
     const one = await replica();
     const connection = one.connection();
     one.answers.set('introspection', 'key', 1, now + 5000);
-    one.use({ url: redis.url, onFailure: 'open' }, sessionKey);
+    one.prepare({ url: redis.url, onFailure: 'open' }, sessionKey).use();
     expect(one.connection()).toBe(connection);
+    for (const url of [redis.url, `${redis.url}/1`]) one.prepare({ url, onFailure: 'closed' }, sessionKey).drop();
+    expect(one.connection()).toBe(connection);
+    expect(connection?.state()).toEqual({ state: 'available' });
     expect(await one.answers.get('introspection', 'key')).toMatchObject({ answer: 1 });
-    one.use(undefined, sessionKey);
+    one.prepare(undefined, sessionKey).use();
     expect(one.state()).toBeUndefined();
     expect(await one.answers.get('introspection', 'key')).toBeUndefined();
     expect(connection?.state()).toMatchObject({ state: 'unavailable', problem: 'closed' });
-    one.use({ url: `${redis.url}/1`, onFailure: 'closed' }, sessionKey);
+    one.prepare({ url: `${redis.url}/1`, onFailure: 'closed' }, sessionKey).use();
     await replicas[0]?.told.until(true);
     expect(await one.answers.get('introspection', 'key')).toBeUndefined();
   });
@@ -175,7 +178,7 @@ describe.skipIf(!hasRedis)('answers', () => {
 test('without a store there are none, and nothing goes wrong', async () => {
   const { observer, log, requests } = listener();
   const shared = createShared(observer, log, Date.now);
-  shared.use(undefined, undefined);
+  shared.prepare(undefined, undefined).use();
   shared.answers.set('introspection', 'key', 1, Date.now() + 5000);
   expect(await shared.answers.get('introspection', 'key')).toBeUndefined();
   shared.answers.delete('introspection', 'key');

@@ -144,7 +144,8 @@ describe.skipIf(!hasRedis)('a store', () => {
     const shared = createShared(told.observer, told.log, Date.now);
     open.push(() => shared.close());
     const url = `redis://gateway:secret@127.0.0.1:${redis.port}`;
-    shared.use({ url, onFailure: 'closed' }, 'k3y-of-at-least-thirty-two-characters');
+    const { use, limiters } = shared.prepare({ url, onFailure: 'closed' }, 'k3y-of-at-least-thirty-two-characters');
+    use();
     await told.until(true);
     const end = Date.now() + 5000;
     shared.answers.set('introspection', 'key', 1, end);
@@ -153,7 +154,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(await shared.answers.get('introspection', 'key')).toBeUndefined();
     expect(await shared.replay.firstSeen('jti', end, 'alice')).toBe(true);
     expect(await shared.replay.firstSeen('jti', end, 'alice')).toBe(false);
-    const limiter = shared.limiters('requests', { requests: 1, perMs: 60_000, burst: 1 });
+    const limiter = limiters('requests', { requests: 1, perMs: 60_000, burst: 1 });
     expect([await limiter.take('a'), await limiter.take('a')]).toEqual([0, expect.any(Number)]);
     limiter.give('a');
     expect(await shared.answers.get('introspection', 'key')).toBeUndefined();

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { RateLimiter, RateLimiters } from '../../src/model/limits.ts';
 import type { Rate } from '../../src/model/route.ts';
-import { createShared, type Shared } from '../../src/shared/shared.ts';
+import { createShared, type Prepared, type Shared } from '../../src/shared/shared.ts';
 import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
 
 const sessionKey = 'k3y-of-at-least-thirty-two-characters';
@@ -16,7 +16,7 @@ async function drain(limiter: RateLimiter, key = 'k'): Promise<number> {
 }
 
 test('without a store a limiter answers at once', () => {
-  const alone = createShared({ storeUp() {}, storeRequest() {} }, () => {}, Date.now);
+  const alone = createShared({ storeUp() {}, storeRequest() {} }, () => {}, Date.now).prepare(undefined, undefined);
   const limiter = alone.limiters('requests', hourly(1));
   expect(limiter.take('k')).toBe(0);
   expect(limiter.take('k')).toBeGreaterThan(3_599_000);
@@ -26,7 +26,7 @@ test('without a store a limiter answers at once', () => {
 // A store that answers late, as on a busy machine, counts as away; then each replica counts alone.
 describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
   let redis: Redis;
-  let replicas: Shared[];
+  let replicas: (Shared & Pick<Prepared, 'limiters'>)[];
   let up: number;
   let asked: string[];
   beforeAll(async () => {
@@ -44,16 +44,17 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     await Promise.all(replicas.map((each) => each.close()));
   });
 
-  function replica(): Shared {
+  function replica(): (typeof replicas)[number] {
     const observer = {
       storeUp: (is: boolean | undefined) => void (up += is === true ? 1 : 0),
       storeRequest: (operation: string, result: string) => void asked.push(`${operation} ${result}`),
     };
     const shared = createShared(observer, () => {}, Date.now);
-    shared.use({ url: redis.url, onFailure: 'closed' }, sessionKey);
-    return shared;
+    const { use, limiters } = shared.prepare({ url: redis.url, onFailure: 'closed' }, sessionKey);
+    use();
+    return { ...shared, limiters };
   }
-  const limitersOf = (index: number): RateLimiters => (replicas[index] as Shared).limiters;
+  const limitersOf = (index: number): RateLimiters => (replicas[index] as (typeof replicas)[number]).limiters;
 
   test('all replicas together let the burst through, and no more', async () => {
     const both = [0, 1].map((index) => limitersOf(index)('requests', hourly(100, 50)));

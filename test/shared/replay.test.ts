@@ -28,7 +28,7 @@ describe.skipIf(!hasRedis)('what may be used once', () => {
       shared.replay.firstSeen(key, Date.now() + 60_000, 'alice');
     const made = { shared, told, firstSeen };
     replicas.push(made);
-    shared.use({ url: redis.url, onFailure }, 'k3y-of-at-least-thirty-two-characters');
+    shared.prepare({ url: redis.url, onFailure }, 'k3y-of-at-least-thirty-two-characters').use();
     await told.until(true);
     return made;
   }
@@ -88,10 +88,10 @@ describe.skipIf(!hasRedis)('what may be used once', () => {
   test('without a store this process remembers, and still does with one', async () => {
     const { observer, log } = listener();
     const shared = createShared(observer, log, Date.now);
-    shared.use(undefined, undefined);
+    shared.prepare(undefined, undefined).use();
     expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(true);
     expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);
-    shared.use({ url: redis.url, onFailure: 'open' }, 'k3y-of-at-least-thirty-two-characters');
+    shared.prepare({ url: redis.url, onFailure: 'open' }, 'k3y-of-at-least-thirty-two-characters').use();
     expect(await shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);
     await shared.close();
   });

@@ -30,6 +30,22 @@ test.for([[503], [500], [429]])('RFC 8693 §2.2.2 — the server is away (%d): 5
   world.advance(120);
 });
 
+describe('invalid_grant (RFC 6749 §5.2), where a new token would mend nothing', () => {
+  test('RFC 8693 §2.2.2 — the token’s own server has just said that it holds: 502', async () => {
+    world.answer = { status: 400, body: { error: 'invalid_grant' } };
+    const token = world.opaqueToken();
+    expect(await world.send('/', { token })).toMatchObject({ status: 502, challenge: null });
+    expect(world.gateway.decisions().at(-1)).toMatchObject({ allow: false, reason: 'exchange.refused' });
+    expect(await world.send('/plain', { token })).toMatchObject({ status: 200 });
+  });
+
+  test('RFC 8693 §2.2.2 — it is of a server that does not exchange it: 502', async () => {
+    world.answer = { status: 400, body: { error: 'invalid_grant' } };
+    const token = await world.freshToken({ iss: 'https://other.example' });
+    expect(await world.send('/foreign', { token })).toMatchObject({ status: 502, challenge: null });
+  });
+});
+
 describe('invalid_request, which an invalid subject token must be answered with', () => {
   test('RFC 8693 §2.2.2 — the token holds no longer: 401, and it is forgotten', async () => {
     const token = world.opaqueToken();

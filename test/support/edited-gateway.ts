@@ -5,6 +5,8 @@ import { Writable } from 'node:stream';
 import { reloadOnEdit } from '../../src/cli/reload.ts';
 import { start } from '../../src/cli/start.ts';
 import { load } from '../../src/config/load.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { adminAt, keepConfig, printed } from './secrecy.ts';
 
 type Line = Record<string, unknown>;
 
@@ -27,6 +29,7 @@ export interface EditedGateway {
 export async function startEditedGateway(
   yaml: string,
   policies: Readonly<Record<string, string>>,
+  clock: Clock = Date.now,
 ): Promise<EditedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
   const file = join(folder, 'gateway.yaml');
@@ -38,6 +41,7 @@ export async function startEditedGateway(
   const waiting = new Set<(line: Line) => void>();
   const output = new Writable({
     write(chunk: Buffer, _encoding, done) {
+      printed('the log', chunk.toString());
       for (const text of chunk.toString().split('\n')) {
         if (text === '') continue;
         const line = JSON.parse(text) as Line;
@@ -49,7 +53,9 @@ export async function startEditedGateway(
   });
   const since = Date.now();
   const loaded = await load(file, {});
-  const running = await start(loaded.config, { output });
+  keepConfig(loaded.config);
+  const running = await start(loaded.config, { output, clock });
+  adminAt(running.adminUrl);
   const reloading = await reloadOnEdit(file, loaded, since, running);
   const after = async (act: () => unknown): Promise<Line> => {
     const { promise, resolve } = Promise.withResolvers<Line>();

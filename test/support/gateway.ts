@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { start } from '../../src/cli/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
+import { adminAt, keepConfig, printed } from './secrecy.ts';
 
 /** A gateway on free ports, configured by real files through the real loader. */
 export interface TestGateway {
@@ -44,6 +45,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   const log: Record<string, unknown>[] = [];
   const output = new Writable({
     write(chunk: Buffer, _encoding, done) {
+      printed('the log', chunk.toString());
       for (const line of chunk.toString().split('\n')) {
         if (line !== '') log.push(JSON.parse(line) as Record<string, unknown>);
       }
@@ -52,7 +54,9 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   });
   const config = await loadConfig(file, options.env ?? {});
   await rm(folder, { recursive: true });
+  keepConfig(config);
   const running = await start(config, { output, ...(options.clock !== undefined && { clock: options.clock }) });
+  adminAt(running.adminUrl);
   const adminUrl = running.adminUrl ?? '';
   return {
     url: running.url,

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { keepForm } from './secrecy.ts';
 
 /** One key of an {@link Issuer}. */
 export interface IssuerKey {
@@ -51,6 +52,7 @@ export async function startIssuer(port = 0, key?: IssuerKey): Promise<Issuer> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString();
+      keepForm(body);
       requests.push({ path: request.url ?? '', body, authorization: request.headers.authorization });
       if (issuer.intercept?.(request, response, body) === true) return;
       const answers: Record<string, () => unknown> = {

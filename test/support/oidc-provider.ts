@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider, type ClientMetadata, type JWK } from 'oidc-provider';
+import { keepSecret } from './secrecy.ts';
 
 /** A real authorization server, oidc-provider, that gives opaque tokens to one client and explains them to others. */
 export interface OidcProvider {
@@ -78,6 +79,7 @@ export async function startOidcProvider(clients: readonly ClientMetadata[]): Pro
     async token(resource, scope = 'read') {
       const { access_token: token } = await post('/token', { grant_type: 'client_credentials', resource, scope });
       if (typeof token !== 'string') throw new TypeError('no access token');
+      keepSecret(token);
       return token;
     },
     revoke: async (token) => void (await post('/token/revocation', { token })),

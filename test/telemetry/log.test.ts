@@ -19,9 +19,11 @@ const outcome: Outcome = {
 const denied: Outcome = { ...outcome, allow: false, denial: new Denial('route.unknown', 'no route') };
 
 function linesOf(act: (log: ReturnType<typeof createLog>) => void, config: Parameters<typeof createLog>[0]): string[] {
-  const written: object[] = [];
-  act(createLog(config, { write: (entry) => written.push(entry), dropped: 0, close: () => Promise.resolve() }));
-  return written.map((entry) => JSON.stringify(entry));
+  const written: string[] = [];
+  const writeText = (line: string): void => void written.push(line);
+  const write = (entry: object): void => writeText(JSON.stringify(entry));
+  act(createLog(config, { write, writeText, dropped: 0, close: () => Promise.resolve() }));
+  return written;
 }
 
 describe('what is logged', () => {

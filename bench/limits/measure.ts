@@ -1,0 +1,64 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { bytesOf } from '../load/connection.ts';
+import { steady } from '../load/steady.ts';
+import { forgetPeak, peakKiB, residentKiB } from '../machine/memory.ts';
+import { quantile } from '../statistics.ts';
+import { startNoisyClient } from './noisy-client.ts';
+import { createSigner, startWorld } from './world.ts';
+
+/** What a nuisance did. */
+export interface Measured {
+  /** How often each status came; 0: hung up without one. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** Before, at the highest, and when it was over. */
+  readonly residentMiB: readonly [number, number, number];
+  /** p99 of a well-behaved client without it, and with it. */
+  readonly aloneMs: number;
+  readonly besideMs: number;
+  /** Time series of `/metrics` in the end. */
+  readonly series: number;
+}
+
+const ROUNDS = 2;
+const PER_SECOND = 100;
+const CONNECTIONS = 4;
+const SETTLE_MS = 1_000;
+
+/** Measures one nuisance against a gateway of its own. */
+export async function measure(name: string, seconds: number): Promise<Measured> {
+  const { gateway, target, close } = await startWorld();
+  const noise = startNoisyClient(name, target);
+  try {
+    const headers = { Authorization: `Bearer ${createSigner(target)('quiet')}` };
+    const bytes = bytesOf(target.url, { method: 'GET', path: '/api/data', headers });
+    const quiet = async (): Promise<number> =>
+      quantile((await steady(target.url, bytes, PER_SECOND, seconds, CONNECTIONS)).latencies, 0.99);
+    // What is measured is not how V8 makes itself at home.
+    await quiet();
+    const before = residentKiB([gateway.pid]);
+    forgetPeak(gateway.pid);
+    const [alone, beside]: [number[], number[]] = [[], []];
+    const statuses: Record<string, number> = {};
+    for (let round = 0; round < ROUNDS; round += 1) {
+      alone.push(await quiet());
+      await noise.begin();
+      beside.push(await quiet());
+      for (const [status, count] of Object.entries(await noise.end())) {
+        statuses[status] = (statuses[status] ?? 0) + count;
+      }
+    }
+    await wait(SETTLE_MS);
+    const resident = [before, peakKiB(gateway.pid), residentKiB([gateway.pid])] as const;
+    const { series } = await gateway.metrics();
+    return {
+      statuses,
+      residentMiB: [resident[0] / 1024, resident[1] / 1024, resident[2] / 1024],
+      aloneMs: Math.min(...alone),
+      besideMs: Math.min(...beside),
+      series,
+    };
+  } finally {
+    noise.close();
+    await close();
+  }
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { bytesOf, type Connection } from '../load/connection.ts';
+import { flood, hold, sendOnce, upload, type Noise } from './attack.ts';
+import { createSigner, TOOLS, type Target } from './world.ts';
+
+const MIB = 1024 * 1024;
+const MANY = 10_000;
+const TOKENS_A_ROUND = 50_000;
+
+function get(target: Target, token: string, path = '/api/data'): Buffer {
+  return bytesOf(target.url, { method: 'GET', path, headers: { Authorization: `Bearer ${token}` } });
+}
+
+function post(target: Target, token: string, body: string): Buffer {
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+  };
+  return bytesOf(target.url, { method: 'POST', path: '/mcp', headers, body });
+}
+
+function call(name: string, args: unknown = {}): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
+}
+
+function head(target: Target, path: string, fields: string): string {
+  const token = createSigner(target)('noisy');
+  return `POST ${path} HTTP/1.1\r\nHost: ${new URL(target.url).host}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n${fields}\r\n`;
+}
+
+/** The same, again and again. */
+function repeated(connections: number, of: (target: Target, token: string) => Buffer): Noise {
+  return (target, told) => {
+    const bytes = of(target, createSigner(target)('noisy'));
+    return flood(target, told, connections, (connection) => connection.ask(bytes));
+  };
+}
+
+/** A new one each time, until so many were sent. */
+function distinct(count: number, connections: number, of: (target: Target) => (index: number) => Buffer): Noise {
+  let sent = 0;
+  return (target, told) => {
+    const next = of(target);
+    const until = sent + count;
+    const ask = (connection: Connection): Promise<number> | undefined =>
+      sent < until ? connection.ask(next((sent += 1))) : undefined;
+    return flood(target, told, connections, ask, false);
+  };
+}
+
+/** Everything that a caller may do to be a nuisance, by name. */
+export const noises: Readonly<Record<string, Noise>> = {
+  '1,000 connections with slow headers': (target, told) =>
+    hold(target, told, 1_000, { first: 'GET /api HTTP/1.1\r\n', each: 'x: y\r\n', patient: true }),
+  '10,000 connections that say nothing': (target, told) => hold(target, told, MANY, { first: '', patient: true }),
+  '10,000 connections kept after a request': (target, told) =>
+    hold(target, told, MANY, { first: get(target, createSigner(target)('noisy')) }),
+  '1,000 event streams': (target, told) =>
+    hold(target, told, 1_000, { first: get(target, createSigner(target)('noisy'), '/events') }),
+  '1,000 bodies that come by the byte': (target, told) =>
+    hold(target, told, 1_000, { first: head(target, '/mcp', 'Content-Length: 900000\r\n'), each: ' ', patient: true }),
+  '200 bodies of 1 MB that never end': (target, told) =>
+    hold(target, told, 200, {
+      first: `${head(target, '/mcp', 'Content-Length: 1000000\r\n')}${' '.repeat(999_000)}`,
+      each: ' ',
+    }),
+  '100 MB chunked, to be read': (target, told) =>
+    flood(target, told, 2, () => upload(target, head(target, '/mcp', 'Transfer-Encoding: chunked\r\n'), 100 * MIB)),
+  '100 MB chunked, passed on': (target, told) =>
+    flood(target, told, 2, () => upload(target, head(target, '/api', 'Transfer-Encoding: chunked\r\n'), 100 * MIB)),
+  '1 MB of header fields': (target, told) =>
+    flood(target, told, 4, () => sendOnce(target, head(target, '/api', `X-Much: ${'x'.repeat(MIB)}\r\n`))),
+  '100,000 JWTs': distinct(TOKENS_A_ROUND, 32, (target) => {
+    const sign = createSigner(target);
+    return (index) => get(target, sign(`user ${index}`));
+  }),
+  '100,000 opaque tokens': distinct(
+    TOKENS_A_ROUND,
+    32,
+    (target) => (index) => get(target, `good-${process.pid}-${index}`),
+  ),
+  '100,000 made-up tokens': distinct(TOKENS_A_ROUND, 32, (target) => () => get(target, randomUUID())),
+  '10,000 tool names called': distinct(TOOLS / 2, 16, (target) => {
+    const token = createSigner(target)('noisy');
+    return (index) => post(target, token, call(`tool_${index}`));
+  }),
+  'lists of 10,000 tools': repeated(2, (target, token) =>
+    post(target, token, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
+  ),
+  'JSON that is 10,000 deep': repeated(8, (target, token) =>
+    post(target, token, call('get_balance', 0).replace(':0', `:${'['.repeat(MANY)}${']'.repeat(MANY)}`)),
+  ),
+  'JSON of 100,000 keys': repeated(2, (target, token) =>
+    post(
+      target,
+      token,
+      call('get_balance', Object.fromEntries(Array.from({ length: 10 * MANY }, (_, i) => [i.toString(36), 1]))),
+    ),
+  ),
+  'bodies of 1 MB': repeated(4, (target, token) =>
+    post(target, token, call('get_balance', { a: 'x'.repeat(1_000_000) })),
+  ),
+  'a valid token, as fast as it goes': repeated(32, get),
+};

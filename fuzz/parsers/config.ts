@@ -1,0 +1,70 @@
+import { load } from '../../src/config/load.ts';
+import type { Files } from '../../src/config/files.ts';
+import type { Outcome, Target } from '../target.ts';
+import { must } from './must.ts';
+import { outcomeOf } from './policy.ts';
+
+const secret = 'S3cretThatNobodyMaySee';
+
+/** `gateway.yaml`: a configuration, or problems that name a place and no secret. */
+async function check(input: Buffer): Promise<string> {
+  const files: Files = {
+    names: () => Promise.resolve(['x.yaml']),
+    text: (file) => Promise.resolve(file === 'gateway.yaml' ? { text: input.toString() } : { text: '{}' }),
+  };
+  const { config } = await load('gateway.yaml', { SECRET: secret }, files);
+  must(
+    config.routes.every((route) => route.public || route.audiences.length > 0),
+    'a route without an audience',
+  );
+  must(
+    config.routes.every((route) => !route.public || route.policy === undefined),
+    'a public route with a policy',
+  );
+  must(new Set(config.routes.map(({ path }) => path)).size === config.routes.length, 'two routes on one path');
+  return `${config.routes.length} routes`;
+}
+
+export const config: Target = {
+  batch: 200,
+  words: [
+    'public_url: http://x\n',
+    'listen: ',
+    'admin: off\n',
+    '${env:SECRET}',
+    '${env:A:-b}',
+    '${file:x}',
+    'routes:\n',
+    '  - name: a\n',
+    '    path: /a\n',
+    '    audience: a\n',
+    '    public: true\n',
+    '    protocol: mcp\n',
+    '    policy: x\n',
+    '    upstream: { url: http://y }\n',
+    '1MiB',
+    '30s',
+    'off',
+    '&a ',
+    '*a',
+    '\n',
+    '  ',
+    ': ',
+    '{',
+    '}',
+    '[',
+    ']',
+    'limits: { rate: { requests: 1, per: 1s } }\n',
+    'introspection: { client_id: a, client_secret: ',
+    'jwt: { algorithms: [RS256] }',
+  ],
+  async run(inputs) {
+    const outcomes: Outcome[] = [];
+    for (const input of inputs) {
+      const outcome = await outcomeOf(() => check(input));
+      const isShown = outcome.way.includes(secret);
+      outcomes.push(isShown ? { way: 'finding', finding: `a secret is shown: ${outcome.way}` } : outcome);
+    }
+    return outcomes;
+  },
+};

@@ -1,0 +1,45 @@
+import { createTokenReader } from '../../src/authenticate/credentials.ts';
+import type { Call } from '../../src/model/call.ts';
+import { parserTarget } from '../target.ts';
+import { must, readOrReason } from './must.ts';
+
+/** An `Authorization` field and a query, a line each: a token as RFC 6750 §2.1 has it, or none. */
+function check(input: Buffer): string {
+  const [authorization, ...rest] = input.toString('latin1').split('\n');
+  const query = rest.length === 0 || rest[0] === '' ? '' : `?${rest.join('')}`;
+  const read = (dpop: boolean, socket: object) =>
+    readOrReason(() =>
+      createTokenReader(dpop)({ fields: { authorization }, query, request: { socket } } as unknown as Call),
+    );
+  const found = read(false, {});
+  const either = read(true, {});
+  if ('value' in found) {
+    must('value' in either, 'a Bearer token is none where DPoP is served');
+    must(found.value.scheme === 'bearer', 'another scheme than Bearer');
+  }
+  if ('reason' in either) return either.reason;
+  const { scheme, value } = either.value;
+  const words = (authorization ?? '').split(/ +/);
+  must(
+    words.length === 2 && words[0]?.toLowerCase() === scheme && words[1] === value,
+    'not the two words of the field',
+  );
+  must(/^[A-Za-z0-9\-._~+/]+=*$/.test(value), 'not a b64token');
+  must(!new URLSearchParams(query).has('access_token'), 'a token in the query too');
+  return scheme;
+}
+
+export const credentials = parserTarget(check, [
+  'Bearer ',
+  'bearer',
+  'DPoP ',
+  'Basic ',
+  '=',
+  '~',
+  'access_token=x',
+  '%61ccess_token=',
+  '&',
+  'a.b.c',
+  '  ',
+  '\t',
+]);

@@ -1,0 +1,66 @@
+import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
+import { hashed } from '../request/answers.ts';
+import { parserTarget } from '../target.ts';
+import { must } from './must.ts';
+
+/** An event stream: however it is cut it gives the same events, which hold what a reader by WHATWG HTML §9.2 finds. */
+function check(input: Buffer): string {
+  const whole = split([input]);
+  const cut = hashed(input.toString('latin1')) % (input.length + 1);
+  const inTwo = split([input.subarray(0, cut), input.subarray(cut)]);
+  const inBytes = split(Array.from(input, (byte) => Buffer.of(byte)));
+  must(Buffer.concat(whole).equals(input), 'bytes are lost');
+  // A CR at an end may be half of a line end, which is known a byte later.
+  must(said(whole) === said(inTwo) && said(whole) === said(inBytes), 'another cut gives other events');
+  const events = whole.slice(0, -1).map((event) => event.toString('latin1'));
+  // An event without data is none for its reader.
+  const data = events.map(eventData).filter((each) => each !== '');
+  must(JSON.stringify(data) === JSON.stringify(reference(input.toString('latin1'))), 'WHATWG HTML reads other data');
+  for (const event of events) {
+    must(eventData(withData(event, eventData(event))) === eventData(event), 'data do not come back');
+  }
+  return `${Math.min(events.length, 4)} ${Math.min(data.length, 2)}`;
+}
+
+/** The events, and at the end what is left over. */
+function split(chunks: readonly Buffer[]): readonly Buffer[] {
+  const splitter = createEventSplitter(Infinity);
+  const events = chunks.flatMap((chunk) => splitter.push(chunk));
+  return [...events, splitter.release()];
+}
+
+function said(events: readonly Buffer[]): string {
+  return JSON.stringify(events.map((event) => event.toString('latin1')));
+}
+
+/** The data of each event that ended and has any, line by line. */
+function reference(text: string): readonly string[] {
+  // A CR at the very end may be half of a line end.
+  const lines = text.replace(/\r$/, '').split(/\r\n|\n|\r/);
+  const found: string[] = [];
+  let data: string[] = [];
+  for (const line of lines.slice(0, -1)) {
+    if (line === '') {
+      found.push(data.join('\n'));
+      data = [];
+    } else if (line === 'data') data.push('');
+    else if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''));
+  }
+  return found.filter((each) => each !== '');
+}
+
+export const events = parserTarget(check, [
+  'data: ',
+  'data',
+  '\n',
+  '\r',
+  '\r\n',
+  '\n\n',
+  '\r\r',
+  'id: 1',
+  'event: x\n',
+  ': c\n',
+  '\r\n\r\n',
+  'data:{}',
+  'retry: 1',
+]);

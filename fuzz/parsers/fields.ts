@@ -1,0 +1,77 @@
+import type { IncomingMessage } from 'node:http';
+import { readFields } from '../../src/listen/fields.ts';
+import { originalCall } from '../../src/listen/original-request.ts';
+import { createClientBehind } from '../../src/listen/trusted-proxies.ts';
+import type { Call } from '../../src/model/call.ts';
+import { canonicalTarget } from '../../src/route/target.ts';
+import { parserTarget } from '../target.ts';
+import { must, readOrReason } from './must.ts';
+
+const behind = createClientBehind(['10.0.0.0/8', '::1'])!;
+const decisive = [
+  'authorization',
+  'content-length',
+  'transfer-encoding',
+  'host',
+  'content-type',
+  'mcp-session-id',
+  'origin',
+];
+
+/** A header section, `name: value` a line: read once, and by what a trusted proxy says in it. */
+function check(input: Buffer): string {
+  const raw = input
+    .toString('latin1')
+    .split('\n')
+    .flatMap((line) => {
+      const [, name, value] = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
+      return name === undefined || value === undefined ? [] : [name, value];
+    });
+  const read = readOrReason(() => readFields(raw));
+  if ('reason' in read) return read.reason;
+  const fields = read.value;
+  must(
+    fields.names.length * 2 === raw.length && fields.names.every((name, i) => name === raw[2 * i]?.toLowerCase()),
+    'other names',
+  );
+  for (const name of decisive) must(fields.names.filter((each) => each === name).length <= 1, `two ${name}`);
+  const client = readOrReason(() => behind('10.0.0.1', fields));
+  if ('reason' in client) return client.reason;
+  must(client.value?.forwardedFor.endsWith('10.0.0.1') === true, 'the peer is not the last hop');
+  must(client.value.forwardedFor.startsWith(client.value.client), 'the client is not the first hop');
+  const request = {
+    rawHeaders: raw,
+    httpVersionMajor: 1,
+    url: '/_sallyport/authorize',
+    method: 'GET',
+  } as unknown as IncomingMessage;
+  const asked = readOrReason(() => originalCall({ request, peer: '10.0.0.1' } as Call, canonicalTarget, behind));
+  if ('reason' in asked) return asked.reason;
+  const { method, path, query } = asked.value;
+  const said = (suffix: string): readonly string[] =>
+    fields.names.flatMap((name, i) =>
+      name === `x-forwarded-${suffix}` || name === `x-original-${suffix}` ? [raw[2 * i + 1] as string] : [],
+    );
+  must(JSON.stringify(said('method')) === JSON.stringify([method]), 'another method than the proxy says');
+  must(JSON.stringify(said('uri')) === JSON.stringify([path + query]), 'another target than the proxy says');
+  return `asked ${client.value.client === '10.0.0.1'} ${client.value.certificateThumbprint === undefined}`;
+}
+
+export const fields = parserTarget(check, [
+  'Host: x\n',
+  'X-Forwarded-For: ',
+  'X-Forwarded-Method: GET\n',
+  'X-Forwarded-Uri: /x\n',
+  'X-Forwarded-Host: h\n',
+  'X-Original-Method: GET\n',
+  'X-Original-Uri: /y\n',
+  'Client-Cert: :MIIB:\n',
+  'Connection: close, x\n',
+  '10.0.0.2',
+  '::ffff:1.2.3.4',
+  '[::1]:80',
+  ', ',
+  'Transfer-Encoding: chunked\n',
+  'Authorization: Bearer x\n',
+  'Expect: 100-continue\n',
+]);

@@ -1,0 +1,74 @@
+import { JsonScanError, scanJson } from '../../src/lib/json-scanner.ts';
+import { changedJson } from '../mutate/json.ts';
+import { parserTarget } from '../target.ts';
+import { must } from './must.ts';
+
+const limits = { depth: 32, members: 200 };
+
+/** A JSON text: what the scanner lets through reads alike to everybody, and what JSON.parse refuses it refuses too. */
+function check(input: Buffer): string {
+  const text = input.toString();
+  let refused: JsonScanError | undefined;
+  try {
+    scanJson(text, limits);
+  } catch (error) {
+    if (!(error instanceof JsonScanError)) throw error;
+    refused = error;
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    must(refused !== undefined, 'JSON.parse refuses it');
+    return refused.kind;
+  }
+  if (refused?.kind === 'malformed') throw new Error(`JSON.parse reads it: ${refused.message}`);
+  if (refused !== undefined) return refused.message.replaceAll(/\d+/g, '');
+  // It would be written as an escape; one that only looks like it has its backslash twice.
+  must(!/(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(value)), 'a lone surrogate');
+  const keys = keysOf(text);
+  must(
+    keys.every((list) => new Set(list.map((key) => key.normalize('NFKC').toLowerCase())).size === list.length),
+    'keys that are alike',
+  );
+  return `${typeof value} ${Math.min(keys.length, 8)} ${keys.some((list) => list.length > 1)}`;
+}
+
+/** The keys of each object, doubled ones twice, by a reader of another make: tokens and a stack. */
+function keysOf(text: string): string[][] {
+  const all: string[][] = [];
+  const open: (string[] | undefined)[] = [];
+  const tokens = [...text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]:]/g)].map(([token]) => token);
+  for (const [i, token] of tokens.entries()) {
+    if (token === '{') all.push(open[open.push([]) - 1] as string[]);
+    else if (token === '[') open.push(undefined);
+    else if (token === '}' || token === ']') open.pop();
+    else if (tokens[i + 1] === ':') open.at(-1)?.push(JSON.parse(token) as string);
+  }
+  return all;
+}
+
+export const json = parserTarget(
+  check,
+  [
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '"a":',
+    '\\u0061',
+    '\\ud800',
+    'null',
+    '1e400',
+    '-',
+    'true',
+    '\u212a',
+    '\u017f',
+    '"A":1',
+    ' ',
+  ],
+  (input, random) => Buffer.from(changedJson(input.toString(), random)),
+);

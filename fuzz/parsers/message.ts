@@ -1,0 +1,79 @@
+import { spliceStrings } from '../../src/mcp/handles-splice.ts';
+import { parseToRewrite } from '../../src/mcp/json-text.ts';
+import { readMessage } from '../../src/mcp/message.ts';
+import { changedJson } from '../mutate/json.ts';
+import { parserTarget } from '../target.ts';
+import { must, readOrReason } from './must.ts';
+
+interface Parsed {
+  readonly method?: string;
+  readonly id?: unknown;
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+/** `Mcp-Method`, `Mcp-Name` and `MCP-Protocol-Version`, a line each and empty for none; behind them a message. */
+function check(input: Buffer): string {
+  const ends = [0, 1, 2].reduce<readonly number[]>(
+    (found) => [...found, input.indexOf('\n', (found.at(-1) ?? -1) + 1)],
+    [],
+  );
+  if (ends.includes(-1)) return 'no header lines';
+  const line = (i: number): string | undefined =>
+    input.toString('latin1', i === 0 ? 0 : ends[i - 1]! + 1, ends[i]) || undefined;
+  const body = input.subarray(ends[2]! + 1);
+  const headers = { mcpMethod: line(0), mcpName: line(1), mcpProtocolVersion: line(2) };
+  const read = readOrReason(() => readMessage(body, headers));
+  if ('reason' in read) return read.reason;
+  const message = read.value;
+  const text = body.toString();
+  const parsed = JSON.parse(text) as Parsed;
+  must(parsed.method === message.method, 'another method than JSON.parse reads');
+  must(numbersIn(JSON.stringify(parseToRewrite(text))) === numbersIn(text), 'other digits when it is written again');
+  const { name, uri } = { name: undefined, uri: undefined, ...parsed.params };
+  if (message.method === 'tools/call' || message.method === 'prompts/get')
+    must(message.targets[0]?.name === name, 'another name');
+  if (message.method === 'resources/read') must(message.targets[0]?.name === uri, 'another uri');
+  if (message.era === 'modern' && message.method !== undefined && parsed.id !== undefined) {
+    must(headers.mcpMethod === message.method, 'the header names another method');
+  }
+  const changes = message.handles.map(({ path, value }) => ({ path, from: value, to: `${value}"\\` }));
+  if (changes.length > 0) {
+    const spliced = spliceStrings(text, changes);
+    const back = spliceStrings(
+      spliced,
+      changes.map(({ path, from, to }) => ({ path, from: to, to: from })),
+    );
+    must(JSON.stringify(JSON.parse(back)) === JSON.stringify(parsed), 'changed and changed back is another message');
+  }
+  return `${message.era} ${message.method?.slice(0, 24)} ${message.targets.length} ${changes.length} ${message.mayYieldHandle}`;
+}
+
+/** The numbers of a JSON text as they are written, in an order of their own: keys that are numbers change places. */
+function numbersIn(text: string): string {
+  const tokens = text.match(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g) ?? [];
+  return JSON.stringify(tokens.filter((token) => !token.startsWith('"')).toSorted());
+}
+
+export const message = parserTarget(
+  check,
+  [
+    '2026-07-28',
+    '2025-06-18',
+    'tools/call',
+    'tasks/get',
+    '=?base64?',
+    '?=',
+    '"taskId":"t"',
+    '"requestState":"s"',
+    '"_meta":{',
+    '"id":1,',
+    '"result":{}',
+    '"uri":"a:b"',
+    '"io.modelcontextprotocol/protocolVersion":"2026-07-28"',
+    '\n',
+  ],
+  (input, random) => {
+    const at = input.lastIndexOf('\n') + 1;
+    return Buffer.concat([input.subarray(0, at), Buffer.from(changedJson(input.toString('utf8', at), random))]);
+  },
+);

@@ -1,0 +1,61 @@
+import { createRouter } from '../../src/route/router.ts';
+import { canonicalTarget, foldedPath } from '../../src/route/target.ts';
+import { parserTarget } from '../target.ts';
+import { isCut, must, readOrReason } from './must.ts';
+
+const mounts = new Map(['/', '/mcp', '/admin', '/demo/data', '/Mixed'].map((path) => [path, path]));
+const router = createRouter(mounts);
+
+/** A request target: split and routed as `new URL`, and a server that decodes and ignores case, would. */
+function check(input: Buffer): string {
+  const text = input.toString('latin1');
+  const read = readOrReason(() => canonicalTarget(text));
+  if ('reason' in read) return read.reason;
+  const { path, query } = read.value;
+  must(path + query === text, 'not byte for byte');
+  must(new URL(text, 'http://x').pathname === path, `new URL reads ${new URL(text, 'http://x').pathname}`);
+  const decoded = decodeURIComponent(path);
+  must(!isCut(decoded), 'a character that cuts the path');
+  must(decoded.split('/').length === path.split('/').length, 'a hidden separator');
+  must(
+    !decoded
+      .normalize('NFKC')
+      .split(/[/\\]/)
+      .some((segment) => segment === '.' || segment === '..'),
+    'a dot segment',
+  );
+  must(
+    foldedPath(path) === foldedPath(path.toUpperCase()).toLowerCase() || path.includes('%'),
+    'case changes the folded path',
+  );
+  const routed = readOrReason(() => router(path));
+  if ('reason' in routed) return routed.reason;
+  const lower = decoded.toLowerCase();
+  const met = [...mounts.keys()]
+    .filter((mount) => mount === '/' || lower === mount.toLowerCase() || lower.startsWith(`${mount.toLowerCase()}/`))
+    .toSorted((one, other) => other.length - one.length)[0];
+  must(met === routed.value, `a server without regard to case meets ${met}, we ${routed.value}`);
+  return `${routed.value} ${query === '' ? '' : '?'}`;
+}
+
+export const path = parserTarget(check, [
+  '/',
+  '//',
+  '/..',
+  '/.',
+  '%2e',
+  '%2f',
+  '%5c',
+  '%c3%a9',
+  '%e2%84%aa',
+  '%ef%bc%8f',
+  ';',
+  '?',
+  '#',
+  '/mcp',
+  '/admin',
+  '/Mixed',
+  '%61',
+  '%25',
+  '\\',
+]);

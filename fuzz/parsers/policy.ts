@@ -1,0 +1,122 @@
+import { ConfigError } from '../../src/config/problems.ts';
+import { readPolicies } from '../../src/config/policies.ts';
+import type { Files } from '../../src/config/files.ts';
+import type { Attempt } from '../../src/model/policy.ts';
+import type { Principal } from '../../src/model/principal.ts';
+import type { Outcome, Target } from '../target.ts';
+import { must } from './must.ts';
+
+const caller: Principal = {
+  issuer: 'https://as.example',
+  subject: 'alice',
+  clientId: 'a',
+  scopes: new Set(['read']),
+  audience: [],
+  expiresAt: 1_800_000_060,
+  issuedAt: 1_800_000_000,
+  form: 'jwt',
+  confirmation: undefined,
+  introspectionJwt: undefined,
+  claims: {
+    risk: 7,
+    tenant: 'acme',
+    roles: ['a'],
+    realm_access: { roles: ['trader'] },
+    n: '12',
+    big: 2 ** 53,
+  },
+};
+const attempts: readonly Attempt[] = [
+  { kind: 'http' },
+  { kind: 'mcp', method: 'tools/call', targets: [{ kind: 'tool', name: 'get_prices' }], arguments: { amount: 10 } },
+  {
+    kind: 'mcp',
+    method: 'resources/read',
+    targets: [{ kind: 'resource', name: 'prices://gold' }],
+    arguments: undefined,
+  },
+  { kind: 'mcp', method: 'prompts/get', targets: [{ kind: 'prompt', name: 'summary' }], arguments: { a: 'b' } },
+  { kind: 'mcp', method: 'odd/method', targets: [], arguments: undefined },
+];
+
+/** A policy's text: problems, or a policy that decides, and explains what it decided. */
+async function check(input: Buffer): Promise<string> {
+  const files: Files = {
+    names: () => Promise.resolve(['x.yaml']),
+    text: () => Promise.resolve({ text: input.toString() }),
+  };
+  const { policies, problems } = await readPolicies('policies', 'policies', files);
+  const policy = policies.get('x');
+  must((policy === undefined) === problems.length > 0, 'neither a policy nor a problem, or both');
+  for (const problem of problems)
+    must(/^policies\/x\.yaml(?::\d+:\d+)?: ./.test(String(problem)), 'a problem without a place');
+  if (policy === undefined)
+    return String(problems[0])
+      .replaceAll(/"[^"]*"|\d+/g, '')
+      .slice(0, 80);
+  const ways = attempts.map((attempt) => {
+    const decision = policy.decide(caller, attempt);
+    const explained = policy.explain(caller, attempt);
+    const held = explained.every(({ outcome }) => outcome === 'holds');
+    const allows = decision.allow && decision.shadow === undefined;
+    must(!allows || held, 'allowed, but some condition does not hold');
+    must(allows || !held, 'refused, but every condition holds');
+    if (allows) for (const scope of policy.neededScopes(caller, attempt)) must(typeof scope === 'string', 'no scope');
+    return decision.allow ? 'allow' : decision.denial.reason;
+  });
+  return ways.join(' ');
+}
+
+export const policy: Target = {
+  batch: 500,
+  words: [
+    'scope: read\n',
+    'claims:\n',
+    '  risk: ',
+    '{ below: 50 }',
+    'any:\n',
+    '- ',
+    'not: ',
+    'tools:\n',
+    '  "get_*": {}\n',
+    'resources: { "prices://*": {} }\n',
+    'arguments: { /amount: { at_most: 10 } }',
+    'matches: "^a"',
+    'max_lifetime: 60s\n',
+    'mode: shadow\n',
+    '&a ',
+    '*a',
+    '{',
+    '}',
+    '[',
+    ']',
+    ': ',
+    '\n',
+    '  ',
+    'integer: true',
+    'methods:\n',
+    'prompts: {}\n',
+    'present: false',
+    'contains: a',
+  ],
+  async run(inputs) {
+    const outcomes: Outcome[] = [];
+    for (const input of inputs) outcomes.push(await outcomeOf(() => check(input)));
+    return outcomes;
+  },
+};
+
+/** What came of a case that takes its time; `ConfigError` is an answer. */
+export async function outcomeOf(run: () => Promise<string>): Promise<Outcome> {
+  try {
+    return { way: await run() };
+  } catch (error) {
+    if (error instanceof ConfigError)
+      return {
+        way: String(error.problems[0])
+          .replaceAll(/"[^"]*"|\d+/g, '')
+          .slice(0, 80),
+      };
+    return { way: 'finding', finding: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}

@@ -1,0 +1,87 @@
+import { principalOfAnswer } from '../../src/authenticate/introspection-answer.ts';
+import { readProof } from '../../src/authenticate/dpop-proof.ts';
+import { createIsTarget } from '../../src/authenticate/proof-target.ts';
+import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
+import { changedJson } from '../mutate/json.ts';
+import { parserTarget } from '../target.ts';
+import { must, readOrReason } from './must.ts';
+
+const server = {
+  name: 'main',
+  issuer: 'https://as.example',
+  clockToleranceMs: 5000,
+  introspection: { audience: 'required' },
+} as unknown as AuthorizationServer;
+const isTarget = createIsTarget('https://api.example');
+const algorithms = new Set(['ES256', 'EdDSA']);
+const now = 1_800_000_000_000;
+
+/** A JOSE header and claims, a line each: as a DPoP proof, and the claims as an introspection answer. */
+function check(input: Buffer): string {
+  const [header = '', claims = ''] = input.toString().split('\n');
+  const encoded = [header, claims, 'signature'].map((part) => Buffer.from(part).toString('base64url'));
+  const proof = readOrReason(() => readProof(encoded.join('.'), algorithms));
+  let way = 'reason' in proof ? proof.reason : 'proof';
+  if ('value' in proof) {
+    const { algorithm, key, target, issuedAtMs } = proof.value;
+    must(algorithms.has(algorithm), 'an algorithm that is not accepted');
+    must(!Object.hasOwn(key, 'd') && key['kty'] !== 'oct', 'a private key');
+    must(Number.isFinite(issuedAtMs), 'no time');
+    if (isTarget(target, '/mcp')) {
+      const { host, pathname } = new URL(target);
+      must(host === 'api.example' && decodeURIComponent(pathname) === '/mcp', `${target} is another target`);
+    }
+  }
+  let answer: unknown;
+  try {
+    answer = JSON.parse(claims);
+  } catch {
+    return way;
+  }
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return way;
+  const read = readOrReason(() =>
+    principalOfAnswer({ claims: answer as Record<string, unknown> }, server, new Map(), () => now),
+  );
+  way += 'reason' in read ? read.reason : 'principal';
+  if ('value' in read) {
+    const { subject, issuer, expiresAt, audience } = read.value;
+    must(
+      issuer === server.issuer && (subject === undefined || typeof subject === 'string'),
+      'another issuer or subject',
+    );
+    must(expiresAt === undefined || expiresAt * 1000 + 5000 > now, 'an answer that has ended');
+    must(
+      audience.every((each) => typeof each === 'string'),
+      'an audience that is no string',
+    );
+  }
+  return way;
+}
+
+export const tokens = parserTarget(
+  check,
+  [
+    '"typ":"dpop+jwt"',
+    '"alg":"ES256"',
+    '"alg":"none"',
+    '"jwk":{',
+    '"kty":"EC"',
+    '"crv":"P-256"',
+    '"d":"x"',
+    '"jti":"1"',
+    '"htm":"GET"',
+    '"htu":"https://api.example/mcp"',
+    '"iat":1800000000',
+    '"exp":1800000900',
+    '"aud":"x"',
+    '"cnf":{"jkt":"x"}',
+    '"sub":"a"',
+    '"scope":"a b"',
+    '\n',
+  ],
+  (input, random) => {
+    const lines = input.toString().split('\n');
+    const at = random.below(lines.length);
+    return Buffer.from(lines.with(at, changedJson(lines[at] as string, random)).join('\n'));
+  },
+);

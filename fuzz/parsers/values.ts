@@ -1,0 +1,70 @@
+import { addressBlock } from '../../src/lib/address-block.ts';
+import { maxAgeMs } from '../../src/lib/max-age.ts';
+import { retryAfterMs } from '../../src/lib/retry-after.ts';
+import { readTraceContext, traceparentOf } from '../../src/lib/trace-context.ts';
+import { withoutQuery } from '../../src/lib/without-query.ts';
+import { pointerReader } from '../../src/policy/json-pointer.ts';
+import { namePattern } from '../../src/policy/name-pattern.ts';
+import { uriPattern } from '../../src/policy/uri-pattern.ts';
+import { parserTarget } from '../target.ts';
+import { must } from './must.ts';
+
+/** Small values that others send, and the patterns of policies: the first line to all of them, the second beside it. */
+function check(input: Buffer): string {
+  const [first = '', second = ''] = input.toString('latin1').split('\n');
+  const trace = readTraceContext(first, second === '' ? undefined : second);
+  if (trace !== undefined) {
+    const again = readTraceContext(traceparentOf(trace), trace.tracestate);
+    must(again?.traceId === trace.traceId && again.parentId === trace.parentId, 'another trace when written and read');
+    must(trace.tracestate === undefined || trace.tracestate === second, 'a changed tracestate');
+  }
+  const age = maxAgeMs(first);
+  must(age === undefined || age >= 0, 'a negative age');
+  const wait = retryAfterMs(first, 1_700_000_000_000);
+  must(wait === undefined || wait >= 0, 'a negative wait');
+  must(addressBlock(addressBlock(first).replace('/64', '')) === addressBlock(first), 'the block of a block');
+  must(
+    withoutQuery(first).split('?')[0] === first.split('?')[0] &&
+      !withoutQuery(first).includes('?', first.indexOf('?') + 1),
+    'a query is shown',
+  );
+  const name = matched(() => namePattern(first).matches(second), first, second, '[^]*', '[^]*');
+  const uri = matched(() => uriPattern(first).matches(second), first, second, '[^/?#]*', '[^]*');
+  const value = first.startsWith('/') ? pointerReader(first)?.({ a: { b: [1] }, '': 2 }) : undefined;
+  return [trace === undefined, age === undefined, wait === undefined, name, uri, typeof value].join(' ');
+}
+
+/** What a pattern says of a text, beside a regular expression of the same meaning. */
+function matched(matches: () => boolean, pattern: string, text: string, one: string, any: string): boolean {
+  const found = matches();
+  // Without a wildcard it is no pattern; and backtracking is why patterns are not compiled to this.
+  if (!pattern.includes('*') || pattern.split('*').length > 5 || text.length > 60) return found;
+  const source = pattern.replaceAll(/\*{2,}/g, '**').replaceAll(/\*\*?|[^*]/g, (part) => {
+    if (part.startsWith('*')) return part === '**' ? any : one;
+    return part.replace(/[\\^$.|?+()[\]{}/-]/, '\\$&');
+  });
+  must(new RegExp(`^${source}$`).test(text) === found, `a regular expression says ${!found} of the pattern`);
+  return found;
+}
+
+export const values = parserTarget(check, [
+  '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  'a=1,b=2',
+  'max-age=60',
+  'no-store',
+  '120',
+  'Fri, 21 Nov 2025 10:00:07 GMT',
+  '::1',
+  '::ffff:1.2.3.4',
+  '2001:db8::',
+  '%eth0',
+  '*',
+  '**',
+  '/',
+  '?',
+  '\n',
+  'get_*',
+  'a://b/*/c',
+  '~1',
+  '~0',
+]);

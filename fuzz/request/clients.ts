@@ -1,0 +1,88 @@
+import { connect, type Socket } from 'node:net';
+import { hashed } from './answers.ts';
+
+/** What a client got: the answers, as far as a line for each can be told. */
+export interface Received {
+  readonly answers: readonly Answer[];
+}
+
+/** One answer of the gateway. */
+export interface Answer {
+  readonly status: number;
+  /** Of our own answer, or of the request that the upstream answered. */
+  readonly id: string | undefined;
+  /** Whether the upstream's answer is what came. */
+  readonly isRelayed: boolean;
+}
+
+/** Nothing has happened for as many looks: all that could come has come. */
+const QUIET_LOOKS = 3;
+/** A client that is left waiting after it has ended is cut off, the gateway's own patience being longer. */
+const LOOKS_AFTER_END = 200;
+
+/**
+ * Sends each case on a connection of its own, all at once, some in two pieces. When nothing moves any more the clients
+ * end their side, and then leave.
+ *
+ * @param activity A number that changes whenever anything happens anywhere.
+ */
+export async function sendAll(
+  url: string,
+  cases: readonly Buffer[],
+  activity: () => number,
+): Promise<readonly Received[]> {
+  const { hostname, port } = new URL(url);
+  let own = 0;
+  const clients = cases.map((bytes) => {
+    const client = { socket: undefined as unknown as Socket, text: '', closed: false };
+    const cut = hashed(bytes.toString('latin1')) % (bytes.length * 4 + 1);
+    const socket = connect({ port: Number(port), host: hostname, noDelay: true }, () => {
+      own += 1;
+      socket.write(bytes.subarray(0, cut));
+      if (cut < bytes.length) setImmediate(() => socket.write(bytes.subarray(cut)));
+    });
+    socket.on('data', (chunk) => {
+      own += 1;
+      client.text += chunk.toString('latin1');
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      own += 1;
+      client.closed = true;
+    });
+    client.socket = socket;
+    return client;
+  });
+  const moved = (): number => own + activity();
+  await quiet(moved);
+  for (const { socket } of clients) socket.end();
+  for (let look = 0; clients.some(({ closed }) => !closed) && look < LOOKS_AFTER_END; look += 1) await pause();
+  for (const { socket } of clients) socket.destroy();
+  await quiet(moved);
+  return clients.map(({ text }) => ({ answers: answersIn(text) }));
+}
+
+async function quiet(moved: () => number): Promise<void> {
+  for (let still = 0, before = moved(); still < QUIET_LOOKS;) {
+    await pause();
+    const now = moved();
+    still = now === before ? still + 1 : 0;
+    before = now;
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 1);
+  });
+}
+
+function answersIn(text: string): readonly Answer[] {
+  return [...text.matchAll(/HTTP\/1\.1 ([2-5]\d\d) [^\r\n]*\r\n((?:[^\r\n]+\r\n)*)\r\n/g)].map(
+    ([, status, head = '']) => {
+      const seen = /^x-seen: (.*)$/im.exec(head)?.[1]?.trim();
+      const id = /^x-request-id: (.*)$/im.exec(head)?.[1]?.trim();
+      return { status: Number(status), id: id ?? seen, isRelayed: seen !== undefined && id === undefined };
+    },
+  );
+}

@@ -1,0 +1,87 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** One request as it reached an upstream: its bytes, and how Node's own parser reads them. */
+export interface Recorded {
+  /** Everything on the connection since the end of the request before. */
+  readonly raw: Buffer;
+  readonly method: string;
+  readonly target: string;
+  /** name, value, name, value, … */
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+  /** Whether its end came. */
+  readonly complete: boolean;
+}
+
+/** An upstream that keeps every byte. */
+export interface Recorder {
+  readonly url: string;
+  /** What came since it was asked last. */
+  take(): { readonly requests: readonly Recorded[]; readonly malformed: readonly string[] };
+  close(): Promise<void>;
+}
+
+/** Starts it; `answer` answers what is complete, `active` is told whenever something happens. */
+export async function startRecorder(
+  answer: (request: Recorded, response: ServerResponse) => void,
+  active: () => void,
+): Promise<Recorder> {
+  const pending = new WeakMap<Socket, Buffer[]>();
+  let requests: Recorded[] = [];
+  let malformed: string[] = [];
+  const server = createServer({ maxHeaderSize: 256 * 1024, keepAliveTimeout: 120_000 }, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const recorded = recordOf(request, Buffer.concat(chunks), true);
+      answer(recorded, response);
+    });
+    request.on('close', () => {
+      if (!request.complete) recordOf(request, Buffer.concat(chunks), false);
+    });
+    request.on('error', () => {});
+  });
+  server.maxHeadersCount = 0;
+  server.on('connection', (socket) => {
+    pending.set(socket, []);
+    socket.on('data', (chunk) => {
+      active();
+      pending.get(socket)?.push(chunk);
+    });
+    socket.on('close', active);
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // Who leaves in the middle of a request sends nothing that anybody could misread.
+    if (error.code !== 'HPE_INVALID_EOF_STATE' && error.code !== 'ECONNRESET') malformed.push(error.message);
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+
+  function recordOf(
+    { method = '', url = '', rawHeaders, socket }: IncomingMessage,
+    body: Buffer,
+    complete: boolean,
+  ): Recorded {
+    const raw = Buffer.concat(pending.get(socket) ?? []);
+    pending.set(socket, []);
+    const recorded = { raw, method, target: url, rawHeaders, body, complete };
+    requests.push(recorded);
+    return recorded;
+  }
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    take() {
+      const taken = { requests, malformed };
+      requests = [];
+      malformed = [];
+      return taken;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

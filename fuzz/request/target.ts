@@ -1,0 +1,174 @@
+import { changedRequest } from '../mutate/request.ts';
+import type { Outcome, Target } from '../target.ts';
+import { answered } from './answers.ts';
+import { sendAll, type Received } from './clients.ts';
+import { disagreement, wrongAnswer, type DecisionLine } from './oracle.ts';
+import { startProxies } from './proxies.ts';
+import { startPython } from './python.ts';
+import { startRecorder, type Recorded } from './recorder.ts';
+import { startWorld } from './world.ts';
+
+/** Of how many requests that reached the upstream one is shown to nginx and haproxy too. */
+const SAMPLE = 50;
+const words = [
+  'GET ',
+  'POST ',
+  ' HTTP/1.1\r\n',
+  '\r\n',
+  '\r\n\r\n',
+  'Host: gateway.test\r\n',
+  '0\r\n\r\n',
+  ': ',
+  'chunked',
+  'Content-Length: ',
+  'Transfer-Encoding: chunked\r\n',
+  'Connection: ',
+  'Authorization: Bearer {{bob}}\r\n',
+  'X-Auth-Subject: root\r\n',
+  'Expect: 100-continue\r\n',
+  'GET /u/admin HTTP/1.1\r\nHost: gateway.test\r\n\r\n',
+];
+
+/** What is known of one decision and of what came after it. */
+interface Told {
+  readonly decisions: readonly DecisionLine[];
+  /** Of a request that was allowed, or where we ourselves failed. */
+  readonly failures: ReadonlyMap<string, string>;
+  /** Errors of our own. */
+  readonly bugs: readonly string[];
+}
+
+/**
+ * The whole path of a request: bytes to a listening gateway on real sockets, bytes out of it to an upstream that keeps
+ * them, and everybody's reading of those beside what the gateway says that it decided.
+ */
+export async function startRequestTarget({ withProxies = true } = {}): Promise<Target> {
+  let activity = 0;
+  const active = (): void => void (activity += 1);
+  const recorder = await startRecorder(answered, active);
+  const world = await startWorld(recorder.url);
+  const { gateway, issuer, tokens } = world;
+  const python = startPython();
+  const proxies = withProxies ? await startProxies() : undefined;
+  const totals = { forwarded: 0, refused: 0, unsent: 0 };
+  const crashes: string[] = [];
+  const crashed = (error: unknown): void =>
+    void crashes.push(error instanceof Error ? (error.stack ?? '') : String(error));
+  process.on('uncaughtException', crashed).on('unhandledRejection', crashed);
+  let sampled = 0;
+
+  function filled(input: Buffer): Buffer {
+    if (!input.includes('{{')) return input;
+    return Buffer.from(
+      input.toString('latin1').replaceAll(/\{\{\w+\}\}/g, (name) => tokens.get(name) ?? name),
+      'latin1',
+    );
+  }
+
+  function takeLog(): Told {
+    const lines = gateway.log.splice(0) as unknown as (DecisionLine & { msg: string })[];
+    const failed = lines.filter(({ msg }) => msg === 'request failed');
+    return {
+      decisions: lines.filter(({ msg }) => msg === 'decision'),
+      failures: new Map(failed.map(({ request_id, reason = '' }) => [request_id, reason])),
+      bugs: lines
+        .filter(({ msg, reason }) => msg === 'a bug' || reason === 'gateway.error')
+        .map((line) => JSON.stringify(line)),
+    };
+  }
+
+  async function run(inputs: readonly Buffer[]): Promise<readonly Outcome[]> {
+    const received = await sendAll(
+      gateway.url,
+      inputs.map(filled),
+      () => activity + gateway.log.length + issuer.requests.length,
+    );
+    const told = takeLog();
+    const { requests, malformed } = recorder.take();
+    const findings = new Map<string, string>();
+    const decisions = new Map(told.decisions.map((line) => [line.request_id, line]));
+    const ids = new Set<string>();
+    const readings = await python.read(requests.map(({ raw }) => raw));
+    for (const [i, request] of requests.entries()) {
+      const id = idOf(request);
+      const decision = decisions.get(id);
+      const found = ids.has(id)
+        ? 'two requests reached the upstream for one decision'
+        : disagreement(request, readings[i]!, decision);
+      ids.add(id);
+      const others =
+        found === undefined && request.complete && ++sampled % SAMPLE === 0 ? await proxies?.read(request) : [];
+      const what = found ?? others?.[0];
+      if (what !== undefined) findings.set(id, `${what}\n${request.raw.toString('latin1')}`);
+    }
+    const allowed = told.decisions.filter(({ allow }) => allow);
+    totals.refused += told.decisions.length - allowed.length;
+    totals.forwarded += ids.size;
+    totals.unsent += allowed.filter(({ request_id }) => !ids.has(request_id)).length;
+    const outcomes = received.map((each) => outcomeOf(each, decisions, told.failures, findings));
+    // What belongs to no answer is told of the first case; the one that did it is found by running them one by one.
+    const general = [...crashes.splice(0), ...malformed, ...told.bugs, ...findings.values()];
+    const isTold = outcomes.some(({ finding }) => finding !== undefined);
+    if (general.length === 0 || isTold) return outcomes;
+    if (inputs.length > 1) return oneByOne(inputs, general[0] as string);
+    return [{ way: 'finding', finding: general[0] }];
+  }
+
+  async function oneByOne(inputs: readonly Buffer[], what: string): Promise<readonly Outcome[]> {
+    const outcomes: Outcome[] = [];
+    for (const input of inputs) outcomes.push(...(await run([input])));
+    if (outcomes.some(({ finding }) => finding !== undefined)) return outcomes;
+    const [first = { way: '' }, ...others] = outcomes;
+    return [{ ...first, finding: `only beside other cases: ${what}` }, ...others];
+  }
+
+  return {
+    batch: 192,
+    words,
+    mutate: changedRequest,
+    run,
+    summary() {
+      const { forwarded, refused, unsent } = totals;
+      const read = [...(proxies?.counts ?? [])].map(
+        ([name, count]) => `${name} read ${count.forwarded} and refused ${count.refused}`,
+      );
+      return [
+        `${forwarded} requests reached the upstream, ${refused} were refused, ${unsent} allowed ones were left by their client`,
+        ...read,
+      ].join('; ');
+    },
+    async close() {
+      process.off('uncaughtException', crashed).off('unhandledRejection', crashed);
+      await world.close();
+      await Promise.all([recorder.close(), python.close(), proxies?.close()]);
+    },
+  };
+}
+
+function idOf({ rawHeaders }: Recorded): string {
+  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'x-request-id');
+  return at === -1 ? '' : (rawHeaders[at + 1] ?? '');
+}
+
+/** The way is what was decided, without what varies from case to case. */
+function outcomeOf(
+  { answers }: Received,
+  decisions: ReadonlyMap<string, DecisionLine>,
+  failures: ReadonlyMap<string, string>,
+  findings: ReadonlyMap<string, string>,
+): Outcome {
+  let finding: string | undefined;
+  const ways = answers.map((answer) => {
+    const { id = '', status } = answer;
+    const decision = decisions.get(id);
+    finding ??= findings.get(id) ?? wrongAnswer(answer, decision, failures.get(id));
+    const { route, reason, detail } = { detail: '', ...decision };
+    return [status, route, reason ?? failures.get(id), kindOf(detail)].join(' ');
+  });
+  return { way: ways[0] ?? '', passed: answers.some(({ isRelayed }) => isRelayed), finding };
+}
+
+/** A detail without the words and numbers that a client chose. */
+function kindOf(detail: string): string {
+  return detail.replaceAll(/"[^"]*"|\d+/g, '').slice(0, 60);
+}

@@ -1,0 +1,17 @@
+import errors from 'undici/lib/core/errors.js';
+import { Denial } from '../model/denial.ts';
+
+/** What undici, or whoever reads what it hands over, says of an upstream that did not answer. */
+export function upstreamDenial(error: Error): Denial {
+  if (error instanceof Denial) return error;
+  // Its message quotes what the upstream said.
+  if (error instanceof SyntaxError) return new Denial('upstream.invalid', 'a list that is not JSON cannot be filtered');
+  if (error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError) {
+    return new Denial('upstream.timeout', error.message, { cause: error });
+  }
+  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
+    return new Denial('upstream.invalid', error.message, { cause: error });
+  }
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
+  return new Denial('upstream.unreachable', `${code}${error.message}`, { cause: error });
+}

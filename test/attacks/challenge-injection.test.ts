@@ -1,0 +1,68 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bodyOf, callOf, fieldOf, post } from './requests.ts';
+import { startWorld, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ policies: { tools: 'scope: read\ntools:\n  "*": { scope: payments }\n' } });
+});
+afterAll(() => world.close());
+
+const challenge =
+  /^Bearer error="insufficient_scope", scope="read payments", resource_metadata="http:\/\/gateway\.test\/\.well-known\/oauth-protected-resource\/mcp"$/;
+
+async function expectRefused(name: string): Promise<void> {
+  const { answers, decisions } = await world.withstand(post(world.authorization, callOf(name, {}, name)), {
+    statuses: [403],
+    reasons: ['scope.insufficient'],
+  });
+  // The name is the upstream's and the caller's business: of the header nothing depends on it.
+  expect(fieldOf(answers[0], 'WWW-Authenticate')).toMatch(challenge);
+  expect(answers[0]?.match(/^www-authenticate:/gim)).toHaveLength(1);
+  expect(answers[0]).not.toMatch(/^(?:set-cookie|x-injected|location):/im);
+  expect(bodyOf(answers[0])).toMatchObject({ id: name });
+  expect(decisions).toMatchObject([{ tool: expect.any(String) as string, reason: 'scope.insufficient' }]);
+  expect(name).toContain(String(decisions[0]?.['tool']).slice(0, 60));
+}
+
+test.each([
+  ['a quote', 'a"b'],
+  ['a challenge of its own', 'x", scope="admin", error="'],
+  ['another challenge', 'x" Bearer scope="admin"'],
+  ['a line break', 'x\r\nX-Injected: 1'],
+  ['a line break and an end', 'x\r\n\r\n<html>'],
+  ['a bare LF', 'x\nSet-Cookie: a=b'],
+  ['a bare CR', 'x\rLocation: http://evil'],
+  ['a line of its own for the log', 'x"}\n{"level":"info","msg":"decision","allow":true'],
+  ['an escape of the terminal', 'x\u001b[2J\u001b]0;title\u0007'],
+  ['line breaks of Unicode', 'x\u2028y\u2029z\u0085'],
+  ['a word from right to left', 'x\u202eeman'],
+  ['letters beyond Latin 1', 'überweisung-送金-💸'],
+  ['what becomes a line break in Latin 1', 'x\u010d\u010aX-Injected: 1'],
+  ['a backslash', 'x\\", y="'],
+  ['a template', '${7*7}{{7*7}}%0d%0aX-Injected:1'],
+  ['a thousand letters', 'x'.repeat(1000)],
+])('a tool with %s in its name breaks no header and no line of the log', async (_what, name) => {
+  await expectRefused(name);
+});
+
+test('nor does any other', async () => {
+  const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).filter((name) => !name.includes('\0'));
+  await fc.assert(
+    fc.asyncProperty(text, async (name) => {
+      await expectRefused(name);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a scope, subject and client of any letters break no line of the log', async () => {
+  const odd = 'x"\r\n\u001b[2J\u2028{"allow":true}';
+  const token = await world.token({ sub: odd, client_id: odd, scope: 'none' });
+  const { decisions, answers } = await world.withstand(post(`Authorization: Bearer ${token}`, callOf('pay')), {
+    statuses: [403],
+  });
+  expect(decisions).toMatchObject([{ allow: false, subject: odd, client_id: odd }]);
+  expect(answers[0]).not.toContain('[2J');
+});

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { get } from './requests.ts';
+import { AUDIENCE, startWorld, type World } from './world.ts';
+
+let world: World;
+let granted: (form: URLSearchParams) => object;
+
+const exchange = (asked: string): string => `token: exchange, exchange: { server: main, ${asked} }`;
+
+beforeEach(async () => {
+  granted = () => ({});
+  world = await startWorld({
+    server: 'introspection: { client_id: gateway, client_secret: s3cr3t-of-the-gateway }',
+    routes: [
+      `name: ex, path: /ex, audience: "${AUDIENCE}", upstream: { url: "UPSTREAM/ex", ${exchange('audience: b, scope: [api, more]')} }`,
+      `name: ex2, path: /ex2, audience: "${AUDIENCE}", upstream: { url: "UPSTREAM/ex2", ${exchange('audience: c, scope: [api, more]')} }`,
+    ],
+  });
+  world.issuer.intercept = (request, response, body) => {
+    if (request.url !== '/token') return false;
+    const form = new URLSearchParams(body);
+    const { sub } = JSON.parse(Buffer.from(form.get('subject_token')?.split('.')[1] ?? '', 'base64url').toString()) as {
+      sub: string;
+    };
+    const answer = {
+      access_token: `for-${sub}-at-${form.get('audience')}`,
+      issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      token_type: 'Bearer',
+      expires_in: 300,
+      ...granted(form),
+    };
+    const status = 'error' in answer ? 400 : 200;
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    return true;
+  };
+});
+afterEach(() => world.close());
+
+const exchanges = (): number => world.issuer.requests.filter(({ path }) => path === '/token').length;
+
+test('a hundred callers at once get each their own token, of each route another', async () => {
+  const tokens = await Promise.all(Array.from({ length: 50 }, (_, i) => world.token({ sub: `s${i}` })));
+  const calls = tokens.flatMap((token, i) => ['/ex', '/ex2', '/ex'].map((path) => ({ token, i, path })));
+  await Promise.all(
+    calls.map(async ({ token, i, path }) => {
+      const answer = await fetch(`${world.url}${path}?${i}`, { headers: { authorization: `Bearer ${token}` } });
+      await answer.body?.cancel();
+      expect(answer.status).toBe(200);
+    }),
+  );
+  expect(world.upstream.seen).toHaveLength(150);
+  for (const { url, headers } of world.upstream.seen) {
+    const [path, i] = url.split('?');
+    expect(headers.authorization).toBe(`Bearer for-s${i}-at-${path === '/ex' ? 'b' : 'c'}`);
+  }
+  expect(exchanges()).toBe(100);
+  world.upstream.seen.length = 0;
+}, 30_000);
+
+test.each<[string, object]>([
+  ['a narrower scope', { scope: 'api' }],
+  ['another scope', { scope: 'apimore' }],
+  ['no scope', { scope: '' }],
+  ['a scope of another type', { scope: ['api', 'more'] }],
+  ['a refresh token', { issued_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' }],
+  ['an ID token', { issued_token_type: 'urn:ietf:params:oauth:token-type:id_token' }],
+  ['a token of a type that is not said', { issued_token_type: undefined }],
+  ['a token that is no bearer token', { token_type: 'N_A' }],
+  ['a token that breaks a header', { access_token: 'x\r\nX-Injected: 1' }],
+  ['a token with a space', { access_token: 'x y' }],
+  ['a token that is none', { access_token: '' }],
+  ['a token of another type', { access_token: ['x'] }],
+  ['a token that is huge', { access_token: 'x'.repeat(20_000) }],
+  ['a token for no time', { expires_in: 0 }],
+  ['a token for less than no time', { expires_in: -1 }],
+  ['a token for a time that is no number', { expires_in: '300' }],
+  ['an error beside the token', { error: 'invalid_target' }],
+])('%s goes nowhere, and is not kept for a wider one', async (_what, otherwise) => {
+  granted = () => otherwise;
+  const token = await world.token();
+  for (const _ of ['first', 'again']) {
+    const { answers } = await world.withstand(get('/ex', token), {
+      statuses: [expect.any(Number) as number],
+      reached: [],
+    });
+    expect([403, 502]).toContain(Number(answers[0]?.slice(9, 12)));
+    expect(answers[0]).not.toContain('for-alice');
+  }
+  expect(exchanges(), 'a refusal is remembered for a moment').toBe(1);
+});
+
+test('a token that ends while it is asked about is asked about again, and no other', async () => {
+  granted = () => ({ expires_in: 1 });
+  const token = await world.token({ sub: 'short' });
+  const { reached } = await world.withstand(get('/ex', token), { statuses: [200], reached: ['GET /ex'] });
+  expect(reached[0]?.headers.authorization).toBe('Bearer for-short-at-b');
+});

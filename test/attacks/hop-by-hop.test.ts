@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+
+let world: World;
+/** What the upstream says of its connection. */
+let theirs: Readonly<Record<string, string>> = {};
+beforeAll(async () => {
+  world = await startWorld({
+    answer: (_request, response) => response.writeHead(200, { ...theirs, 'x-kept': '1' }).end(UPSTREAM_TEXT),
+  });
+});
+afterAll(() => world.close());
+
+/** Names of what the upstream is told, as it came. */
+function namesOf(wire: readonly string[]): string[] {
+  return [...wire.join('').matchAll(/^([^:\r\n]+): /gm)].map(([, name = '']) => name.toLowerCase());
+}
+
+const ours = [
+  'x-auth-subject',
+  'x-auth-client',
+  'x-auth-identity',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-request-id',
+];
+
+/** Ways to write a list, RFC 9110 §5.6.1. */
+const lists: readonly ((names: readonly string[]) => readonly string[])[] = [
+  (names) => [`Connection: ${names.join(', ')}`],
+  (names) => [`Connection: close,${names.join(',')}`],
+  (names) => [`connection:\t${names.join(' ,\t')} , `],
+  (names) => [`Connection: ,, ${names.join(', ,').toUpperCase()}`],
+  (names) => names.map((name) => `Connection: ${name}`),
+  (names) => ['Connection: close', `CONNECTION: ${names.join(', ')}`],
+];
+
+test('what Connection names of ours arrives all the same, once', async () => {
+  for (const list of lists) {
+    const attack = lastHead('GET /api', world.authorization, ...list(ours));
+    const { wire } = await world.withstand(attack, { statuses: [200], reached: ['GET /api'], reasons: ['allow'] });
+    const told = namesOf(wire);
+    for (const name of ours) expect(told.filter((each) => each === name)).toEqual([name]);
+  }
+});
+
+test('what it names of the client’s own stays with us, and so does the list', async () => {
+  for (const list of lists) {
+    const lines = ['X-Hop: 1', 'x-other: 2', 'X-HOP: 3', 'X-Kept: 4'];
+    const attack = lastHead('GET /public', ...list(['X-Hop', 'X-Other']), ...lines);
+    const { wire } = await world.withstand(attack, { statuses: [200], reached: ['GET /public'] });
+    expect(namesOf(wire).filter((name) => /hop|other|kept/.test(name))).toEqual(['x-kept']);
+    expect(wire.join('')).not.toMatch(/connection: .*hop/i);
+  }
+});
+
+test.each(['Authorization', 'Host', 'Content-Length', 'Content-Type', 'DPoP', 'Origin', 'Mcp-Session-Id', 'Expect'])(
+  'it must not name %s, on which a decision rests: 400',
+  async (name) => {
+    for (const list of lists) {
+      const attack = lastHead('GET /api', world.authorization, ...list([name]));
+      await world.withstand(attack, { statuses: [400], reasons: ['request.framing'] });
+    }
+  },
+);
+
+test('a body that it names is a body all the same', async () => {
+  const attack = `${lastHead('POST /public', 'Connection: transfer-encoding', 'Transfer-Encoding: chunked')}3\r\nabc\r\n0\r\n\r\n`;
+  const { reached } = await world.withstand(attack, { statuses: [200], reached: ['POST /public'] });
+  expect(reached[0]?.body).toBe('abc');
+});
+
+const hopByHop = {
+  'Keep-Alive': 'timeout=77',
+  'Proxy-Authenticate': 'Basic',
+  'Proxy-Authentication-Info': 'x',
+  'Proxy-Authorization': 'Basic eDp5',
+  'Proxy-Connection': 'half-open',
+  TE: 'trailers',
+  Trailer: 'x-auth-subject',
+  Upgrade: 'h2c',
+};
+
+describe.each(Object.entries(hopByHop))('%s', (name, value) => {
+  test('of the client’s stays with us, in any spelling', async () => {
+    for (const spelled of [name, name.toUpperCase(), name.replace('-', '_')]) {
+      const { wire } = await world.withstand(lastHead('GET /public', `${spelled}: ${value}`), {
+        statuses: [200],
+        reached: ['GET /public'],
+      });
+      expect(wire.join('')).not.toContain(`: ${value}\r\n`);
+    }
+  });
+
+  test('of the upstream’s does too, and what its Connection names', async () => {
+    theirs = { [name]: value, connection: 'close, x-hop', 'x-hop': 'inner' };
+    const { answers } = await world.withstand(lastHead('GET /public'), { statuses: [200], reached: ['GET /public'] });
+    theirs = {};
+    expect(answers[0]).toMatch(/^x-kept: 1\r$/im);
+    expect(answers[0]).not.toMatch(/x-hop/i);
+    expect(answers[0]).not.toContain(`: ${value}\r\n`);
+  });
+});

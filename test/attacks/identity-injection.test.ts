@@ -1,0 +1,270 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SeenRequest } from '../support/upstream.ts';
+import { head, lastHead, startWorld, type World } from './world.ts';
+
+/** RFC 9110 §5.6.2 `tchar` that is no letter or digit: CGI and its kin make `_` of some or all of them. */
+const separators = "-_.!#$%&'*+^`|~".split('');
+
+/** What the gateway says to the upstream of `/api`, whether or not the token has something to say there. */
+const emitted = [
+  'x-auth-subject',
+  'x-auth-client',
+  'x-auth-absent',
+  'x_auth_roles',
+  'x-auth-identity',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-request-id',
+];
+
+/** Every way to write a name that some server reads as `name`. */
+function spellings(name: string): string[] {
+  const words = name.split(/[-_]/);
+  const joined = separators.map((separator) => words.join(separator));
+  const title = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1));
+  const mixed = [words.slice(0, 2).join('_'), ...words.slice(2)].join('-');
+  return [...joined, mixed, name.toUpperCase(), title.join('-'), title.join('_')];
+}
+
+/** What an upstream saw, without what differs from request to request. */
+function told({ rawHeaders }: SeenRequest): string[] {
+  const lines = Array.from(
+    { length: rawHeaders.length / 2 },
+    (_, i) => `${rawHeaders[2 * i]}: ${rawHeaders[2 * i + 1]}`,
+  );
+  return lines
+    .map((line) => line.replace(/^(x-request-id|x-auth-identity|sec-websocket-key): .*/i, '$1: …'))
+    .toSorted();
+}
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.close());
+
+const fields = (names: readonly string[]): string[] => names.map((name) => `${name}: mallory`);
+
+/** Each way of a request through the gateway: its bytes, with `lines` in its header section. */
+const ways: Readonly<Record<string, (lines: readonly string[], credential: string) => string>> = {
+  'a plain request': (lines, credential) => lastHead('GET /api', credential, ...lines),
+  'fields before the credential': (lines, credential) => lastHead('GET /api', ...lines, credential),
+  'each field twice': (lines, credential) => lastHead('GET /api', ...lines, credential, ...lines),
+  'a counted body': (lines, credential) => `${lastHead('PUT /api', credential, ...lines, 'Content-Length: 4')}body`,
+  'a chunked body, and again in its trailer': (lines, credential) =>
+    `${lastHead('DELETE /api', credential, ...lines, 'Transfer-Encoding: chunked')}4\r\nbody\r\n0\r\n${lines.join('\r\n')}\r\n\r\n`,
+  'an expectation': (lines, credential) =>
+    `${lastHead('POST /api', credential, ...lines, 'Expect: 100-continue', 'Content-Length: 4')}body`,
+  'an offer of h2c': (lines, credential) =>
+    head(
+      'GET /api',
+      credential,
+      ...lines,
+      'Connection: Upgrade, HTTP2-Settings, close',
+      'Upgrade: h2c',
+      'HTTP2-Settings: AAMAAABk',
+    ),
+};
+
+describe.each(Object.entries(ways))('by %s', (_way, bytes) => {
+  /** What the upstream is told, of a client that sends `lines` too. */
+  async function toldOf(lines: readonly string[], credential = world.authorization): Promise<string[]> {
+    const attack = bytes(lines, credential);
+    const method = attack.slice(0, attack.indexOf(' '));
+    const { reached, wire } = await world.withstand(attack, { statuses: [200], reached: [`${method} /api`] });
+    expect(wire.join('')).not.toContain('mallory');
+    return told(reached[0] as SeenRequest);
+  }
+
+  test.each(emitted)('%s of the client’s own, in any spelling, changes nothing', async (name) => {
+    expect(await toldOf(fields(spellings(name)))).toEqual(await toldOf([]));
+  });
+
+  test('nor where the token says nothing of it', async () => {
+    const bare = `Authorization: Bearer ${await world.token({ sub: '', client_id: undefined })}`;
+    const lines = await toldOf(fields(emitted.flatMap(spellings)), bare);
+    expect(lines).toEqual(await toldOf([], bare));
+    expect(lines.filter((line) => /^x.auth.(?:client|absent|roles)/.test(line))).toEqual([]);
+  });
+
+  test('nor where Connection names it: ours arrives all the same', async () => {
+    const names = emitted.flatMap((name) => [name, name.replaceAll('_', '-'), name.replaceAll('-', '_')]);
+    const nominated = `Connection: ${names.join(', ')}`;
+    // An offer of h2c has a Connection field already; the two are one list.
+    expect(await toldOf([nominated, ...fields(emitted)])).toEqual(await toldOf([]));
+  });
+});
+
+test('on a WebSocket handshake, which another library forwards', async () => {
+  const handshake = (lines: readonly string[]): string =>
+    head(
+      'GET /socket',
+      world.authorization,
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+      ...lines,
+    );
+  // The upstream knows no WebSocket, and answers as it answers everything.
+  const expected = { statuses: [200], reached: ['GET /socket'] };
+  const before = await world.withstand(handshake([]), expected);
+  const after = await world.withstand(handshake(fields(emitted.flatMap(spellings))), expected);
+  expect(after.wire.join('')).not.toContain('mallory');
+  expect(after.reached.map(told)).toEqual(before.reached.map(told));
+});
+
+test('on a route that says nothing of its callers: the same upstream believes it from another', async () => {
+  const lines = fields(emitted.flatMap(spellings));
+  for (const [credential, target] of [
+    ['X-Kept: 1', '/public'],
+    [world.authorization, '/alive/x'],
+  ] as const) {
+    const expected = { statuses: [200], reached: [`GET ${target}`] };
+    const { wire } = await world.withstand(lastHead(`GET ${target}`, credential, ...lines), expected);
+    expect(wire.join('')).not.toContain('mallory');
+  }
+});
+
+test('by a proxy that asks, and forwards what it was not told to replace: refused', async () => {
+  for (const name of ['x-auth-subject', 'x-auth-client', 'x-auth-absent', 'x_auth_roles', 'x-auth-identity']) {
+    for (const spelling of spellings(name)) {
+      for (const target of ['/api', '/public']) {
+        const question = [
+          'GET /_sallyport/authorize HTTP/1.1',
+          'Host: gateway.test',
+          'Connection: close',
+          'X-Forwarded-Method: GET',
+          `X-Forwarded-Uri: ${target}`,
+          'X-Forwarded-Host: gateway.test',
+          world.authorization,
+          `${spelling}: mallory`,
+          '',
+          '',
+        ];
+        const expected = { statuses: [400], reasons: ['forward_auth.request'] } as const;
+        await world.withstand(question.join('\r\n'), expected, world.gateway.forwardAuthUrl);
+      }
+    }
+  }
+});
+
+/** What well-known frontends tell the servers behind them, which believe it. */
+const frontends: Readonly<Record<string, readonly string[]>> = {
+  'Apache httpd': ['SSL_CLIENT_CERT', 'SSL_CLIENT_S_DN', 'SSL_CLIENT_VERIFY', 'SSL_PROTOCOL', 'Remote-User'],
+  'Apache mod_auth_openidc': ['OIDC_CLAIM_sub', 'OIDC_CLAIM_email', 'OIDC_access_token'],
+  'Apache Shibboleth': ['Shib-Session-ID', 'Shib-Identity-Provider'],
+  APISIX: ['X-Userinfo', 'X-ID-Token', 'X-Consumer-Username', 'X-Credential-Identifier'],
+  Authelia: ['Remote-User', 'Remote-Groups', 'Remote-Name', 'Remote-Email'],
+  authentik: ['X-authentik-username', 'X-authentik-groups', 'X-authentik-jwt', 'X-authentik-meta-app'],
+  'AWS API Gateway and Lambda': ['X-Apigateway-Event', 'X-Apigateway-Context', 'X-Amzn-Request-Context'],
+  'AWS CloudFront': ['CloudFront-Viewer-Address', 'CloudFront-Viewer-Cert-Pem', 'CloudFront-Forwarded-Proto'],
+  'AWS load balancers': [
+    'X-Amzn-Mtls-Clientcert',
+    'X-Amzn-Mtls-Clientcert-Leaf',
+    'X-Amzn-Mtls-Clientcert-Subject',
+    'X-Amzn-Tls-Version',
+    'X-Amzn-Oidc-Data',
+    'X-Amzn-Oidc-Identity',
+    'X-Amzn-Oidc-Accesstoken',
+  ],
+  'Azure App Service': [
+    'X-MS-Client-Principal',
+    'X-MS-Client-Principal-Id',
+    'X-MS-Client-Principal-Name',
+    'X-MS-Client-Principal-Idp',
+    'X-MS-Token-AAD-Access-Token',
+    'X-ARR-ClientCert',
+    'X-ARR-SSL',
+    'Disguised-Host',
+    'X-WAWS-Unencoded-URL',
+  ],
+  'Azure Front Door': ['X-Azure-ClientIP', 'X-Azure-SocketIP', 'X-Azure-FDID'],
+  CGI: ['Proxy'],
+  Cloudflare: [
+    'CF-Connecting-IP',
+    'CF-Connecting-IPv6',
+    'CF-Pseudo-IPv4',
+    'Cf-Access-Authenticated-User-Email',
+    'Cf-Access-Jwt-Assertion',
+    'Cf-Client-Cert-Der-Base64',
+  ],
+  'DigitalOcean, Fly, Netlify, Vercel': [
+    'DO-Connecting-IP',
+    'Fly-Client-IP',
+    'X-NF-Client-Connection-IP',
+    'X-Vercel-Forwarded-For',
+  ],
+  Envoy: ['X-Envoy-External-Address', 'X-Forwarded-Client-Cert', 'X-Envoy-Original-Path'],
+  Fastly: ['Fastly-Client-IP', 'Fastly-SSL', 'Fastly-Client'],
+  'Google Cloud': [
+    'X-Goog-IAP-JWT-Assertion',
+    'X-Goog-Authenticated-User-Email',
+    'X-Goog-Authenticated-User-ID',
+    'X-Client-Cert-Present',
+    'X-Client-Cert-Chain-Verified',
+    'X-Client-Cert-Subject-DN',
+    'X-Client-Cert-Leaf',
+    'X-Endpoint-API-UserInfo',
+    'X-Apigateway-Api-Userinfo',
+    'X-Appengine-User-Email',
+    'X-Serverless-Authorization',
+  ],
+  Grafana: ['X-WEBAUTH-USER', 'X-WEBAUTH-EMAIL'],
+  HAProxy: ['X-SSL-Client-CN', 'X-SSL-Client-Verify', 'X-SSL-Client-DN', 'X-Client-S-DN', 'X-Client-Cert'],
+  'IBM WebSphere, WebSEAL': ['$WSRU', '$WSCC', '$WSRA', 'IV-User', 'IV-Groups', 'IV-Creds'],
+  Kong: [
+    'X-Consumer-ID',
+    'X-Consumer-Custom-ID',
+    'X-Authenticated-Userid',
+    'X-Authenticated-Scope',
+    'X-Anonymous-Consumer',
+  ],
+  Kubernetes: ['Impersonate-User', 'Impersonate-Group', 'Impersonate-Extra-scopes', 'X-Remote-User', 'X-Remote-Group'],
+  Linkerd: ['l5d-client-id', 'l5d-dst-override'],
+  'Next.js': ['X-Middleware-Subrequest'],
+  'nginx and its ingress': [
+    'SSL-Client-Cert',
+    'SSL-Client-Verify',
+    'SSL-Client-Subject-DN',
+    'SSL-Client-Issuer-DN',
+    'X-Client-Verify',
+    'X-Client-DN',
+    'X-Real-IP',
+    'X-Original-URL',
+    'X-Accel-Mapping',
+    'X-Sendfile-Type',
+  ],
+  'oauth2-proxy': ['X-Auth-Request-User', 'X-Auth-Request-Email', 'X-Auth-Request-Groups', 'X-Forwarded-Access-Token'],
+  'Oracle WebLogic, OAM': [
+    'WL-Proxy-Client-IP',
+    'WL-Proxy-Client-Cert',
+    'WL-Proxy-SSL',
+    'OAM_REMOTE_USER',
+    'Proxy-Client-IP',
+  ],
+  Pomerium: ['X-Pomerium-Jwt-Assertion', 'X-Pomerium-Claim-Email'],
+  'Replit, Sandstorm': ['X-Replit-User-Name', 'X-Sandstorm-User-Id'],
+  'RFC 9440': ['Client-Cert', 'Client-Cert-Chain'],
+  SiteMinder: ['SM_USER'],
+  Tailscale: ['Tailscale-User-Login', 'Tailscale-User-Name'],
+  Traefik: ['X-Forwarded-Tls-Client-Cert', 'X-Forwarded-Tls-Client-Cert-Info', 'X-Forwarded-User'],
+  Vouch: ['X-Vouch-User', 'X-Vouch-Idp-Claims-Email'],
+  WSO2: ['X-JWT-Assertion'],
+};
+
+test.each(Object.entries(frontends))('what %s would say, nobody says but it', async (_frontend, names) => {
+  const lines = fields(names.flatMap((name) => [name, name.toUpperCase(), name.replaceAll('-', '_')]));
+  for (const [credential, path] of [
+    [world.authorization, '/api'],
+    ['X-Kept: 1', '/public'],
+  ] as const) {
+    const { wire } = await world.withstand(lastHead(`GET ${path}`, credential, ...lines, 'X-Also-Kept: 1'), {
+      statuses: [200],
+      reached: [`GET ${path}`],
+    });
+    expect(wire.join('').match(/^.*: mallory$/gm) ?? []).toEqual([]);
+    expect(wire.join('')).toContain('X-Also-Kept: 1');
+  }
+});

@@ -1,0 +1,116 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { startEditedGateway, type EditedGateway } from '../support/edited-gateway.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+let issuer: Issuer;
+let upstream: Upstream;
+let gateway: EditedGateway;
+let jwt: string;
+
+interface Edit {
+  readonly introspection?: string;
+  readonly jwt?: string;
+  readonly path?: string;
+  readonly route?: string;
+}
+
+const yamlOf = ({
+  introspection = 'cache: 10m',
+  jwt = 'algorithms: [RS256]',
+  path = '/api',
+  route = '',
+}: Edit): string => `
+limits: { failures: off }
+authorization_servers:
+  main:
+    issuer: ${issuer.url}
+    jwt: { ${jwt} }
+    introspection: { client_id: gateway, client_secret: s3cr3t, ${introspection} }
+routes:
+  - { name: api, path: ${path}, audience: a, policy: api, upstream: { url: "${upstream.url}" }${route && `, ${route}`} }
+`;
+
+beforeEach(async () => {
+  [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
+  issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: 'a', scope: 'read' });
+  jwt = await issuer.sign({ aud: 'a', scope: 'read' });
+  gateway = await startEditedGateway(yamlOf({}), { api: 'scope: read\n' });
+  // Both are known from now on.
+  await Promise.all([status(jwt), status('opaque')]);
+});
+afterEach(async () => {
+  await gateway.close();
+  await Promise.all([issuer.close(), upstream.close()]);
+});
+
+/** Saves, and waits until other text than before is in force: that of a moment ago may be read once more. */
+async function take(name: string, text: string): Promise<void> {
+  const isNew = (line: Record<string, unknown>): boolean =>
+    line['msg'] === 'configuration reloaded' && line['config'] !== line['before'];
+  const before = gateway.log.filter(isNew).length;
+  await gateway.save(name, text);
+  await vi.waitFor(() => expect(gateway.log.filter(isNew).length).toBeGreaterThan(before), 10_000);
+}
+
+async function status(token: string, path = '/api'): Promise<number> {
+  const answer = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${token}` } });
+  await answer.body?.cancel();
+  return answer.status;
+}
+
+describe('what was known before an edit is decided by what stands in the files now', () => {
+  test.each<[string, Edit, jwt: number, opaque: number]>([
+    ['the route is gone', { path: '/other' }, 404, 404],
+    ['another audience', { route: 'methods: [GET, POST], keepalive: 1s' }, 200, 200],
+    ['opaque tokens alone', { route: 'tokens: [opaque]' }, 401, 200],
+    ['JWTs alone', { route: 'tokens: [jwt]' }, 200, 401],
+    ['another algorithm', { jwt: 'algorithms: [ES256]' }, 401, 200],
+    ['another type', { jwt: 'algorithms: [RS256], types: [JWT]' }, 401, 200],
+    ['another method', { route: 'methods: [POST]' }, 405, 405],
+    ['proof of possession', { route: 'dpop: { required: true }' }, 401, 401],
+  ])('%s', async (_what, edit, ofJwt, ofOpaque) => {
+    await take('gateway.yaml', yamlOf(edit));
+    const before = upstream.seen.length;
+    expect([await status(jwt), await status('opaque')]).toEqual([ofJwt, ofOpaque]);
+    expect(upstream.seen.length - before).toBe([ofJwt, ofOpaque].filter((each) => each === 200).length);
+  });
+
+  test('a policy that is tighter, and one that is wider again', async () => {
+    await take('policies/api.yaml', 'scope: [read, write]\n');
+    expect([await status(jwt), await status('opaque')]).toEqual([403, 403]);
+    await take('policies/api.yaml', 'claims: { sub: { one_of: [bob] } }\n');
+    expect([await status(jwt), await status('opaque')]).toEqual([403, 403]);
+    await take('policies/api.yaml', 'scope: read\n');
+    expect([await status(jwt), await status('opaque')]).toEqual([200, 200]);
+  });
+
+  test('a key that was withdrawn is asked about under other settings', async () => {
+    issuer.keys = [];
+    await take('gateway.yaml', yamlOf({ jwt: `algorithms: [RS256], jwks: "${issuer.url}/jwks"` }));
+    expect(await status(jwt)).toBe(401);
+  });
+});
+
+describe('a file that is broken opens nothing, closes nothing and stays away from the log', () => {
+  const secret = 'hunter2-the-secret-of-a-broken-file';
+  test.each<[string, string, string]>([
+    ['an empty policy', 'policies/api.yaml', ''],
+    ['half a policy', 'policies/api.yaml', 'scope: [read'],
+    ['a policy with a wrong key', 'policies/api.yaml', 'scopes: read\n'],
+    ['a policy of nothing', 'policies/api.yaml', 'null\n'],
+    ['a policy that is a list', 'policies/api.yaml', '[]\n'],
+    ['half a configuration', 'gateway.yaml', `authorization_servers:\n  main: { client_secret: ${secret}`],
+    ['a configuration without routes', 'gateway.yaml', `session_key: { ${secret}: ${secret} }\n`],
+    ['an alias bomb', 'policies/api.yaml', `a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nd: [*c,*c]\n`],
+  ])('%s', async (_what, file, text) => {
+    await gateway.save(file, text);
+    const refused = expect.objectContaining({ level: 'error', msg: expect.stringContaining('refused') as string });
+    await vi.waitFor(() => expect(gateway.log).toContainEqual(refused), 10_000);
+    expect([await status(jwt), await status('opaque'), await status('forged')]).toEqual([200, 200, 401]);
+    expect(await gateway.metrics()).toContain('sallyport_config_last_reload_successful 0');
+    for (const told of [JSON.stringify(gateway.log), JSON.stringify(await gateway.ready())]) {
+      for (const hidden of [secret, jwt, 's3cr3t']) expect(told).not.toContain(hidden);
+    }
+  });
+});

@@ -1,0 +1,30 @@
+import { lastHead } from './world.ts';
+
+/** A POST to the MCP route, as the last request on its connection. */
+export function post(authorization: string, body: string | Buffer, ...lines: readonly string[]): Buffer {
+  const bytes = Buffer.from(body);
+  const type = lines.some((line) => /^content-type:/i.test(line)) ? [] : ['Content-Type: application/json'];
+  const length = `Content-Length: ${bytes.length}`;
+  return Buffer.concat([Buffer.from(lastHead('POST /mcp', authorization, ...type, length, ...lines), 'latin1'), bytes]);
+}
+
+/** A GET with a token, as the last request on its connection. */
+export function get(path: string, token: string): string {
+  return lastHead(`GET ${path}`, `Authorization: Bearer ${token}`);
+}
+
+/** The text of a call of a tool. */
+export function callOf(name: string, args: object = {}, id: unknown = 1): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
+}
+
+/** The JSON of an answer's body. */
+export function bodyOf(answer: string | undefined): unknown {
+  const body = (answer ?? '').slice((answer ?? '').indexOf('\r\n\r\n') + 4);
+  return JSON.parse(Buffer.from(body, 'latin1').toString());
+}
+
+/** What an answer says in a field; undefined where it does not. */
+export function fieldOf(answer: string | undefined, name: string): string | undefined {
+  return new RegExp(`^${name}: (.*)\r$`, 'im').exec(answer ?? '')?.[1];
+}

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { open } from '../forward/world.ts';
+import { lastHead, startWorld, type World } from './world.ts';
+
+const tools = (method: string, params = {}): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+
+describe.each(['http', 'https'])('a client that expects 100-continue, by %s', (scheme) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld({ tls: scheme === 'https' });
+  });
+  afterAll(() => world.close());
+
+  /** Sends a head and waits for the answer to it, then sends the body. */
+  async function asked(start: string, lines: readonly string[], body: string): Promise<string> {
+    const client = await open(world.url, lastHead(start, 'Expect: 100-continue', ...lines));
+    await client.has(/HTTP\/1\.1 \d{3} [^]*\r\n\r\n/);
+    const first = client.received();
+    if (first.startsWith('HTTP/1.1 100 ')) client.socket.write(body);
+    await client.has(/HTTP\/1\.1 [2-5]\d\d [^]*\r\n\r\n/);
+    client.socket.destroy();
+    return first.slice(9, 12);
+  }
+
+  const bodies = [
+    ['counted', 'Content-Length: 4', 'body'],
+    ['chunked', 'Transfer-Encoding: chunked', '4\r\nbody\r\n0\r\n\r\n'],
+  ] as const;
+
+  describe.each(bodies)('%s', (_framing, framing, body) => {
+    test.each([
+      ['no token', 'POST /api', [], '401'],
+      ['a token that is none', 'POST /api', ['Authorization: Bearer x'], '401'],
+      ['two tokens', 'POST /api', ['Authorization: Bearer x', 'Authorization: Bearer x'], '400'],
+      ['no route', 'POST /nowhere', [], '404'],
+      ['another Host', 'POST /public', ['Origin: http://evil'], '403'],
+      ['a path that is two', 'POST /public/../api', [], '400'],
+      ['no token, MCP', 'POST /mcp', ['Content-Type: application/json'], '401'],
+    ])('RFC 9110 §10.1.1 — %s: refused without asking for the body', async (_what, start, lines, status) => {
+      expect(await asked(start, [...lines, framing], body)).toBe(status);
+    });
+
+    test('a refusal for the scope comes before the body too', async () => {
+      expect(await asked('POST /admin', [world.authorization, framing], body)).toBe('403');
+    });
+
+    test('what is allowed is asked for, and arrives without the expectation', async () => {
+      world.upstream.seen.length = 0;
+      expect(await asked('POST /api', [world.authorization, framing], body)).toBe('100');
+      expect(world.upstream.seen).toMatchObject([{ url: '/api', body: 'body' }]);
+      expect(world.upstream.seen[0]?.headers.expect).toBeUndefined();
+    });
+
+    test('a client that does not wait is served all the same', async () => {
+      const attack = lastHead('POST /api', 'Expect: 100-continue', world.authorization, framing) + body;
+      const { reached } = await world.withstand(attack, { statuses: [200], reached: ['POST /api'] });
+      expect(reached).toMatchObject([{ body: 'body' }]);
+    });
+
+    test('behind a refusal nothing is read as a request: the body that was not asked for may come, or not', async () => {
+      const second = lastHead('GET /public/second');
+      for (const lines of [[framing], ['Authorization: Bearer x', framing]]) {
+        const attack = lastHead('POST /api', 'Expect: 100-continue', ...lines).replace('Connection: close\r\n', '');
+        // What stands in the place of a chunk may be found to be none before the token is.
+        if (framing.startsWith('Content')) await world.withstand(attack + second, { statuses: [401] });
+        await world.withstand(attack + body + second, { statuses: [401] });
+      }
+    });
+  });
+
+  test('a message that has to be read is asked for once the token holds', async () => {
+    const body = tools('tools/call', { name: 'get_price' });
+    const lines = [world.authorization, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+    expect(await asked('POST /mcp', lines, body)).toBe('100');
+    expect(await asked('POST /mcp', [...lines.slice(0, 2), 'Content-Length: 9999999'], body)).toBe('413');
+  });
+
+  test('HTTP/1.0 knows no interim answers: the expectation is ignored', async () => {
+    const attack = lastHead('POST /api', 'Expect: 100-continue', world.authorization, 'Content-Length: 4');
+    const { answers } = await world.withstand(`${attack.replace('HTTP/1.1', 'HTTP/1.0')}body`, {
+      statuses: [200],
+      reached: ['POST /api'],
+    });
+    expect(answers.join('')).not.toContain('100 Continue');
+  });
+});

@@ -1,0 +1,175 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectTo } from '../support/raw.ts';
+import { open, until } from '../forward/world.ts';
+import { head, lastHead, startWorld, type World } from './world.ts';
+
+const MIB = 1024 * 1024;
+
+describe.each(['http', 'https'])('by %s', (scheme) => {
+  let world: World;
+  /** The listener that clients reach. */
+  let server: Server;
+  beforeAll(async () => {
+    world = await startWorld({ tls: scheme === 'https' });
+    const { port } = new URL(world.url);
+    const seen = (message: unknown): void => {
+      const { server: asked } = message as { server: Server };
+      if ((asked.address() as AddressInfo).port === Number(port)) server = asked;
+    };
+    subscribe('http.server.request.start', seen);
+    await world.withstand(lastHead('GET /nowhere'), { statuses: [404] });
+    unsubscribe('http.server.request.start', seen);
+  });
+  afterAll(() => world.close());
+
+  const message = (params: unknown): string =>
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_price', arguments: params } });
+  const post = (body: string): string =>
+    lastHead(
+      'POST /mcp',
+      world.authorization,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+    ) + body;
+
+  test('header sections that dribble are ended: 408', async () => {
+    const before = server.headersTimeout;
+    expect(before).toBeLessThanOrEqual(60_000);
+    server.headersTimeout = 200;
+    const begun = [
+      'G',
+      'GET /public HTTP/1.1\r\n',
+      'GET /public HTTP/1.1\r\nHost: gateway.test\r\nX-A: ',
+      head('GET /public').slice(0, -2),
+    ];
+    world.gateway.log.length = 0;
+    const clients = await Promise.all(begun.map((bytes) => open(world.url, bytes)));
+    const dribble = setInterval(() => clients.forEach(({ socket }) => socket.writable && socket.write('a')), 50);
+    await Promise.all(
+      clients.map((client) => until(() => client.ended() !== undefined, 'a slow client to be shown out')),
+    );
+    clearInterval(dribble);
+    server.headersTimeout = before;
+    for (const client of clients.slice(1)) expect(client.received()).toMatch(/^HTTP\/1\.1 408 /);
+    expect(
+      world.gateway.decisions().filter(({ reason }) => reason === 'request.timeout').length,
+    ).toBeGreaterThanOrEqual(3);
+  });
+
+  test('header sections without end: 431', async () => {
+    for (const lines of [
+      [`X-A: ${'a'.repeat(20_000)}`],
+      [`${'A'.repeat(20_000)}: x`],
+      Array.from({ length: 4_000 }, (_, i) => `X-${i}: 1`),
+      [`Authorization: Bearer ${'a'.repeat(20_000)}`],
+      [`Cookie: ${'a=b; '.repeat(5_000)}`],
+    ]) {
+      await world.withstand(lastHead('GET /public', ...lines), {
+        statuses: [431],
+        reasons: ['request.header_too_large'],
+      });
+    }
+    await world.withstand(lastHead(`GET /${'a'.repeat(20_000)}`), {
+      statuses: [431],
+      reasons: ['request.header_too_large'],
+    });
+  });
+
+  test('as many small fields as fit are read, each of them', async () => {
+    const lines = Array.from({ length: 800 }, (_, i) => `X${i}: 1`);
+    const { wire } = await world.withstand(lastHead('GET /public', ...lines), {
+      statuses: [200],
+      reached: ['GET /public'],
+    });
+    expect(wire.join('').match(/^X\d+: 1\r$/gm)).toHaveLength(800);
+  });
+
+  test('extensions and trailers of chunks are bounded too, and nothing whole goes on', async () => {
+    const begun = head('POST /public', 'Transfer-Encoding: chunked');
+    for (const bytes of [
+      `3;${'a'.repeat(100_000)}\r\nabc\r\n0\r\n\r\n`,
+      `3\r\nabc\r\n0\r\n${'X-A: 1\r\n'.repeat(10_000)}\r\n`,
+    ]) {
+      world.upstream.seen.length = 0;
+      const client = await open(world.url, begun + bytes);
+      await until(() => client.ended() !== undefined, 'it to be shown out');
+      expect(client.received()).toMatch(/^HTTP\/1\.1 (?:400|431) /);
+      expect(world.upstream.seen).toEqual([]);
+    }
+  });
+
+  test('100 MB that have to be read: 413, at the announcement or at the limit, in bounded memory', async () => {
+    const lines = [world.authorization, 'Content-Type: application/json'];
+    await world.withstand(lastHead('POST /mcp', ...lines, `Content-Length: ${100 * MIB}`), {
+      statuses: [413],
+      reasons: ['body.too_large'],
+    });
+
+    const piece = Buffer.from(`10000\r\n${'['.repeat(0x10000)}\r\n`);
+    const before = process.memoryUsage().rss;
+    let most = before;
+    let sent = 0;
+    let received = '';
+    const client = connectTo(world.url, () => {
+      client.write(lastHead('POST /mcp', ...lines, 'Transfer-Encoding: chunked'));
+      const pump = (): void => {
+        while (sent < 100 * MIB && !client.destroyed) {
+          sent += piece.length;
+          if (client.write(piece)) continue;
+          most = Math.max(most, process.memoryUsage().rss);
+          client.once('drain', pump);
+          return;
+        }
+      };
+      pump();
+    });
+    client.on('data', (data: Buffer) => (received += data.toString('latin1'))).on('error', () => {});
+    await until(() => received.includes('\r\n\r\n'), 'an answer');
+    expect(received).toMatch(/^HTTP\/1\.1 413 /);
+    client.destroy();
+    expect(most - before).toBeLessThan(64 * MIB);
+    await world.withstand(lastHead('GET /nowhere'), { statuses: [404] });
+  });
+
+  test('JSON that is deep or wide is decided on within bounds, or refused; never half', async () => {
+    const deep = (count: number, left: string, right: string): string => left.repeat(count) + right.repeat(count);
+    const keys = (count: number): string => `{${Array.from({ length: count }, (_, i) => `"${i}":0`).join()}}`;
+    for (const [body, status] of [
+      [deep(10_000, '[', ']'), 400],
+      ['['.repeat(500_000), 400],
+      [
+        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_price","arguments":${deep(10_000, '{"a":', '}').replace('}', '0}')}}}`,
+        400,
+      ],
+      [message({}).replace('{}', keys(200_000)), 413],
+    ] as const) {
+      const { decisions } = await world.withstand(post(body), { statuses: [status] });
+      expect(decisions[0]?.['reason']).toMatch(/^body\./);
+    }
+  });
+
+  test('a client that leaves in the middle of a body: nothing whole goes on', async () => {
+    for (const [target, framing] of [
+      ['/mcp', 'Content-Length: 100'],
+      ['/mcp', 'Transfer-Encoding: chunked'],
+      ['/public', 'Content-Length: 100'],
+      ['/public', 'Transfer-Encoding: chunked'],
+    ] as const) {
+      world.upstream.seen.length = 0;
+      const lines = [world.authorization, 'Content-Type: application/json', framing];
+      const client = await open(
+        world.url,
+        head(`POST ${target}`, ...lines) + (framing.startsWith('T') ? '3\r\n{"a\r\n' : '{"a'),
+      );
+      client.socket.destroy();
+      await until(() => client.ended() !== undefined);
+      // What was begun upstream breaks off there as well.
+      await until(() => world.upstream.sockets.size === 0 || world.upstream.seen.length === 0);
+      expect(world.upstream.seen).toEqual([]);
+    }
+    await until(() => world.gateway.decisions().some(({ reason }) => reason === 'body.incomplete'));
+  });
+});

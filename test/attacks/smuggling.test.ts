@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { open, until } from '../forward/world.ts';
+import { head, lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+
+/** Methods whose body some forwarders forget, some servers ignore, and nobody has heard of. */
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'SEARCH', 'QUERY'];
+
+const inner = 'GET /admin/inner HTTP/1.1\r\nHost: gateway.test\r\nX-Auth-Subject: mallory\r\n\r\n';
+const chunk = (text: string, size = text.length.toString(16)): string => `${size}\r\n${text}\r\n`;
+
+/** Ways to send a body, each understood alike by everybody who obeys RFC 9112 §7.1. */
+const framings: Readonly<Record<string, (body: string) => readonly [line: string, bytes: string]>> = {
+  counted: (body) => [`Content-Length: ${body.length}`, body],
+  'one chunk': (body) => ['Transfer-Encoding: chunked', `${chunk(body)}0\r\n\r\n`],
+  'a chunk a byte': (body) => [
+    'Transfer-Encoding: chunked',
+    `${body
+      .split('')
+      .map((byte) => chunk(byte))
+      .join('')}0\r\n\r\n`,
+  ],
+  'sizes with zeros and capitals': (body) => [
+    'transfer-encoding: CHUNKED',
+    `${chunk(body, body.length.toString(16).toUpperCase().padStart(8, '0'))}000\r\n\r\n`,
+  ],
+  'extensions and trailers': (body) => [
+    'Transfer-Encoding: chunked',
+    `${chunk(body, `${body.length.toString(16)};a="0"`)}0;b\r\nX-Auth-Subject: mallory\r\n\r\n`,
+  ],
+};
+
+/** One request as an upstream must find it: a head that says once, by either field, where the body ends. */
+function framedBody(wire: string): string {
+  const end = wire.indexOf('\r\n\r\n');
+  const lines = wire.slice(0, end).toLowerCase().split('\r\n');
+  const framing = lines.filter((line) => /^(?:content-length|transfer-encoding)\s*:/.test(line));
+  expect(framing.length).toBeLessThanOrEqual(1);
+  let rest = wire.slice(end + 4);
+  const [field = 'content-length: 0'] = framing;
+  if (field.startsWith('content-length: ')) {
+    if (rest.length !== Number(field.slice('content-length: '.length)))
+      throw new Error(`${rest.length} bytes, ${field}`);
+    return rest;
+  }
+  expect(field).toBe('transfer-encoding: chunked');
+  let body = '';
+  for (;;) {
+    const [line, digits = ''] = /^([0-9a-f]+)\r\n/.exec(rest) ?? ['', ''];
+    const size = Number.parseInt(digits, 16);
+    rest = rest.slice(line.length);
+    if (size === 0) break;
+    body += rest.slice(0, size);
+    expect(rest.slice(size, size + 2)).toBe('\r\n');
+    rest = rest.slice(size + 2);
+  }
+  expect(rest).toBe('\r\n');
+  return body;
+}
+
+describe.each(['http', 'https'])('a second request within a body, by %s', (scheme) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld({
+      tls: scheme === 'https',
+      routes: ['name: small, path: /small, public: true, upstream: { url: "UPSTREAM/small" }'],
+    });
+  });
+  afterAll(() => world.close());
+
+  describe.each(Object.entries(framings))('%s', (_framing, frame) => {
+    const [line, bytes] = frame(inner);
+
+    test.each(methods)('%s: the upstream finds one request, and the body in it', async (method) => {
+      for (const [target, credential] of [
+        ['/public/outer', 'X-Kept: 1'],
+        ['/api/outer', world.authorization],
+      ] as const) {
+        const attack = head(`${method} ${target}`, credential, line) + bytes + lastHead('GET /public/next');
+        const { wire, reached } = await world.withstand(attack, {
+          statuses: [200, 200],
+          reached: [`${method} ${target}`, 'GET /public/next'],
+          reasons: ['allow', 'allow'],
+        });
+        expect(reached.map(({ body }) => body)).toEqual([inner, '']);
+        const requests = wire.flatMap((bytes) => bytes.split(/(?=GET \/public\/next )/));
+        const [second = '', first = ''] = requests.toSorted((one) => (one.startsWith('GET /public/next ') ? -1 : 1));
+        expect(requests).toHaveLength(2);
+        expect(framedBody(first)).toBe(inner);
+        expect(framedBody(second)).toBe('');
+        expect(first.slice(0, first.indexOf('\r\n\r\n'))).not.toMatch(/mallory|trailer/i);
+      }
+    });
+
+    test.each(methods)(
+      '%s, refused: nothing of it goes on, and what follows is another request or none',
+      async (method) => {
+        for (const credential of ['X-Kept: 1', 'Authorization: Bearer x']) {
+          const attack = head(`${method} /api/outer`, credential, line) + bytes;
+          await world.withstand(attack + lastHead('GET /nowhere'), {
+            statuses: line.startsWith('Content-Length') ? [401, 404] : [401],
+          });
+        }
+      },
+    );
+  });
+
+  test('behind one that is answered early, what the upstream did not read is no request', async () => {
+    const { reached } = await world.withstand(
+      head('POST /api', world.authorization, `Content-Length: ${inner.length}`) +
+        inner +
+        lastHead('POST /mcp', 'Content-Length: 2') +
+        '[]',
+      { statuses: [200, 401], reached: ['POST /api'], reasons: ['allow', 'credentials.missing'] },
+    );
+    expect(reached[0]?.body).toBe(inner);
+  });
+});
+
+describe('many requests on one connection', () => {
+  let world: World;
+  /** Answers that the upstream holds back. */
+  const held: (() => void)[] = [];
+  beforeAll(async () => {
+    world = await startWorld({
+      answer(request, response) {
+        const answer = (): void => void response.end(UPSTREAM_TEXT);
+        if (request.url?.startsWith('/public/held') === true) held.push(answer);
+        else answer();
+      },
+    });
+  });
+  afterAll(() => world.close());
+
+  test('take no more of the upstream than one: each waits for the answer before it', async () => {
+    const requests = Array.from({ length: 40 }, (_, i) => head(`GET /public/held/${i}`)).join('');
+    const client = await open(world.url, requests + lastHead('GET /public/end'));
+    for (let i = 0; i < 40; i += 1) {
+      await until(() => held.length === i + 1);
+      expect(world.upstream.seen.at(-1)?.url).toBe(`/public/held/${i}`);
+      // A second one at most, where the first is only just done.
+      expect(world.upstream.sockets.size).toBeLessThanOrEqual(2);
+      held[i]?.();
+    }
+    await until(() => client.ended() === 'end');
+    expect(client.received().match(/HTTP\/1\.1 200 /g)).toHaveLength(41);
+    held.length = 0;
+  });
+
+  test('are no more than wait for an answer: a client that only sends is shown out', async () => {
+    world.upstream.seen.length = 0;
+    world.gateway.log.length = 0;
+    const client = await open(world.url, head('GET /public/held/first') + head('GET /public/more').repeat(5_000));
+    await until(() => client.ended() !== undefined);
+    expect(world.upstream.seen.map(({ url }) => url)).toEqual(['/public/held/first']);
+    held.length = 0;
+    await world.withstand(lastHead('GET /nowhere'), { statuses: [404], reasons: ['route.unknown'] });
+  });
+
+  test('the log says so, once', async () => {
+    const flood = head('GET /public/held/first') + head('GET /public/more').repeat(5_000);
+    const { decisions } = await world.withstand(flood, { statuses: [], reached: ['GET /public/held/first'] });
+    expect(decisions.map(({ reason }) => reason)).toEqual([undefined, 'request.framing']);
+    held.length = 0;
+  });
+
+  test('behind an answer that closes the connection none is served', async () => {
+    for (const closing of ['Connection: close', 'Transfer-Encoding: chunked']) {
+      const body = closing.startsWith('Transfer') ? '3\r\nabc\r\n0\r\n\r\n' : '';
+      await world.withstand(head('POST /api', closing) + body + head('DELETE /public/after') + inner, {
+        statuses: [401],
+        reasons: ['credentials.missing'],
+      });
+    }
+  });
+
+  test('HTTP/1.0 is one request a connection', async () => {
+    const request = 'GET /public/old HTTP/1.0\r\nHost: gateway.test\r\n\r\n';
+    await world.withstand(request + request + inner, {
+      statuses: [200],
+      reached: ['GET /public/old'],
+      reasons: ['allow'],
+    });
+  });
+});

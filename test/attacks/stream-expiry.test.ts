@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { callOf } from './requests.ts';
+import { AUDIENCE, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+
+let world: World;
+let sockets: WebSocketServer;
+
+beforeEach(async () => {
+  world = await startWorld({
+    server: 'introspection: { client_id: gateway, client_secret: s3cr3t, cache: 10m }, clock_tolerance: 0s',
+    routes: [
+      `name: asked, path: /asked, audience: "${AUDIENCE}", revalidate: 50ms, upgrade: websocket, upstream: { url: "UPSTREAM/asked" }`,
+    ],
+    answer: (request, response) => {
+      if (request.url === '/alive') {
+        response.end(UPSTREAM_TEXT);
+        return;
+      }
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .write(`data: ${JSON.stringify(UPSTREAM_TEXT)}\n\n`);
+      // It never ends by itself, and says something all the time: who only waits for silence never ends it.
+      const timer = setInterval(() => response.write('data: 1\n\n'), 5);
+      response.on('close', () => clearInterval(timer));
+    },
+  });
+  sockets = new WebSocketServer({ server: world.upstream.server });
+});
+afterEach(async () => {
+  sockets.close();
+  await world.close();
+});
+
+/** Reads a stream to its end, and says when that was. */
+async function endOf(path: string, token: string, post?: string): Promise<number> {
+  const type = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const answer = await fetch(`${world.url}${path}`, {
+    method: post === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${token}`, ...(post !== undefined && type) },
+    ...(post !== undefined && { body: post }),
+  });
+  expect(answer.status).toBe(200);
+  // Ended in order: the client connects again, and is told why it may not.
+  await answer.text();
+  return Date.now();
+}
+
+describe('a stream ends with its token', () => {
+  test.each([
+    ['an event stream', '/api', undefined],
+    ['a stream of an MCP server', '/mcp', undefined],
+    ['an answer of an MCP server', '/mcp', callOf('get_price')],
+  ])('%s', async (_what, path, post) => {
+    const exp = Math.ceil(Date.now() / 1000) + 2;
+    const ended = await endOf(path, await world.token({ exp }), post);
+    expect(ended).toBeGreaterThanOrEqual(exp * 1000 - 1);
+    expect(ended).toBeLessThan(exp * 1000 + 5_000);
+    await vi.waitFor(async () => expect(await world.gateway.metrics()).not.toMatch(/open_streams\{[^}]*\} [1-9]/));
+  });
+
+  test('a WebSocket', async () => {
+    const exp = Math.ceil(Date.now() / 1000) + 2;
+    const headers = { authorization: `Bearer ${await world.token({ exp })}` };
+    const socket = new WebSocket(`${world.url.replace('http', 'ws')}/socket`, { headers });
+    await once(socket, 'open');
+    await once(socket, 'close');
+    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000 - 1);
+  });
+
+  test('also that of a client who reads nothing', async () => {
+    const exp = Math.ceil(Date.now() / 1000) + 2;
+    const { hostname, port } = new URL(world.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `GET /api HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: Bearer ${await world.token({ exp })}\r\n\r\n`,
+    );
+    await vi.waitFor(() => expect(world.upstream.seen).toHaveLength(1), 10_000);
+    socket.pause();
+    const [upstream] = [...world.upstream.sockets];
+    if (upstream !== undefined && !upstream.destroyed) await once(upstream, 'close');
+    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000 - 1);
+    socket.destroy();
+  });
+});
+
+test('a stream ends when its token is revoked, whatever is kept', async () => {
+  world.issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: AUDIENCE, scope: 'read' });
+  const streams = [endOf('/asked', 'opaque'), endOf('/asked', 'opaque')];
+  await vi.waitFor(() => expect(world.upstream.seen).toHaveLength(2), 10_000);
+  world.issuer.introspection.delete('opaque');
+  await Promise.all(streams);
+  expect((await fetch(`${world.url}/asked`, { headers: { authorization: 'Bearer opaque' } })).status).toBe(401);
+});

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Reason } from '../../src/model/denial.ts';
+import { bodyOf, callOf, fieldOf, post } from './requests.ts';
+import { startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({
+    policies: {
+      tools: 'scope: read\ntools:\n  get_price: {}\n  pay: { claims: { role: trader } }\n  step: { scope: more }\n',
+    },
+    answer: (_request, response, body) => {
+      const { method, params } = JSON.parse(body || '{}') as { method?: string; params?: { cursor?: string } };
+      if (params?.cursor === 'broken') {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(`${UPSTREAM_TEXT} {"tools": [`);
+        return;
+      }
+      const tools = ['get_price', 'pay', 'step', 'delete_everything'].map((name) => ({ name, title: UPSTREAM_TEXT }));
+      const result = method === 'tools/list' ? { tools } : { text: UPSTREAM_TEXT };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+    },
+  });
+});
+afterAll(() => world.close());
+
+const message = (method: string, params: unknown = {}): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+const expectDenied = async (body: string, reason: Reason): Promise<void> => {
+  const { answers } = await world.withstand(post(world.authorization, body), { statuses: [403], reasons: [reason] });
+  expect(fieldOf(answers[0], 'WWW-Authenticate'), 'no scope would mend it').toBeUndefined();
+  expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { data: { reason } } });
+};
+
+describe('a policy that lists tools only', () => {
+  test.each<[string, unknown, Reason]>([
+    ['resources/read', { uri: 'file:///etc/passwd' }, 'resource.unlisted'],
+    ['resources/subscribe', { uri: 'file:///etc/passwd' }, 'resource.unlisted'],
+    ['prompts/get', { name: 'leak' }, 'prompt.unlisted'],
+    ['completion/complete', { ref: { type: 'ref/resource', uri: 'file:///{path}' } }, 'method.unlisted'],
+    ['completion/complete', { ref: { type: 'ref/prompt', name: 'leak' } }, 'method.unlisted'],
+    ['sampling/createMessage', {}, 'method.unlisted'],
+    ['tools/execute', { name: 'get_price' }, 'method.unlisted'],
+    ['x-vendor/anything', {}, 'method.unlisted'],
+    ['Tools/Call', { name: 'get_price' }, 'method.unlisted'],
+    ['tools/call ', { name: 'get_price' }, 'method.unlisted'],
+    ['tools//call', { name: 'get_price' }, 'method.unlisted'],
+    ['rpc.discover', {}, 'method.unlisted'],
+    ['__proto__', {}, 'method.unlisted'],
+    ['toString', {}, 'method.unlisted'],
+    ['', {}, 'method.unlisted'],
+  ])('%s %j', async (method, params, reason) => {
+    await expectDenied(message(method, params), reason);
+  });
+
+  test.each(['notifications/x-vendor', 'notifications/tools/call'])('%s, which has no id', async (method) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', method, params: { name: 'delete_everything' } });
+    const { reached } = await world.withstand(post(world.authorization, body), {
+      statuses: [200],
+      reached: ['POST /mcp'],
+    });
+    expect(reached[0]?.body).toBe(body);
+  });
+
+  test('a call as a notification, which nobody answers', async () => {
+    const body = JSON.stringify({ jsonrpc: '2.0', method: 'tools/call', params: { name: 'delete_everything' } });
+    await world.withstand(post(world.authorization, body), { statuses: [403], reasons: ['tool.unlisted'] });
+  });
+});
+
+describe('a tool that the list hid is refused when it is called', () => {
+  test('the list shows what this caller could call', async () => {
+    const { answers } = await world.withstand(post(world.authorization, message('tools/list')), {
+      statuses: [200],
+      reached: ['POST /mcp'],
+    });
+    expect(answers[0]).toContain('"get_price"');
+    expect(answers[0]).toContain('"step"');
+    expect(answers[0]).not.toContain('"pay"');
+    expect(answers[0]).not.toContain('delete_everything');
+  });
+
+  test('a list that cannot be read is not shown, and not quoted in the log', async () => {
+    await world.withstand(post(world.authorization, message('tools/list', { cursor: 'broken' })), {
+      statuses: [502],
+      reached: ['POST /mcp'],
+      reasons: ['allow'],
+    });
+    expect(world.gateway.log).toContainEqual(
+      expect.objectContaining({ msg: 'request failed', reason: 'upstream.invalid' }),
+    );
+  });
+
+  test.each<[string, Reason]>([
+    ['delete_everything', 'tool.unlisted'],
+    ['pay', 'claim.denied'],
+    ['GET_PRICE', 'tool.unlisted'],
+    ['get_price ', 'tool.unlisted'],
+    [' get_price', 'tool.unlisted'],
+    ['get_price/../pay', 'tool.unlisted'],
+    ['get_pricе', 'tool.unlisted'],
+    ['get_price\u200b', 'tool.unlisted'],
+    ['get%5Fprice', 'tool.unlisted'],
+    ['ｇet_price', 'tool.unlisted'],
+    ['__proto__', 'tool.unlisted'],
+    ['constructor', 'tool.unlisted'],
+    ['hasOwnProperty', 'tool.unlisted'],
+    ['*', 'tool.unlisted'],
+    ['', 'tool.unlisted'],
+  ])('%j', async (name, reason) => {
+    await expectDenied(callOf(name), reason);
+  });
+
+  test('a scope that is missing is said, and nothing of what else is there', async () => {
+    const { answers } = await world.withstand(post(world.authorization, callOf('step')), {
+      statuses: [403],
+      reasons: ['scope.insufficient'],
+    });
+    expect(fieldOf(answers[0], 'WWW-Authenticate')).toContain('scope="read more"');
+  });
+});

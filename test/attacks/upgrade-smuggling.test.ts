@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { head, lastHead, startWorld, type World } from './world.ts';
+
+const key = ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+const handshake = ['Connection: Upgrade', 'Upgrade: websocket', ...key];
+const second = 'GET /admin/second HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
+/** What HTTP/2 would be spoken with: RFC 9113 §3.4, and an empty SETTINGS frame. */
+const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0';
+
+describe.each(['http', 'https'])('by %s', (scheme) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld({ tls: scheme === 'https' });
+  });
+  afterAll(() => world.close());
+
+  const offers = [
+    'h2c',
+    'H2C',
+    'h2c, websocket',
+    'websocket, h2c',
+    'h2',
+    'TLS/1.0',
+    'http/1.1',
+    'websocket/13',
+    'websocket2',
+  ];
+
+  test.each(offers)(
+    'Upgrade: %s is not accepted and not handed on: the request is served as the plain one',
+    async (protocol) => {
+      for (const target of ['/public', '/api', '/socket']) {
+        const settings = [
+          'Connection: Upgrade, HTTP2-Settings',
+          `Upgrade: ${protocol}`,
+          'HTTP2-Settings: AAMAAABkAAQAAP__',
+        ];
+        const attack = head(`GET ${target}`, world.authorization, ...settings);
+        const { wire } = await world.withstand(attack, {
+          statuses: [200],
+          reached: [`GET ${target}`],
+          reasons: ['allow'],
+        });
+        expect(wire.join('')).not.toMatch(/upgrade|http2-settings|h2c/i);
+      }
+    },
+  );
+
+  test('after an offer of h2c, and without one, HTTP/2 is no request', async () => {
+    const offer = head(
+      'GET /public',
+      'Connection: Upgrade, HTTP2-Settings',
+      'Upgrade: h2c',
+      'HTTP2-Settings: AAMAAABk',
+    );
+    await world.withstand(preface, { statuses: [400], reasons: ['request.malformed'] });
+    const { wire } = await world.withstand(lastHead('GET /public', 'Upgrade: h2c') + preface, {
+      statuses: [200],
+      reached: ['GET /public'],
+    });
+    expect(wire.join('')).not.toContain('PRI');
+    await world.withstand(offer.replace('/public', '/api') + preface, { statuses: [401] });
+  });
+
+  test.each(['/public', '/api', '/mcp', '/alive', '/admin'])(
+    'a WebSocket on %s, which serves none: refused, and what follows is no request',
+    async (target) => {
+      for (const credential of [world.authorization, 'X-None: 1']) {
+        await world.withstand(head(`GET ${target}`, credential, ...handshake) + second, {
+          statuses: [400],
+          reasons: ['route.upgrade'],
+        });
+      }
+    },
+  );
+
+  test('a WebSocket is authenticated first', async () => {
+    for (const [lines, status, reason] of [
+      [[], 401, 'credentials.missing'],
+      [['Authorization: Bearer x'], 401, 'token.malformed|token.form'],
+      [[world.authorization, world.authorization], 400, 'request.credentials'],
+      [[world.authorization, 'Origin: http://evil'], 403, 'request.origin'],
+      [[world.authorization, 'Content-Length: 3'], 400, 'request.framing'],
+      [[world.authorization, 'Transfer-Encoding: chunked'], 400, 'request.framing'],
+    ] as const) {
+      const attack = head('GET /socket', ...lines, ...handshake) + second;
+      await world.withstand(attack, { statuses: [status], reasons: [reason] });
+    }
+  });
+
+  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('%s shakes no hands', async (method) => {
+    await world.withstand(head(`${method} /socket`, world.authorization, ...handshake) + second, {
+      statuses: [400],
+      reasons: ['route.upgrade'],
+    });
+  });
+
+  test('where the upstream does not switch, there is no tunnel: what follows the handshake stays with us', async () => {
+    const attack = head('GET /socket', world.authorization, ...handshake) + second + second;
+    const { wire } = await world.withstand(attack, { statuses: [200], reached: ['GET /socket'], reasons: ['allow'] });
+    expect(wire.join('')).not.toContain('second');
+  });
+
+  test('half a handshake is a plain request, and goes on as one', async () => {
+    for (const lines of [
+      ['Upgrade: websocket', ...key],
+      ['Connection: close', 'Upgrade: websocket', ...key],
+    ]) {
+      const attack =
+        head('GET /public', ...lines).replace('\r\n\r\n', '\r\nX-Last: 1\r\n\r\n') + lastHead('GET /nowhere');
+      const closes = lines[0] === 'Connection: close';
+      const { wire } = await world.withstand(attack, {
+        statuses: closes ? [200] : [200, 404],
+        reached: ['GET /public'],
+      });
+      expect(wire.join('')).not.toMatch(/^upgrade:/im);
+    }
+  });
+});
+
+test('a proxy that asks is told nothing of an upgrade that it could hand on', async () => {
+  const world = await startWorld();
+  const asked = (path: string): string[] => [
+    'X-Forwarded-Method: GET',
+    `X-Forwarded-Uri: ${path}`,
+    'X-Forwarded-Host: gateway.test',
+  ];
+  for (const protocol of ['h2c', 'H2C', 'websocket, h2c', 'TLS/1.0']) {
+    for (const path of ['/public', '/socket']) {
+      const question = head(
+        'GET /_sallyport/authorize',
+        ...asked(path),
+        world.authorization,
+        'Connection: Upgrade, close',
+        `Upgrade: ${protocol}`,
+      );
+      await world.withstand(question, { statuses: [400], reasons: ['route.upgrade'] }, world.gateway.forwardAuthUrl);
+    }
+  }
+  await world.close();
+});

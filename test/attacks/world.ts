@@ -1,0 +1,233 @@
+/**
+ * A whole gateway, and what an attack on it comes to. {@link World.withstand} sends bytes as they are and asserts what must
+ * hold after every attack; a test adds what must hold after its own.
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { expect } from 'vitest';
+import { until } from '../forward/world.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import type { Reason } from '../../src/model/denial.ts';
+import { tlsLine } from '../support/certificates.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { exchangeRaw } from '../support/raw.ts';
+import { startUpstream, type SeenRequest, type Upstream } from '../support/upstream.ts';
+
+/** `aud` of every route but `/mcp`, whose own is its URL. */
+export const AUDIENCE = 'https://api.example';
+/** A claim of every token that no route asks for. */
+const CLAIM_VALUE = 'only-the-token-knows';
+/** What the upstream says in every answer. */
+export const UPSTREAM_TEXT = 'only-the-upstream-knows';
+
+/** What an attack must come to. */
+interface Expected {
+  /** Of every answer on the connection, in order. */
+  readonly statuses: readonly number[];
+  /** `METHOD target` of each request that reached the upstream; nothing unless said. */
+  readonly reached?: readonly string[];
+  /** Of each decision: its reason, or `allow`; `a|b` where either is right. Not asked unless said. */
+  readonly reasons?: readonly (Reason | 'allow' | `${Reason}|${Reason}`)[];
+}
+
+/** What an attack came to. */
+interface Outcome {
+  /** Each answer as it came, interim ones left out. */
+  readonly answers: readonly string[];
+  /** As a strict server understood it. */
+  readonly reached: readonly SeenRequest[];
+  /** Every byte that reached the upstream, one string a connection. */
+  readonly wire: readonly string[];
+  /** The lines of the decision log. */
+  readonly decisions: readonly Record<string, unknown>[];
+}
+
+/** A gateway with routes `/public`, `/api`, `/admin`, `/mcp`, `/socket` and `/alive` before one upstream. */
+export interface World {
+  readonly gateway: TestGateway;
+  readonly issuer: Issuer;
+  readonly upstream: Upstream;
+  /** Where clients call. */
+  readonly url: string;
+  /** `Authorization: Bearer …` of a token that all routes but `/admin` accept. */
+  readonly authorization: string;
+  /** What must never come out again, nor reach the upstream: every token, to begin with. */
+  readonly secrets: string[];
+  /** A token for all routes, with scope `read` unless `claims` say otherwise. */
+  token(claims?: Record<string, unknown>): Promise<string>;
+  /**
+   * Sends `attack` as it is and reads to the end of the connection, which the attack should bring about itself. Then the
+   * process lives: an ordinary call is answered, and nothing but it reaches the upstream any more. No secret, claim or text of
+   * the upstream is in an answer of the gateway's or in its log, and no secret reached the upstream.
+   */
+  withstand(attack: string | Buffer, expected: Expected, url?: string): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+export interface WorldOptions {
+  /** Serve https. */
+  readonly tls?: boolean;
+  /** Lines more at the top level of gateway.yaml. */
+  readonly yaml?: string;
+  /** More of the one authorization server, `main`, besides `issuer` and `jwt`: `introspection: {…}`. */
+  readonly server?: string;
+  /** Authorization servers more, which no route trusts unless it says so: `other: {…}`. */
+  readonly servers?: string;
+  /** Routes more, each a flow mapping without braces: `name: x, path: /x, …`. `UPSTREAM` stands for its URL. */
+  readonly routes?: readonly string[];
+  /** Policies more, or in the place of `api`, `admin` and `tools`. */
+  readonly policies?: Readonly<Record<string, string>>;
+  /** How the upstream answers; must say {@link UPSTREAM_TEXT}. */
+  readonly answer?: (request: IncomingMessage, response: ServerResponse, body: string) => void;
+  readonly clock?: Clock;
+}
+
+/** Starts a world on free ports. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const { tls = false, yaml = '', server = '', servers = '', routes = [], policies = {}, answer = say } = options;
+  const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream(answer)]);
+  const takeWire = recordWire(upstream);
+  const publicUrl = tls ? 'https://gateway.test' : 'http://gateway.test';
+  const gateway = await startTestGateway({
+    publicUrl,
+    ...(options.clock !== undefined && { clock: options.clock }),
+    yaml: `${yaml}
+${tls ? tlsLine() : ''}
+forward_auth: { listen: "127.0.0.1:0" }
+authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] } ${server && `, ${server}`} }${servers && `, ${servers}`} }
+routes:
+  - { name: public, path: /public, public: true, upstream: { url: "${upstream.url}/public" } }
+  - name: api
+    path: /api
+    audience: ${AUDIENCE}
+    authorization_servers: [main]
+    policy: api
+    upstream:
+      url: ${upstream.url}/api
+      identity:
+        x-auth-subject: sub
+        x-auth-client: client_id
+        x-auth-absent: absent
+        x_auth_roles: roles
+        signed: { header: x-auth-identity, audience: them }
+  - { name: admin, path: /admin, audience: "${AUDIENCE}", authorization_servers: [main], policy: admin, upstream: { url: "${upstream.url}/admin" } }
+  - name: tools
+    path: /mcp
+    protocol: mcp
+    authorization_servers: [main]
+    resource: { name: Tools }
+    policy: tools
+    upstream: { url: "${upstream.url}/mcp" }
+  - { name: socket, path: /socket, audience: "${AUDIENCE}", authorization_servers: [main], upgrade: websocket, upstream: { url: "${upstream.url}/socket" } }
+  - { name: alive, path: /alive, audience: "${AUDIENCE}", authorization_servers: [main], upstream: { url: "${upstream.url}/alive" } }
+${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream.url)} }\n`).join('')}`,
+    policies: {
+      api: 'scope: read',
+      admin: 'scope: [read, admin]',
+      tools: 'scope: read\ntools:\n  get_price: {}\n  pay: { scope: payments }\n',
+      ...policies,
+    },
+  });
+  const secrets: string[] = [];
+  const token = async (claims: Record<string, unknown> = {}): Promise<string> => {
+    const aud = [AUDIENCE, `${publicUrl}/mcp`];
+    const signed = await issuer.sign({ aud, scope: 'read', client_id: 'app', unasked: CLAIM_VALUE, ...claims });
+    secrets.push(signed);
+    return signed;
+  };
+  const authorization = `Authorization: Bearer ${await token({ exp: Math.floor(Date.now() / 1000) + 86_400 })}`;
+  const ordinary = `GET /alive HTTP/1.1\r\nHost: gateway.test\r\nConnection: close\r\n${authorization}\r\n\r\n`;
+
+  /** Where in the log the newest one is; an attack may be decided on after it. */
+  function ordinaryDecision(): number {
+    return gateway.decisions().findLastIndex(({ route, allow }) => route === 'alive' && allow === true);
+  }
+
+  /** Proves that the process lives, and that nothing came after what was seen already. */
+  async function requireAlive(): Promise<void> {
+    expect(await exchangeRaw(gateway.url, ordinary)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(takeWire().join('')).toMatch(/^GET \/alive HTTP\/1\.1\r\n(?:[^\r\n]+\r\n)+\r\n$/);
+    await until(() => ordinaryDecision() !== -1, 'the ordinary decision');
+    upstream.seen.length = 0;
+  }
+
+  function requireSilence(answers: readonly string[], wire: readonly string[]): void {
+    // The upstream may speak where it was asked.
+    const own = answers.filter((text) => !/^HTTP\/1\.1 (?:200|101) /.test(text));
+    const said = `${own.join('')}${JSON.stringify(gateway.log)}`;
+    for (const secret of [...secrets, CLAIM_VALUE, UPSTREAM_TEXT]) expect(said).not.toContain(secret);
+    for (const secret of secrets) expect(`${answers.join('')}${wire.join('')}`).not.toContain(secret);
+  }
+
+  return {
+    gateway,
+    issuer,
+    upstream,
+    url: gateway.url,
+    authorization,
+    secrets,
+    token,
+    async withstand(attack, { statuses, reached = [], reasons }, url = gateway.url) {
+      gateway.log.length = 0;
+      upstream.seen.length = 0;
+      takeWire();
+      const answers = answersIn(await exchangeRaw(url, attack));
+      expect(answers.map((text) => Number(text.slice(9, 12)))).toEqual(statuses);
+      await until(() => upstream.seen.length >= reached.length, `${reached.join()} to reach the upstream`);
+      const outcome = { answers, reached: [...upstream.seen], wire: takeWire() };
+      await requireAlive();
+      const decisions = gateway.decisions().toSpliced(ordinaryDecision(), 1);
+      expect(outcome.reached.map(({ method, url }) => `${method} ${url}`)).toEqual(reached);
+      requireSilence(answers, outcome.wire);
+      if (reasons !== undefined) requireReasons(decisions, reasons);
+      return { ...outcome, decisions };
+    },
+    async close() {
+      await gateway.close();
+      await Promise.all([issuer.close(), upstream.close()]);
+    },
+  };
+}
+
+/** A request head of lines, with the Host of the gateway. */
+export function head(start: string, ...lines: readonly string[]): string {
+  return [`${start} HTTP/1.1`, 'Host: gateway.test', ...lines, '', ''].join('\r\n');
+}
+
+/** The same, as the last one on its connection. */
+export function lastHead(start: string, ...lines: readonly string[]): string {
+  return head(start, 'Connection: close', ...lines);
+}
+
+function say(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ text: UPSTREAM_TEXT }));
+}
+
+/** Keeps every byte that comes to an upstream, until it is taken. */
+function recordWire({ server }: Upstream): () => readonly string[] {
+  const connections = new Set<{ bytes: string }>();
+  server.on('connection', (socket) => {
+    const connection = { bytes: '' };
+    connections.add(connection);
+    socket.on('data', (chunk: Buffer) => (connection.bytes += chunk.toString('latin1')));
+  });
+  return () => {
+    const taken = [...connections].map(({ bytes }) => bytes).filter((bytes) => bytes !== '');
+    for (const connection of connections) connection.bytes = '';
+    return taken;
+  };
+}
+
+/** The final answers among bytes. None of the upstream's bodies begins like one. */
+function answersIn(received: string): string[] {
+  return received.split(/(?=HTTP\/1\.1 \d{3} )/).filter((text) => text !== '' && !/^HTTP\/1\.1 1(?!01)/.test(text));
+}
+
+function requireReasons(decisions: readonly Record<string, unknown>[], wanted: readonly string[]): void {
+  const found = decisions.map(({ allow, reason }) => (allow === true ? 'allow' : String(reason)));
+  const matched = found.map((reason, i) => (wanted[i]?.split('|').includes(reason) === true ? wanted[i] : reason));
+  expect(matched).toEqual(wanted);
+}

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { createBindHandles, createSessionId, ownerOf } from '../../src/authorize/owner.ts';
+import type { HandleBinding } from '../../src/mcp/handles-binding.ts';
+import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
+import type { Grant } from '../../src/model/grant.ts';
+import type { Principal } from '../../src/model/principal.ts';
+import type { Route } from '../../src/model/route.ts';
+
+const tools = { name: 'tools', protocol: 'mcp' } as Route;
+const issuer = 'https://issuer.example';
+const alice = { issuer, subject: 'alice', clientId: 'app' } as Principal;
+
+describe('what a session belongs to', () => {
+  test.each([
+    ['on a public route everybody', undefined, ['tools']],
+    ['a person, whatever client speaks for them', alice, ['tools', issuer, 'subject', 'alice']],
+    ['a client that speaks for nobody else', { issuer, clientId: 'app' }, ['tools', issuer, 'client', 'app']],
+    ['a person without a client', { issuer, subject: 'alice' }, ['tools', issuer, 'subject', 'alice']],
+  ])('%s', (_who, principal, owner) => expect(ownerOf(tools, principal as Principal | undefined)).toEqual(owner));
+
+  test('RFC 7662 §2.2: both may be absent; nobody shares nothing, not even with themselves', () => {
+    const nobody = { issuer } as Principal;
+    expect(ownerOf(tools, nobody)).toEqual(['tools', issuer, 'nobody', expect.stringMatching(/^[\da-f-]{36}$/)]);
+    expect(ownerOf(tools, nobody)).not.toEqual(ownerOf(tools, nobody));
+  });
+});
+
+describe('Mcp-Session-Id', () => {
+  const sessions = createOwnerBound('a key of at least thirty-two characters');
+  const by = (era: 'legacy' | 'modern'): Grant => ({ principal: alice, action: { era } }) as Grant;
+
+  test('is bound to who got it', () => {
+    const bound = createSessionId(tools, sessions)('theirs', by('legacy')) ?? '';
+    expect(bound).not.toBe('theirs');
+    expect(sessions.unbind(bound, ownerOf(tools, alice))).toBe('theirs');
+  });
+
+  test('is none in MCP 2026-07-28, which has no sessions', () => {
+    expect(createSessionId(tools, sessions)('theirs', by('modern'))).toBeUndefined();
+  });
+
+  test('means nothing to us where a route is not MCP', () => {
+    expect(createSessionId({ ...tools, protocol: 'http' }, sessions)('theirs', by('legacy'))).toBe('theirs');
+  });
+});
+
+test.each([
+  ['methods.tasks/list', true],
+  ['methods', false],
+  ['tools.methods.', false],
+  ['', false],
+])('a list of tasks is bound only where the policy names the method: %s', (rule, listIsOwn) => {
+  const asked: unknown[] = [];
+  const handles = { bindAll: (...given: unknown[]) => String(asked.push(...given)) } as unknown as HandleBinding;
+  const grant = { principal: alice, decision: { rule } } as Grant;
+  expect(createBindHandles(tools, handles)('text', grant)).toBe('3');
+  expect(asked).toEqual(['text', ['tools', issuer, 'subject', 'alice'], listIsOwn]);
+});

@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const run = promisify(execFile);
+
+/** How `.ci/audit` ends, and what it says, with a registry that knows these weaknesses; or answers no audits at all. */
+async function audit(known: Readonly<Record<string, string>> | undefined): Promise<{ code: number; stdout: string }> {
+  const registry = createServer((request, response) => {
+    const isAudit = request.url === '/-/npm/v1/security/advisories/bulk' && known !== undefined;
+    const advisory = (severity: string): object[] => [
+      { id: 1, url: 'https://advisories.test/1', title: 'a weakness', severity, vulnerable_versions: '*' },
+    ];
+    const advisories = Object.entries(known ?? {}).map(([name, severity]) => [name, advisory(severity)]);
+    response.writeHead(isAudit ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(isAudit ? JSON.stringify(Object.fromEntries(advisories)) : '{}');
+  }).listen(0, '127.0.0.1');
+  await once(registry, 'listening');
+  const url = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
+  // npm remembers weaknesses by their number.
+  const cache = await mkdtemp(join(tmpdir(), 'sallyport-npm-'));
+  const env = { ...process.env, npm_config_registry: url, npm_config_cache: cache, npm_config_fetch_retries: '0' };
+  try {
+    const { stdout } = await run('.ci/audit', { env });
+    return { code: 0, stdout };
+  } catch (error) {
+    const { code, stdout } = error as { code: number; stdout: string };
+    return { code, stdout };
+  } finally {
+    registry.close();
+    await rm(cache, { recursive: true });
+  }
+}
+
+test('nothing known is nothing said against', async () => {
+  expect(await audit({})).toMatchObject({ code: 0, stdout: expect.not.stringContaining('skipped') });
+});
+
+test('any weakness of what runs fails', async () => {
+  expect(await audit({ undici: 'low' })).toMatchObject({ code: 1, stdout: expect.stringContaining('undici') });
+});
+
+test('of what only develops, a grave one', async () => {
+  expect(await audit({ vitest: 'moderate' })).toMatchObject({ code: 0 });
+  expect(await audit({ vitest: 'high' })).toMatchObject({ code: 1, stdout: expect.stringContaining('vitest') });
+});
+
+test('a registry that answers no audits is told', async () => {
+  const { code, stdout } = await audit(undefined);
+  expect(code).toBe(0);
+  expect(stdout.match(/^skipped: npm audit --.*; the registry answers no audits$/gm)).toHaveLength(2);
+});

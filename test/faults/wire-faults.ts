@@ -1,0 +1,62 @@
+import type { ConnectionFault } from '../support/fault-proxy.ts';
+import type { Party } from './bed.ts';
+import type { Excuses } from './judge.ts';
+import type { Row } from './rows.ts';
+import type { Fault } from './survive.ts';
+
+/** What clients may be told while a party fails. */
+const excusesOf: Readonly<Record<Party, Excuses>> = {
+  upstream: { reasons: ['upstream.unreachable', 'upstream.timeout', 'upstream.invalid'], truncated: true },
+  'authorization server': { reasons: ['authorization_server.unavailable'] },
+  'shared store': { reasons: ['shared_store.unavailable'] },
+  client: { reasons: ['body.incomplete', 'request.malformed'], truncated: true, unanswered: true },
+};
+
+/** What the wire to each party does in a row of the table. */
+export const wireFaults = {
+  'upstream: is not there': { kind: 'refuse' },
+  'upstream: resets every connection': { kind: 'reset' },
+  'upstream: takes connections and says nothing': { kind: 'stall' },
+  'upstream: sends a byte at a time': { kind: 'drip', everyMs: 20 },
+  'upstream: ends its way and goes on reading': { kind: 'half-open' },
+  'upstream: dies within a header': { kind: 'cut', way: 'answers', after: 20 },
+  'upstream: dies within a body': { kind: 'cut', way: 'answers', after: 20_000 },
+  'upstream: dies within an event': { kind: 'cut', way: 'answers', after: 1_500 },
+  'authorization server: is not there': { kind: 'refuse' },
+  'authorization server: resets every connection': { kind: 'reset' },
+  'authorization server: takes connections and says nothing': { kind: 'stall' },
+  'authorization server: sends a byte at a time': { kind: 'drip', everyMs: 20 },
+  'authorization server: ends its way and goes on reading': { kind: 'half-open' },
+  'authorization server: dies within an answer': { kind: 'cut', way: 'answers', after: 150 },
+  'shared store: is not there': { kind: 'refuse' },
+  'shared store: resets every connection': { kind: 'reset' },
+  'shared store: takes connections and says nothing': { kind: 'stall' },
+  'shared store: ends its way and goes on reading': { kind: 'half-open' },
+  'shared store: dies within an answer': { kind: 'cut', way: 'answers', after: 7 },
+  'client: resets every connection': { kind: 'reset' },
+  'client: neither reads nor writes': { kind: 'stall' },
+  'client: reads a byte at a time': { kind: 'drip', everyMs: 5 },
+  'client: ends its way and goes on reading': { kind: 'half-open' },
+  'client: leaves within a header': { kind: 'cut', way: 'requests', after: 20 },
+  'client: leaves within an upload': { kind: 'cut', way: 'requests', after: 30_000 },
+  'client: leaves within an answer': { kind: 'cut', way: 'answers', after: 20_000 },
+  'client: leaves within an event': { kind: 'cut', way: 'answers', after: 1_500 },
+} as const satisfies Partial<Record<Row, ConnectionFault>>;
+
+/** A row whose fault is one of a wire. */
+export type WireRow = keyof typeof wireFaults;
+
+/** The rows of `party` whose fault is one of its wire. */
+export function wireRows(party: Party): readonly WireRow[] {
+  return (Object.keys(wireFaults) as WireRow[]).filter((row) => row.startsWith(`${party}: `));
+}
+
+/** What happens in a row. */
+export function wireFault(row: WireRow): Fault {
+  const party = row.slice(0, row.indexOf(':')) as Party;
+  return {
+    excuses: excusesOf[party],
+    begin: (bed) => bed.wires[party]?.fault(wireFaults[row]),
+    end: (bed) => bed.wires[party]?.fault(undefined),
+  };
+}

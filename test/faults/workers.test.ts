@@ -1,0 +1,114 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { expect, test } from 'vitest';
+import { sallyport, type Sallyport } from '../cli/process.ts';
+import { inFolder } from '../config/folder.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { patient, rounds } from './rows.ts';
+
+const CLIENTS = 16;
+const PATIENCE_MS = 30_000;
+
+test('worker: is killed under load', patient, async () => {
+  expect(await whileKilling('SIGKILL')).toEqual([]);
+});
+test('worker: stops, and is killed then', patient, async () => {
+  expect(await whileKilling('SIGSTOP')).toEqual([]);
+});
+
+/** Kills workers while clients of every kind come on connections of their own; each has the right answer, or none. */
+async function whileKilling(first: 'SIGKILL' | 'SIGSTOP'): Promise<readonly unknown[]> {
+  const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
+  const yaml = `
+public_url: http://gateway.test
+listen: 127.0.0.1:0
+admin: off
+authorization_servers: { main: { issuer: ${issuer.url}, jwt: { algorithms: [RS256] } } }
+limits: { failures: off }
+routes: [{ name: api, path: /, audience: r, policy: p, upstream: { url: "${upstream.url}" } }]
+`;
+  const [reader, stranger, expired] = await Promise.all([
+    issuer.sign({ aud: 'r', scope: 'read' }),
+    issuer.sign({ aud: 'r' }),
+    issuer.sign({ aud: 'r', exp: 1 }),
+  ]);
+  const right: Readonly<Record<string, string>> = { [reader]: '200', [stranger]: '403', [expired]: '401' };
+  const wrong: unknown[] = [];
+  await inFolder({ yaml, files: { 'policies/p.yaml': 'scope: read\n' } }, async (folder) => {
+    const gateway = sallyport(['serve', '--workers', '2'], folder);
+    const [, url = ''] = await gateway.says(/"url":"(http:[^"]+)".*"workers":2/);
+    const seen: (readonly [string, string])[] = [];
+    const over = new AbortController();
+    const load = Array.from({ length: CLIENTS }, async (_, client) => {
+      const token = Object.keys(right)[client % 3] ?? '';
+      while (!over.signal.aborted) seen.push([right[token] ?? '', await statusOf(url, token)]);
+    });
+    const served = async (): Promise<void> => {
+      const before = seen.length;
+      await expect
+        .poll(() => seen.slice(before).filter(([, status]) => status !== '').length, patience)
+        .toBeGreaterThan(60);
+    };
+    await served();
+    const before = await socketsOf(gateway);
+    for (let round = 0; round < rounds; round += 1) {
+      const [survivor, victim] = await workersOf(gateway);
+      process.kill(victim ?? 0, first);
+      if (first === 'SIGSTOP') {
+        await served();
+        process.kill(victim ?? 0, 'SIGKILL');
+      }
+      await expect.poll(() => workersOf(gateway), patience).not.toContain(victim);
+      await served();
+      await expect.poll(async () => (await workersOf(gateway)).length, patience).toBe(2);
+      expect(await workersOf(gateway)).toContain(survivor);
+    }
+    over.abort();
+    await Promise.all(load);
+    wrong.push(...seen.filter(([wanted, got]) => got !== wanted && got !== ''));
+    // One that waits to be handed over, and what the new worker's channel takes, are no leak.
+    await expect.poll(() => socketsOf(gateway), patience).toBeLessThanOrEqual(before);
+    gateway.signal('SIGTERM');
+    expect(await gateway.ended).toBe(0);
+  });
+  await Promise.all([issuer.close(), upstream.close()]);
+  return wrong;
+}
+
+const patience = { timeout: PATIENCE_MS };
+
+/** The status of one call; `''` where the connection ended before it. */
+function statusOf(url: string, token: string): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname, () =>
+      socket.write(
+        `GET / HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`,
+      ),
+    );
+    const timer = setTimeout(() => {
+      text = 'HTTP/1.1 hangs';
+      socket.destroy();
+    }, PATIENCE_MS);
+    socket.on('data', (chunk) => (text += chunk.toString('latin1')));
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      clearTimeout(timer);
+      resolve(text.split(' ')[1] ?? '');
+    });
+  });
+}
+
+async function workersOf({ pid }: Sallyport): Promise<readonly number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return text.split(' ').filter(Boolean).map(Number);
+}
+
+/** The sockets of the first process, which hands connections over. */
+async function socketsOf({ pid }: Sallyport): Promise<number> {
+  const names = await readdir(`/proc/${pid}/fd`);
+  const links = await Promise.all(names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => '')));
+  return links.filter((link) => link.startsWith('socket:')).length;
+}

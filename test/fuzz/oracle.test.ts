@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import { disagreement, wrongAnswer, type DecisionLine } from '../../fuzz/request/oracle.ts';
+import type { PythonReading } from '../../fuzz/request/python.ts';
+import type { Recorded } from '../../fuzz/request/recorder.ts';
+
+const fields: readonly (readonly [string, string])[] = [
+  ['host', '127.0.0.1:3000'],
+  ['x-forwarded-for', '127.0.0.1'],
+  ['x-forwarded-proto', 'http'],
+  ['x-forwarded-host', 'gateway.test'],
+  ['x-request-id', 'i'],
+  ['x-auth-subject', 'alice'],
+  ['x-auth-client', 'a'],
+];
+const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_x"}}';
+const decision: DecisionLine = {
+  request_id: 'i',
+  allow: true,
+  route: 'tools',
+  subject: 'alice',
+  client_id: 'a',
+  method: 'tools/call',
+  tool: 'get_x',
+};
+
+interface Seen {
+  readonly request?: Partial<Recorded>;
+  readonly python?: Partial<PythonReading>;
+  readonly headers?: readonly (readonly [string, string])[];
+  readonly decided?: Partial<DecisionLine>;
+}
+
+function judged({ request, python, headers = fields, decided }: Seen): string | undefined {
+  const message = { method: 'tools/call', name: 'get_x', amount: null, odd: [] };
+  return disagreement(
+    {
+      raw: Buffer.alloc(0),
+      method: 'POST',
+      target: '/u/tools',
+      rawHeaders: headers.flat(),
+      body: Buffer.from(body),
+      complete: true,
+      ...request,
+    },
+    {
+      method: 'POST',
+      target: '/u/tools',
+      path: '/u/tools',
+      headers,
+      framings: 1,
+      complete: true,
+      length: body.length,
+      rest: 0,
+      message,
+      ...python,
+    },
+    { ...decision, ...decided },
+  );
+}
+
+const named = (name: string): Seen => ({
+  python: { message: { method: 'tools/call', name, amount: null, odd: [] } },
+  decided: { tool: name },
+});
+
+describe('the oracle of the request path', () => {
+  test('has nothing to say of a request that is what was decided', () => expect(judged({})).toBeUndefined());
+
+  test.each<[what: string, seen: Seen, finding: RegExp]>([
+    ['a request that was refused', { decided: { allow: false, reason: 'claim.denied' } }, /was refused/],
+    ['another method', { python: { method: 'GET' } }, /Node reads the method/],
+    ['another target', { request: { target: '/u/tools/x' } }, /Node reads the target/],
+    ['a shorter body', { python: { length: 3 } }, /bytes of body/],
+    ['a second request behind it', { python: { rest: 40 } }, /behind the request/],
+    ['two framings', { python: { framings: 2 } }, /frame the body/],
+    ['a field that only one reads', { request: { rawHeaders: [] } }, /other fields/],
+    ['another route', { decided: { route: 'data' } }, /not a path of data/],
+    ['a path of another route', path('/u/fallback/admin', 'fallback'), /belongs to admin/],
+    ['the same in capitals', path('/u/fallback/ADMIN/x', 'fallback'), /belongs to admin/],
+    ['a path that goes up', path('/u/data/../admin', 'data'), /goes elsewhere/],
+    ['a path parameter', path('/u/data/x;y', 'data'), /cuts it/],
+    ['the client’s token', { headers: [...fields, ['authorization', 'Bearer x']] }, /Authorization/],
+    ['an identity twice', { headers: [...fields, ['x_auth_subject', 'root']] }, /x-auth-subject/],
+    ['a forwarded field of the client', { headers: [...fields, ['x-original-url', '/admin']] }, /x-original-url/],
+    ['a method that is not what was decided', { decided: { method: 'ping' } }, /ping was decided on/],
+    ['a tool that is not what was decided', { decided: { tool: 'get_y' } }, /get_y was decided on/],
+    ['keys that are alike', { python: { message: { method: 'tools/call', odd: ['Method'] } } }, /may differ/],
+    ['a tool that nobody may call', named('delete_all'), /may not/],
+    ['a route that nobody may reach', path('/u/admin', 'admin'), /nobody may get there/],
+  ])('finds %s', (_, seen, finding) => expect(judged(seen)).toMatch(finding));
+
+  test('finds an answer of the wrong status, of an upstream that was not to be asked, and an error of our own', () => {
+    const answer = { status: 200, id: 'i', isRelayed: true };
+    expect(wrongAnswer(answer, { ...decision, allow: false }, undefined)).toMatch(/not allowed/);
+    const ours = { status: 403, id: 'i', isRelayed: false };
+    expect(wrongAnswer(ours, { ...decision, allow: false, reason: 'token.expired' }, undefined)).toMatch(
+      /which is 401/,
+    );
+    expect(wrongAnswer(ours, { ...decision, allow: false, reason: 'x' }, undefined)).toMatch(/unknown reason/);
+    expect(wrongAnswer({ ...ours, status: 500 }, decision, 'gateway.error')).toMatch(/our own/);
+    expect(wrongAnswer(ours, { ...decision, allow: false, reason: 'claim.denied' }, undefined)).toBeUndefined();
+  });
+});
+
+function path(target: string, route: string): Seen {
+  return {
+    request: { target, method: 'GET', body: Buffer.alloc(0) },
+    python: { target, path: target, method: 'GET', length: 0 },
+    decided: { route, method: 'GET' },
+  };
+}

@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { startTestGateway } from '../support/gateway.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+test('a client that leaves before its answer is 499 in the metrics, not 200', async () => {
+  const { promise: reached, resolve: onReached } = Promise.withResolvers<void>();
+  const upstream = await startUpstream(() => onReached());
+  const gateway = await startTestGateway({
+    yaml: `routes: [{ name: open, path: /, public: true, upstream: { url: ${upstream.url} } }]`,
+    publicUrl: 'http://127.0.0.1',
+  });
+  onTestFinished(async () => {
+    await gateway.close();
+    await upstream.close();
+  });
+  const asked = request(gateway.url).end();
+  await reached;
+  const left = once(asked, 'error');
+  asked.destroy();
+  await left;
+  await vi.waitFor(async () => {
+    expect(await gateway.metrics()).toContain('sallyport_requests_total{route="open",method="GET",status="499"} 1');
+  });
+});

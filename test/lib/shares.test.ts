@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { createShares } from '../../src/lib/shares.ts';
+
+test('an owner has a quarter at most', () => {
+  const shares = createShares(100);
+  expect(shares.take('a', 20)).toBe(true);
+  expect(shares.take('a', 6)).toBe(false);
+  expect(shares.take('a', 5)).toBe(true);
+});
+
+test('and never more than is left to the others', () => {
+  const shares = createShares(100);
+  for (const owner of ['a', 'b', 'c']) expect(shares.take(owner, 25)).toBe(true);
+  expect(shares.take('d', 20)).toBe(true);
+  expect(shares.take('e', 6)).toBe(false);
+  expect(shares.take('e', 5)).toBe(true);
+  expect(shares.take('f', 1)).toBe(false);
+});
+
+test('what is given back is free again, and who holds nothing is forgotten', () => {
+  const shares = createShares(100);
+  shares.take('a', 25);
+  shares.give('a', 10);
+  expect(shares.take('a', 11)).toBe(false);
+  expect(shares.take('a', 10)).toBe(true);
+  shares.give('a', 25);
+  expect(shares.take('a', 25)).toBe(true);
+});

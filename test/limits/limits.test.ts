@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startNoisyClient } from '../../bench/limits/noisy-client.ts';
+import { startWorld, type World } from '../../bench/limits/world.ts';
+import { peakKiB } from '../../bench/machine/memory.ts';
+
+/** Far above what is measured (`docs/operations.md`), far below what any of it would take without bounds. */
+const GENEROUS_MIB = 700;
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+}, 90_000);
+afterAll(() => world.close());
+
+test.each([
+  ['1 MB of header fields', ['431']],
+  ['100 MB chunked, to be read', ['413']],
+  ['100 MB chunked, passed on', ['200']],
+  ['JSON that is 10,000 deep', ['400']],
+  ['JSON of 100,000 keys', ['400']],
+  ['lists of 10,000 tools', ['200']],
+  ['10,000 tool names called', ['200', '403']],
+  ['1,000 event streams', ['200']],
+  ['200 bodies of 1 MB that never end', ['503']],
+])('%s: %s, within bounds', { timeout: 60_000 }, async (name, statuses) => {
+  const noise = startNoisyClient(name, world.target);
+  await noise.begin();
+  const counts = await noise.end();
+  noise.close();
+  expect(Object.keys(counts)).toEqual(statuses);
+  expect(peakKiB(world.gateway.pid) / 1024).toBeLessThan(GENEROUS_MIB);
+});
+
+test('what callers make up is no label of a metric', async () => {
+  expect((await world.gateway.metrics()).series).toBeLessThan(500);
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
+import { eventData, withData } from '../../src/mcp/event-stream.ts';
+
+const LONGEST = 8 * 1024 * 1024;
+const changing: Rewriting = { concerns: () => true, rewrite: () => 'changed', mustRead: false };
+const reading: Rewriting = { ...changing, mustRead: true };
+const blind: Rewriting = {
+  concerns: () => false,
+  rewrite: () => {
+    throw new Error('was read');
+  },
+  mustRead: true,
+};
+const spaces = (length: number): Buffer => Buffer.alloc(length, 'x');
+
+describe('a JSON body', () => {
+  test('up to 8 MiB is held until it is whole', () => {
+    for (const rewriting of [changing, reading]) {
+      const filter = createJsonFilter(rewriting);
+      expect(filter.push(spaces(LONGEST))).toEqual([]);
+      expect(filter.end().join('')).toBe('changed');
+    }
+  });
+
+  test('beyond, it goes on unread, or not at all where it must be read', () => {
+    expect(() => createJsonFilter(reading).push(spaces(LONGEST + 1))).toThrow(RangeError);
+    const filter = createJsonFilter(changing);
+    expect(filter.push(spaces(LONGEST + 1))).toHaveLength(1);
+    expect(filter.end()).toEqual([]);
+  });
+
+  test('that is not concerned is not even decoded', () => {
+    const filter = createJsonFilter(blind);
+    filter.push(Buffer.from('{}'));
+    expect(filter.end().join('')).toBe('{}');
+  });
+});
+
+describe('an event', () => {
+  test('up to 8 MiB is held until it is whole', () => {
+    for (const rewriting of [changing, reading]) {
+      expect(createEventFilter(rewriting).push(spaces(LONGEST))).toEqual([]);
+    }
+  });
+
+  test('beyond, it goes on unread, or not at all where it must be read', () => {
+    expect(() => createEventFilter(reading).push(spaces(LONGEST + 1))).toThrow(RangeError);
+    expect(createEventFilter(changing).push(spaces(LONGEST + 1))).toHaveLength(1);
+  });
+
+  test('that is not concerned is not even decoded', () => {
+    expect(createEventFilter(blind).push(Buffer.from('data: {}\n\n')).join('')).toBe('data: {}\n\n');
+  });
+
+  test('after whose last nothing is held, there is nothing more', () => {
+    const filter = createEventFilter(changing);
+    filter.push(Buffer.from('data: {}\n\n'));
+    expect(filter.end()).toEqual([]);
+  });
+
+  test('WHATWG HTML §9.2.6: of a stream that begins with a BOM is data all the same', () => {
+    expect(createEventFilter(changing).push(Buffer.from('\ufeffdata: {}\n\n')).join('')).toBe('data: changed\n\n');
+    const within: Rewriting = { ...changing, rewrite: (text) => (text === '{"a":"\ufeff"}' ? 'changed' : undefined) };
+    const event = 'data: {"a":"\ufeff"}\n\n';
+    expect(createEventFilter(within).push(Buffer.from(event)).join('')).toBe('data: changed\n\n');
+  });
+
+  test.each(['data\n\n', 'data:\n\n', ': comment\n\n'])('without data is no message: %j', (event) => {
+    expect(createEventFilter(changing).push(Buffer.from(event)).join('')).toBe(event);
+  });
+});
+
+describe('WHATWG HTML §9.2.6: the data of an event', () => {
+  test.each([
+    ['data', ''],
+    ['data\ndata: a', '\na'],
+    ['data:a b', 'a b'],
+    ['data:  a', ' a'],
+    ['database: x', ''],
+    ['id: 1', ''],
+  ])('%j is %j', (event, data) => expect(eventData(event)).toBe(data));
+
+  test('is replaced whole', () => expect(withData('id: 1\ndata\ndata: a\n\n', 'b')).toBe('id: 1\ndata: b\n\n'));
+});

@@ -1,0 +1,51 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
+import { runs } from '../support/runs.ts';
+
+const piece = fc.constantFrom(
+  'data: a',
+  'data:b',
+  'data',
+  'id: 1',
+  ': c',
+  '\n',
+  '\r',
+  '\r\n',
+  '\n\n',
+  '\r\n\r\n',
+  'é',
+  '',
+);
+const stream = fc.array(piece, { maxLength: 20 }).map((pieces) => Buffer.from(pieces.join('')));
+
+function split(chunks: readonly Buffer[]): readonly string[] {
+  const splitter = createEventSplitter(Infinity);
+  const events = chunks.flatMap((chunk) => splitter.push(chunk));
+  return [...events, splitter.release()].map((event) => event.toString('latin1'));
+}
+
+describe('WHATWG HTML §9.2 — for any stream', () => {
+  test('however it is cut: the same events, and every byte', () => {
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat(60), { maxLength: 6 }), (bytes, cuts) => {
+        const at = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((one, other) => one - other)];
+        const chunks = at.map((from, i) => bytes.subarray(from, at[i + 1] ?? bytes.length));
+        expect(split(chunks)).toEqual(split([bytes]));
+        expect(split([bytes]).join('')).toBe(bytes.toString('latin1'));
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  test('data that are put into an event are found in it', () => {
+    const data = fc.array(fc.stringMatching(/^[^\r\n]{0,8}$/), { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(stream, data, (bytes, lines) => {
+        const [event = ''] = split([bytes]);
+        expect(eventData(withData(event, lines.join('\n')))).toBe(lines.join('\n'));
+      }),
+      { numRuns: runs },
+    );
+  });
+});

@@ -1,0 +1,80 @@
+/**
+ * Stands in for `vitest` in the test files that are run against mutants: it only collects, so that one process can run
+ * the same tests thousands of times. {@link import('./in-process.ts')} says why.
+ *
+ * @module
+ */
+import { expect as real } from 'vitest';
+
+type Body = (...values: readonly never[]) => unknown;
+
+/** A test as it was declared. */
+export interface Test {
+  /** Of its file and place in it: names need not be unique. */
+  readonly id: string;
+  readonly name: string;
+  readonly run: () => unknown;
+}
+
+/** A file or a `describe`, in order of declaration. */
+export interface Suite {
+  readonly children: (Suite | Test)[];
+  readonly before: { readonly all: Body[]; readonly each: Body[] };
+  readonly after: { readonly all: Body[]; readonly each: Body[] };
+}
+
+let file = '';
+let count = 0;
+let current = suite();
+
+function suite(): Suite {
+  return { children: [], before: { all: [], each: [] }, after: { all: [], each: [] } };
+}
+
+/** Collects what `load` declares, which is the import of `path`. */
+export async function collect(path: string, load: () => Promise<unknown>): Promise<Suite> {
+  const collected = suite();
+  [file, count, current] = [path, 0, collected];
+  await load();
+  return collected;
+}
+
+function declareTest(name: string, ...rest: readonly unknown[]): void {
+  const run = rest.find((each) => typeof each === 'function') as Body;
+  if (measuresTime(run)) return;
+  current.children.push({ id: `${file}#${count}`, name, run: () => run() });
+  count += 1;
+}
+
+/** Says more of the machine, and of who else uses it, than of a mutant. */
+function measuresTime(body: Body): boolean {
+  return String(body).includes('performance.now');
+}
+
+function declareSuite(_name: string, body: Body): void {
+  const outer = current;
+  const inner = suite();
+  outer.children.push(inner);
+  current = inner;
+  body();
+  current = outer;
+}
+
+/** `each` spreads a row that is a list, `for` never does. */
+function tabled(declare: (name: string, body: Body) => void): Record<'each' | 'for', unknown> {
+  const over =
+    (argumentsOf: (row: never) => readonly never[]) => (rows: readonly never[]) => (name: string, body: Body) => {
+      for (const row of rows) declare(name, () => body(...argumentsOf(row)));
+    };
+  return { each: over((row) => (Array.isArray(row) ? row : [row])), for: over((row) => [row]) };
+}
+
+export const test = Object.assign(declareTest, tabled(declareTest));
+export const describe = Object.assign(declareSuite, tabled(declareSuite));
+export const beforeAll = (body: Body): unknown => current.before.all.push(body);
+export const beforeEach = (body: Body): unknown => current.before.each.push(body);
+export const afterAll = (body: Body): unknown => current.after.all.push(body);
+export const afterEach = (body: Body): unknown => current.after.each.push(body);
+
+/** The real one; what goes wrong softly, goes wrong. */
+export const expect = new Proxy(real, { get: (all, name) => (name === 'soft' ? all : Reflect.get(all, name)) });

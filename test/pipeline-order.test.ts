@@ -1,0 +1,209 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { Denial } from '../src/model/denial.ts';
+import { serve, type Gateway, type Stages } from '../src/pipeline.ts';
+
+const arrived = { id: 'arrived' };
+const call = { id: 'canonical' };
+const route = { name: 'r' };
+const principal = { subject: 'alice' };
+const action = { attempt: { kind: 'http' }, messageId: 7 };
+const grant = { decision: { allow: true, rule: 'scope', shadow: { reason: 'claim.denied' } } };
+const request = {} as IncomingMessage;
+const revalidate = (): undefined => undefined;
+const head = Buffer.from('head');
+
+/** What each step gives back where nothing goes wrong. */
+const answers: Readonly<Record<string, unknown>> = {
+  arrive: arrived,
+  canonical: call,
+  publish: false,
+  preflight: false,
+  token: 'token',
+  authenticate: principal,
+  readAction: action,
+  authorize: grant,
+  exchange: 'credential',
+  revalidation: revalidate,
+};
+
+type Steps = Readonly<Record<string, ((...given: readonly unknown[]) => unknown) | undefined>>;
+
+/** Serves one call by steps that write down their names and what they were given; `other` steps do something else. */
+async function served(other: Steps = {}, upgrade?: Buffer) {
+  const steps: [name: string, ...given: unknown[]][] = [];
+  const step =
+    (name: string) =>
+    (...given: readonly unknown[]): unknown => {
+      steps.push([name, ...given]);
+      return other[name]?.(...given) ?? answers[name];
+    };
+  const all = (names: readonly string[], of = ''): object =>
+    Object.fromEntries(names.map((name) => [name, step(`${of}${name}`)]));
+  const stages = {
+    route,
+    ...all(['allow', 'preflight', 'admit', 'token', 'authenticate', 'readAction', 'authorize', 'exchange']),
+    ...all(['revalidation', 'forward', 'forwardUpgrade', 'refuse']),
+    limit: 'limit' in other && other['limit'] === undefined ? undefined : step('limit'),
+  } as unknown as Stages;
+  const gateway = {
+    ...all(['arrive', 'canonical', 'publish', 'record', 'answered', 'failed']),
+    ...all(['refuse'], 'gateway.'),
+    route: (routed: unknown) => step('route')(routed) ?? stages,
+  } as unknown as Gateway;
+  const response = Object.assign(new EventEmitter(), { statusCode: 200 });
+  await serve(gateway, request, response as unknown as ServerResponse, upgrade);
+  return { steps, names: steps.map(([name]) => name), response };
+}
+
+const denial = new Denial('claim.denied', 'why', { rule: 'claims.role' });
+const refuses = (): never => {
+  throw denial;
+};
+const upTo = ['arrive', 'canonical', 'publish', 'route', 'allow', 'preflight', 'admit', 'token', 'authenticate'];
+const whole = [...upTo, 'limit', 'readAction', 'authorize', 'exchange', 'record', 'revalidation', 'forward'];
+const decided = { call, route, principal, attempt: action.attempt, rule: 'scope', shadow: grant.decision.shadow };
+
+describe('each step gets the proof of those before it', () => {
+  test('and none is left out', async () => {
+    const { steps } = await served();
+    expect(steps).toEqual([
+      ['arrive', request, expect.anything()],
+      ['canonical', arrived],
+      ['publish', call],
+      ['route', call],
+      ['allow', call],
+      ['preflight', call],
+      ['admit', call, false],
+      ['token', call],
+      ['authenticate', 'token', call],
+      ['limit', call, principal],
+      ['readAction', call, principal],
+      ['authorize', principal, action],
+      ['exchange', grant, 'token'],
+      ['record', { ...decided, allow: true, denial: undefined, decidedAt: expect.any(Number) as number }],
+      ['revalidation', 'token', call],
+      ['forward', call, grant, 'credential', revalidate],
+    ]);
+  });
+
+  test('also where somebody has to be asked', async () => {
+    const soon = Object.fromEntries(
+      ['authenticate', 'readAction', 'exchange'].map((name) => [name, () => Promise.resolve(answers[name])]),
+    );
+    const { names, steps } = await served(soon);
+    expect(names).toEqual(whole);
+    expect(steps.find(([name]) => name === 'authorize')).toEqual(['authorize', principal, action]);
+    expect(steps.at(-1)).toEqual(['forward', call, grant, 'credential', revalidate]);
+  });
+
+  test('an upgrade, with what came after its head', async () => {
+    const { steps, names } = await served({}, head);
+    expect(names).toEqual([...whole.slice(0, -1), 'forwardUpgrade']);
+    expect(steps.find(([name]) => name === 'admit')).toEqual(['admit', call, true]);
+    expect(steps.at(-1)).toEqual([
+      'forwardUpgrade',
+      call,
+      grant,
+      'credential',
+      revalidate,
+      head,
+      expect.any(Function) as unknown,
+    ]);
+  });
+
+  test('nothing is counted on a route without limit', async () => {
+    expect((await served({ limit: undefined })).names).toEqual(whole.filter((name) => name !== 'limit'));
+  });
+
+  test.each(['publish', 'preflight'])('nothing comes after what %s answers', async (name) => {
+    expect((await served({ [name]: () => true })).names).toEqual(whole.slice(0, whole.indexOf(name) + 1));
+  });
+});
+
+describe('a refusal is recorded once, and answered', () => {
+  test.each(whole.slice(1, whole.indexOf('record')))('by %s', async (name) => {
+    const { steps, names } = await served({ [name]: refuses });
+    const before = whole.slice(0, whole.indexOf(name) + 1);
+    const isRouted = before.includes('allow');
+    expect(names).toEqual([...before, 'record', isRouted ? 'refuse' : 'gateway.refuse']);
+    const passed = (step: string): boolean => before.indexOf(step) !== -1 && step !== name;
+    expect(steps.at(-2)).toEqual([
+      'record',
+      {
+        call: passed('canonical') ? call : arrived,
+        route: isRouted ? route : undefined,
+        principal: passed('authenticate') ? principal : undefined,
+        attempt: passed('readAction') ? action.attempt : undefined,
+        allow: false,
+        rule: 'claims.role',
+        denial,
+        shadow: passed('authorize') ? grant.decision.shadow : undefined,
+        decidedAt: expect.any(Number) as number,
+      },
+    ]);
+    expect(steps.at(-1)?.slice(1)).toEqual([
+      passed('canonical') ? call : arrived,
+      denial,
+      passed('readAction') ? 7 : null,
+    ]);
+  });
+
+  test('with the id of the message, where only the refusal knows it', async () => {
+    const known = new Denial('body.message', 'why', { messageId: 'x' });
+    const { steps } = await served({
+      readAction: () => {
+        throw known;
+      },
+    });
+    expect(steps.at(-1)).toEqual(['refuse', call, known, 'x']);
+  });
+});
+
+describe('what goes wrong after a call was allowed is no second decision', () => {
+  test.each(['revalidation', 'forward'])('in %s', async (name) => {
+    const { steps, names } = await served({ [name]: refuses });
+    expect(names).toEqual([...whole.slice(0, whole.indexOf(name) + 1), 'failed', 'refuse']);
+    expect(steps.at(-2)).toEqual(['failed', call, route, denial]);
+    expect(steps.at(-1)).toEqual(['refuse', call, denial, 7]);
+  });
+
+  test('in an upgrade, whenever that is', async () => {
+    const later = (...given: readonly unknown[]): unknown => (given.at(-1) as (denial: Denial) => void)(denial);
+    const { names } = await served({ forwardUpgrade: later }, head);
+    expect(names.slice(-3)).toEqual(['forwardUpgrade', 'failed', 'refuse']);
+  });
+});
+
+test.each([
+  ['before a route is known', 'canonical', arrived, undefined, 'gateway.refuse'],
+  ['on a route', 'allow', call, route, 'refuse'],
+])('an error of our own is no decision, and answered all the same: %s', async (_when, name, known, on, refusal) => {
+  const cause = new TypeError('a bug');
+  const { steps } = await served({
+    [name]: () => {
+      throw cause;
+    },
+  });
+  const error = expect.objectContaining({ reason: 'gateway.error', cause }) as unknown;
+  expect(steps.slice(-2)).toEqual([
+    ['failed', known, on, error],
+    [refusal, known, error, null],
+  ]);
+});
+
+test.each([
+  ['on its route', {}, route, call],
+  ['on none', { canonical: refuses }, undefined, arrived],
+])(
+  'the end of a call is told, %s, and nobody counts it as served before it was answered',
+  async (_where, other, ...of) => {
+    const { steps, response } = await served(other);
+    response.emit('close');
+    expect(steps.at(-1)).toEqual(['answered', ...of, 499]);
+    response.statusCode = 204;
+    response.emit('close');
+    expect(steps.at(-1)).toEqual(['answered', ...of, 204]);
+  },
+);

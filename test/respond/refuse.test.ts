@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { Denial, type DenialExtras, type Reason } from '../../src/model/denial.ts';
+import type { MessageId } from '../../src/model/grant.ts';
+import type { Route } from '../../src/model/route.ts';
+import { createCrossOrigin } from '../../src/respond/cross-origin.ts';
+import { createRefuse } from '../../src/respond/refuse.ts';
+import { recorded } from './recorded.ts';
+
+const publicUrl = 'https://gateway.example';
+const crossOrigin = createCrossOrigin((origin) => origin === 'https://app.example');
+const mcp = { protocol: 'mcp', path: '/mcp', resource: {}, policy: { scope: ['read'] } } as unknown as Route;
+const http = { protocol: 'http', path: '/api' } as Route;
+
+interface Around {
+  readonly route?: Route | undefined;
+  readonly methods?: ReadonlySet<string>;
+  readonly nonce?: () => string;
+  readonly headers?: Record<string, string>;
+  readonly messageId?: MessageId;
+}
+
+function refused(
+  reason: Reason,
+  extras: DenialExtras = {},
+  { route, methods, nonce, headers, messageId = null }: Around = {},
+) {
+  const { call, answer } = recorded('POST', '/', headers);
+  createRefuse(route, methods, publicUrl, crossOrigin, nonce)(call, new Denial(reason, 'why', extras), messageId);
+  return answer();
+}
+
+describe('the body says that it was refused, and by which decision, never why', () => {
+  test('RFC 9457, where it is no message', () => {
+    expect(refused('claim.denied', {}, { route: http })).toEqual({
+      status: 403,
+      headers: {
+        'Content-Type': 'application/problem+json',
+        'Cache-Control': 'no-store',
+        'Content-Length': 86,
+        'X-Request-Id': 'request-1',
+      },
+      body: '{"title":"Access denied","status":403,"reason":"claim.denied","decision":"decision-1"}',
+    });
+  });
+
+  test.each<[Reason, unknown]>([
+    [
+      'body.malformed',
+      { code: -32700, message: 'Parse error', data: { reason: 'body.malformed', decision: 'decision-1' } },
+    ],
+    ['claim.denied', { code: 403, message: 'Access denied', data: { reason: 'claim.denied', decision: 'decision-1' } }],
+  ])('JSON-RPC 2.0 §5.1, with the id of the message: %s', (reason, error) => {
+    const answer = refused(reason, {}, { route: mcp, messageId: 7 });
+    expect(answer?.headers).toMatchObject({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+    expect(JSON.parse(answer?.body ?? '')).toEqual({ jsonrpc: '2.0', id: 7, error });
+  });
+
+  test('with what the protocol wants beside them', () => {
+    const answer = refused('message.version', { data: { supported: ['2025-11-25'] } }, { route: mcp });
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({
+      id: null,
+      error: { data: { supported: ['2025-11-25'], reason: 'message.version' } },
+    });
+  });
+
+  test('the authorization specification §7: a 401 of an API has none', () => {
+    expect(refused('token.expired', {}, { route: http })).toEqual({
+      status: 401,
+      headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"', 'Content-Length': 0, 'X-Request-Id': 'request-1' },
+      body: '',
+    });
+    expect(refused('token.expired', {}, { route: mcp })?.body).not.toBe('');
+    expect(refused('token.expired')?.body).not.toBe('');
+  });
+});
+
+describe('the headers', () => {
+  test('a challenge on a route, none where nothing was matched', () => {
+    const challenge = 'Bearer error="invalid_token", scope="read", resource_metadata="';
+    expect(refused('token.expired', {}, { route: mcp })?.headers['WWW-Authenticate']).toContain(challenge);
+    expect(refused('claim.denied', {}, { route: mcp })?.headers).not.toHaveProperty('WWW-Authenticate');
+    expect(refused('token.expired')?.headers).not.toHaveProperty('WWW-Authenticate');
+  });
+
+  test('what only who refuses can fill, and what the page of an allowed origin may read', () => {
+    const headers = { origin: 'https://app.example' };
+    expect(refused('rate.exceeded', { headers: { RateLimit: 'r=0' } }, { headers })?.headers).toMatchObject({
+      RateLimit: 'r=0',
+      'Access-Control-Allow-Origin': 'https://app.example',
+    });
+  });
+
+  test('RFC 9449 §8.2: a nonce with each answer, where proofs need one', () => {
+    expect(refused('claim.denied', {}, { route: http, nonce: () => 'n' })?.headers['DPoP-Nonce']).toBe('n');
+    expect(refused('claim.denied', {}, { route: http })?.headers).not.toHaveProperty('DPoP-Nonce');
+  });
+
+  test('RFC 9110 §15.5.6: a 405 says what is allowed, and nothing else does', () => {
+    expect(refused('route.method', {}, { methods: new Set(['GET', 'POST']) })?.headers['Allow']).toBe('GET, POST');
+    expect(refused('route.method')?.headers['Allow']).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS');
+    expect(refused('claim.denied')?.headers).not.toHaveProperty('Allow');
+  });
+
+  test.each([
+    ['authorization_server.unavailable', undefined, '5'],
+    ['authorization_server.unavailable', 0, '1'],
+    ['authorization_server.unavailable', 1.2, '2'],
+    ['authorization_server.unavailable', 59.5, '60'],
+    ['shared_store.unavailable', 3600, '60'],
+    ['rate.exceeded', 3600, 3600],
+    ['claim.denied', 10, undefined],
+  ] as const)('%s that takes %s s: Retry-After is %s', (reason, retryAfterSeconds, wanted) => {
+    expect(refused(reason, { retryAfterSeconds })?.headers['Retry-After']).toBe(wanted);
+  });
+});

@@ -1,0 +1,38 @@
+/**
+ * Runs around every test file: nothing that a gateway printed in it may hold a secret that was used in it. Each server of
+ * this process tells the credentials of its requests; gateways are told by the answers that they make themselves.
+ *
+ * @module
+ */
+
+import { subscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterAll } from 'vitest';
+import { disclosures, isAdmin, keepCredential, keepSecret, printed } from './secrecy.ts';
+
+subscribe('http.server.request.start', (message) => {
+  const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+  keepCredential(request.headers.authorization);
+  keepSecret(request.headers['dpop']?.toString());
+  // oxlint-disable-next-line typescript/unbound-method -- is called with its response below
+  const { end } = response;
+  response.end = (...args: unknown[]) => {
+    const ended: unknown = Reflect.apply(end, response, args);
+    // The header section as it was sent; `writeHead` keeps it nowhere else.
+    const head = String(Reflect.get(response, '_header'));
+    const isOwn = /^x-request-id:/im.test(head) || isAdmin(request.socket.localPort);
+    // What a proxy takes over from it is for the upstream, its credential too.
+    const isPermit = request.url?.startsWith('/_sallyport/authorize') === true && response.statusCode === 200;
+    if (isOwn && !isPermit) printed(`the answer to ${request.method} ${request.url}`, `${head}${textOf(args[0])}`);
+    return ended as ServerResponse;
+  };
+});
+
+function textOf(chunk: unknown): string {
+  return typeof chunk === 'string' || Buffer.isBuffer(chunk) ? chunk.toString() : '';
+}
+
+afterAll(() => {
+  const found = disclosures();
+  if (found.length > 0) throw new Error(`secrets were printed in ${found.join('\n')}`);
+});

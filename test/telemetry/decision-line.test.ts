@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Outcome } from '../../src/model/outcome.ts';
+import { allowedLine, decisionLine } from '../../src/telemetry/decision-line.ts';
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom('"', '\\', '\n', '\u2028', '\ud800', 'x'.repeat(300)),
+);
+const perhaps = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
+  fc.option(value, { nil: undefined });
+
+const target = fc.record({ kind: fc.constantFrom('tool', 'resource', 'prompt'), name: text });
+const attempt = fc.oneof(
+  fc.constant({ kind: 'http' }),
+  fc.record({ kind: fc.constant('mcp'), method: perhaps(text), targets: fc.array(target, { maxLength: 2 }) }),
+);
+const principal = fc.record({
+  issuer: text,
+  subject: perhaps(text),
+  clientId: perhaps(text),
+  expiresAt: perhaps(fc.constant(2000)),
+  issuedAt: perhaps(fc.constant(1000)),
+  claims: fc.record({ scope: text, tenant: fc.jsonValue() }, { requiredKeys: [] }),
+});
+const route = fc.record({
+  name: text,
+  policy: perhaps(fc.record({ name: text, claimsRead: fc.constant((claims: object) => claims) })),
+});
+const outcome = fc.record({
+  call: fc.record({
+    id: fc.uuid(),
+    decision: fc.uuid(),
+    method: text,
+    startedAt: fc.constant(1),
+    trace: perhaps(fc.record({ traceId: fc.constant('0af7651916cd43dd8448eb211c80319c') })),
+  }),
+  route: perhaps(route),
+  principal: perhaps(principal),
+  attempt: perhaps(attempt),
+  allow: fc.constant(true),
+  rule: perhaps(text),
+  denial: fc.constant(undefined),
+  shadow: fc.constant(undefined),
+  decidedAt: fc.double({ min: 1, max: 1e6, noNaN: true }),
+}) as unknown as fc.Arbitrary<Outcome>;
+
+/** They are made one after the other. */
+const withoutTime = (line: string): string => line.replace(/"time":"[^"]*"/, '');
+
+test('the line of an allowed call is what JSON.stringify makes of it, byte for byte', () => {
+  fc.assert(
+    fc.property(outcome, (one) => {
+      expect(withoutTime(allowedLine(one))).toBe(withoutTime(JSON.stringify(decisionLine(one))));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('a caller on two routes is asked different things by each policy', () => {
+  const caller = { issuer: 'i', claims: { a: 1, b: 2 } };
+  const [base] = fc.sample(outcome, 1);
+  const asked = (name: string): unknown => {
+    const policy = { name, claimsRead: (claims: Record<string, unknown>) => ({ [name]: claims[name] }) };
+    const one = { ...base, attempt: undefined, principal: caller, route: { name, policy } };
+    return (JSON.parse(allowedLine(one as unknown as Outcome)) as { input: { claims: unknown } }).input.claims;
+  };
+  expect(['a', 'b', 'a'].map(asked)).toEqual([{ a: 1 }, { b: 2 }, { a: 1 }]);
+});
