@@ -30,7 +30,7 @@ export async function measure(name: string, seconds: number): Promise<Measured> 
   const noise = startNoisyClient(name, target);
   try {
     const headers = { Authorization: `Bearer ${createSigner(target)('quiet')}` };
-    const bytes = bytesOf(target.url, { method: 'GET', path: '/api/data', headers });
+    const bytes = bytesOf(target.url, { method: 'GET', path: '/quiet', headers });
     const quiet = async (): Promise<number> =>
       quantile((await steady(target.url, bytes, PER_SECOND, seconds, CONNECTIONS)).latencies, 0.99);
     // What is measured is not how V8 makes itself at home.

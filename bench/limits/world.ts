@@ -34,8 +34,11 @@ export const TOOLS = 10_000;
 
 /** Starts a gateway as operators have it, with every default. */
 export async function startWorld(): Promise<World> {
-  const servers = fork(fileURLToPath(new URL('servers.ts', import.meta.url)));
-  const [places] = (await once(servers, 'message')) as [Places];
+  const servers = [1, 2].map(() => fork(fileURLToPath(new URL('servers.ts', import.meta.url))));
+  // The well-behaved have an upstream of their own: what the others do to theirs is not the gateway's.
+  const [places, quiet] = (await Promise.all(
+    servers.map(async (server) => (await once(server, 'message'))[0] as unknown),
+  )) as [Places, Places];
   const port = await freePort();
   const adminPort = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -55,6 +58,7 @@ export async function startWorld(): Promise<World> {
     },
     routes: [
       { name: 'api', path: '/api', ...guarded, upstream: upstream('/api') },
+      { name: 'quiet', path: '/quiet', ...guarded, upstream: { url: quiet.upstream } },
       { name: 'events', path: '/events', ...guarded, upstream: upstream('/events') },
       { name: 'mcp', path: '/mcp', protocol: 'mcp', audience: AUDIENCE, policy: 'tools', upstream: upstream('/mcp') },
     ],
@@ -63,13 +67,13 @@ export async function startWorld(): Promise<World> {
   await writeFile(join(folder, 'policies/reader.yaml'), '{ scope: read }');
   await writeFile(join(folder, 'policies/tools.yaml'), '{ scope: read, tools: { "tool_1*": {}, get_balance: {} } }');
   await writeFile(join(folder, 'gateway.yaml'), JSON.stringify(config));
-  const gateway = await startGateway(join(folder, 'gateway.yaml'), `http://127.0.0.1:${adminPort}`, () => {});
+  const gateway = await startGateway(join(folder, 'gateway.yaml'), `http://127.0.0.1:${adminPort}`);
   return {
     gateway,
     target: { ...places, url },
     async close() {
       await gateway.stop();
-      servers.disconnect();
+      for (const server of servers) server.disconnect();
       await rm(folder, { recursive: true });
     },
   };

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { residentKiB } from './memory.ts';
 import { answering } from './process.ts';
@@ -50,16 +49,18 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const probe = fileURLToPath(new URL('probe.ts', import.meta.url));
 const MIB = 1024 * 1024;
 
-/** Starts it by a file; each line of its log goes to `onLine`. */
+/** Starts it by a file; each line of its log goes to `onLine`, or nobody reads it. */
 export async function startGateway(
   file: string,
   adminUrl: string,
-  onLine: (line: string) => void,
+  onLine?: (line: string) => void,
 ): Promise<GatewayProcess> {
   const command = ['--import', probe, main, 'serve', '--config', file];
-  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
-  const lines = createInterface(child.stdout as Readable).on('line', onLine);
-  const ended = Promise.all([once(child, 'exit'), once(lines, 'close')]);
+  const child = spawn(process.execPath, command, {
+    stdio: ['ignore', onLine === undefined ? 'ignore' : 'pipe', 'inherit', 'ipc'],
+  });
+  const lines = child.stdout && createInterface(child.stdout).on('line', onLine ?? (() => {}));
+  const ended = Promise.all([once(child, 'exit'), lines && once(lines, 'close')]);
   const pid = child.pid ?? 0;
   const began = performance.now();
   await answering(`${adminUrl}/readyz`);

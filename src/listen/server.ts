@@ -39,6 +39,8 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const CHECK_MS = 1_000;
 const KEEPALIVE_DELAY_MS = 60_000;
 const IDLE_POLL_MS = 50;
+/** Longer than the 60 s of most load balancers: whoever closes first meets no request on its way. */
+const IDLE_MS = 65_000;
 
 /**
  * Listens for HTTP/1.1, over TLS where there is a certificate. Node's parser in its strict mode refuses what is not
@@ -61,6 +63,7 @@ export async function listen(
     connectionsCheckingInterval: CHECK_MS,
     // Of a whole request: it would end long uploads. A body must only not come too slowly.
     requestTimeout: 0,
+    keepAliveTimeout: IDLE_MS,
     // A client that is gone without a word (no power, a forgetful NAT) is noticed on a quiet stream too.
     keepAlive: true,
     keepAliveInitialDelay: KEEPALIVE_DELAY_MS,
