@@ -35,7 +35,7 @@ authorization_servers:
     issuer: ${server.url}
     jwt: { algorithms: [RS256], jwks: "${server.url}/jwks" }
     introspection: { client_id: gateway, client_secret: s3cr3t-of-the-gateway, endpoint: "${server.url}/introspect" }
-    timeout: 300ms
+    timeout: 900ms
 routes:
   - { name: api, path: /api, audience: a, upstream: { url: "${upstream.url}" } }
 `,

@@ -34,7 +34,7 @@ export interface OutageWorld {
 }
 
 /** How long a call to the server may take. */
-const timeoutMs = 200;
+const timeoutMs = 700;
 /** By then a client has its answer whatever the server does; the rest is for a machine with much else to do. */
 export const answeredMs = timeoutMs + 2_300;
 
