@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import type { Reporter } from 'vitest/node';
 
 /** One plain line at the end, for whoever reads the output by machine: colours and columns vary between terminals. */
@@ -10,9 +10,17 @@ const plainTotal: Reporter = {
   },
 };
 
+/** They load the machine until something gives way, and want it for themselves: `npm run test:load`. */
+const loadTests = [
+  'test/faults/{all,authorization-server,clients,shared-store,upstream,workers}.test.ts',
+  'test/limits/**',
+  'test/soak.test.ts',
+];
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(process.env['LOAD_TESTS'] === undefined ? loadTests : [])],
     // As Node loads it: vitest would take another `default` for what ajv exports.
     server: { deps: { external: [/\/schema\/validators\.js$/] } },
     setupFiles: ['test/support/nothing-disclosed.ts'],
