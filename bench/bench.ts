@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { exportSPKI, importJWK } from 'jose';
 import { startIssuer, type Issuer } from '../test/support/issuer.ts';
 import type { Contender, Running, Surroundings } from './contender.ts';
-import { answering, freePort, notOnPath } from './machine/process.ts';
+import { answering, notOnPath } from './machine/process.ts';
+import { freePort } from '../test/support/ports.ts';
 import { startNginx } from './machine/nginx.ts';
 import { jsonAnswer, eventAnswer, listAnswer } from './answers.ts';
 

@@ -13,7 +13,7 @@ import { createSallyport } from './contenders/sallyport.ts';
 import { saturate } from './load/wrk.ts';
 import { leaveContenderCore } from './machine/cores.ts';
 import { cpuMicroseconds } from './machine/cpu.ts';
-import { freePort } from './machine/process.ts';
+import { freePort } from '../test/support/ports.ts';
 import { profiled, type CallFrame, type CpuProfile } from './machine/profiler.ts';
 import { WARM_UP_REQUESTS } from './compare-cpu.ts';
 import { requestOf } from './scenarios/requests.ts';

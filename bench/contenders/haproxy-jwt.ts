@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Contender } from '../contender.ts';
-import { answering, freePort, notOnPath, startProgram } from '../machine/process.ts';
+import { answering, notOnPath, startProgram } from '../machine/process.ts';
+import { freePort } from '../../test/support/ports.ts';
 
 /** The native peer: verifies the signature of every token anew, and issuer, audience, expiry, scope and tenant; reads no body. */
 export const haproxyJwt: Contender = {

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { Contender } from '../contender.ts';
 import { startNginx } from '../machine/nginx.ts';
-import { answering, freePort, notOnPath } from '../machine/process.ts';
+import { answering, notOnPath } from '../machine/process.ts';
+import { freePort } from '../../test/support/ports.ts';
 
 /** A plain proxy in C that decides nothing. */
 export const nginx: Contender = {

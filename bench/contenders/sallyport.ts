@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Contender, Running, Surroundings } from '../contender.ts';
-import { answering, childrenOf, freePort, startProgram } from '../machine/process.ts';
+import { answering, childrenOf, startProgram } from '../machine/process.ts';
+import { freePort } from '../../test/support/ports.ts';
 
 /** How the gateway is started, and with what. */
 export interface SallyportOptions {

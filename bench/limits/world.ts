@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startGateway, type GatewayProcess } from '../machine/gateway.ts';
-import { freePort } from '../machine/process.ts';
+import { freePort } from '../../test/support/ports.ts';
 
 /** Where the gateway's surroundings are. */
 export interface Places {

@@ -1,11 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CONTENDER_CORE, OTHER_CORE } from './cores.ts';
+import { freePort } from '../../test/support/ports.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const PATIENCE_MS = 60_000;
@@ -60,16 +60,6 @@ export async function startServer(
   const url = `http://127.0.0.1:${port}`;
   await answering(url);
   return { ...program, url };
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Resolves once something answers at `url`, whatever it says. */

@@ -6,7 +6,7 @@ import { startAuthorizationServer } from '../../demo/authorization-server.ts';
 import { startMcpServer } from '../../demo/mcp-server.ts';
 import { startStatefulServer } from '../../test/clients/stateful-server.ts';
 import { startIssuer, type Issuer } from '../../test/support/issuer.ts';
-import { freePort } from '../machine/process.ts';
+import { freePort } from '../../test/support/ports.ts';
 import { startGateway, type GatewayProcess } from '../machine/gateway.ts';
 import type { Ledger } from './ledger.ts';
 import { createTokens, type Tokens } from './tokens.ts';

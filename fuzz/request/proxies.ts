@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Recorded } from './recorder.ts';
+import { accepts, freePort } from '../../test/support/ports.ts';
 
 /** Two more readers of requests, which are no kin of Node's: nginx and haproxy. */
 export interface Proxies {
@@ -177,21 +178,11 @@ async function startProxy(name: string, args: readonly string[], port: number): 
     return undefined;
   }
   const child = spawn(name, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  for (let tries = 0; !(await listens(port)); tries += 1) {
+  for (let tries = 0; !(await accepts(port)); tries += 1) {
     if (tries > 200 || child.exitCode !== null) throw new Error(`${name} does not listen`);
     await wait(25);
   }
   return { name, port, stop: () => stop(child) };
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on('error', () => resolve(false));
-  });
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -199,13 +190,4 @@ async function stop(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   await ended;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
