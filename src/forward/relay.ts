@@ -8,6 +8,7 @@ import type { Grant } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import type { ChooseFilter } from './answer-filter.ts';
+import { ClientAnswer } from './client-answer.ts';
 import { createKeepalive, type Keepalive } from './keepalive.ts';
 import type { OpenStreams } from './open-streams.ts';
 import { responseHeaders, type OwnHeaders, type ResponseHeaders } from './response-headers.ts';
@@ -30,40 +31,24 @@ export interface RelayParts {
   readonly clock: Clock;
 }
 
-/** A body up to this size that is whole when it comes goes out in one piece with its header section. */
-const MAX_WHOLE_BYTES = 16 * 1024;
-
-/** What Node sends on; it throws on the rest, which clients SHOULD ignore anyway, RFC 9112 §4. */
-const reasonPhrase = /^[\t -~]*$/;
-
-/** A header section that was not sent yet. */
-interface Head {
-  readonly status: number;
-  readonly statusMessage: string;
-  readonly answer: ResponseHeaders;
-}
-
 /** One answer on its way from the upstream to the client, as undici hands it over. */
 export class Relay implements Dispatcher.DispatchHandler {
   readonly #parts: RelayParts;
   readonly #resolve: () => void;
   readonly #reject: (error: unknown) => void;
+  readonly #answer: ClientAnswer;
   readonly #sentAt = performance.now();
   #controller: Dispatcher.DispatchController | undefined;
   #filter: BodyFilter | undefined;
   #keepalive: Keepalive | undefined;
   #stopGuards: (() => void) | undefined;
-  /** The header section, until it is known whether the body is whole. */
-  #head: Head | undefined;
-  /** The first bytes of the body, until it is known whether they are the last ones too. */
-  #held: Buffer | undefined;
   /** When the first interim answer came. */
   #interimAt: number | undefined;
-  #begun = false;
   #settled = false;
 
   constructor(parts: RelayParts, resolve: () => void, reject: (error: unknown) => void) {
     this.#parts = parts;
+    this.#answer = new ClientAnswer(parts.call.response);
     this.#resolve = resolve;
     this.#reject = reject;
     parts.call.response.on('close', () => this.#abort('the client went away'));
@@ -87,11 +72,11 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
     // An error tells no names and gives out no handles.
     const filter = status < 300 && status !== 204 ? chooseFilter : undefined;
-    const answer = responseHeaders((controller.rawHeaders ?? []) as Buffer[], call, grant, own, filter !== undefined);
-    this.#filter = filter?.(answer);
-    this.#head = { status, statusMessage, answer };
+    const headers = responseHeaders((controller.rawHeaders ?? []) as Buffer[], call, grant, own, filter !== undefined);
+    this.#filter = filter?.(headers);
+    this.#answer.begin(status, statusMessage, headers);
     // When all that came with them has been handed over: most answers are whole then, those that are called streams too.
-    process.nextTick(showArrived, this, answer);
+    process.nextTick(showArrived, this, headers);
   }
 
   /** undici waits anew after each interim answer: an upstream that goes on sending them would never be too slow. */
@@ -111,14 +96,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (this.#filter !== undefined) for (const part of this.#filter.end()) this.#pass(controller, part);
     this.#settle();
-    const { response } = this.#parts.call;
-    const held = this.#held;
-    this.#held = undefined;
-    this.#sendHead(held?.length);
-    if (held === undefined) response.end();
-    // Node joins a string with the header section, and copies neither.
-    else if (held.length <= MAX_WHOLE_BYTES) response.end(held.toString('latin1'), 'latin1');
-    else response.end(held);
+    this.#answer.end();
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -137,51 +115,24 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   #pass(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#keepalive?.passed(chunk);
-    if (!this.#begun) {
-      this.#begun = true;
-      this.#held = chunk;
-      return;
-    }
-    this.#write(controller, this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]));
-    this.#held = undefined;
+    this.#flow(controller, this.#answer.write(chunk));
   }
 
-  #write(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#sendHead();
-    const { response } = this.#parts.call;
-    if (response.write(chunk) || controller.paused) return;
+  #flow(controller: Dispatcher.DispatchController, flows: boolean): void {
+    if (flows || controller.paused) return;
     controller.pause();
-    response.once('drain', () => controller.resume());
+    this.#parts.call.response.once('drain', () => controller.resume());
   }
 
-  /**
-   * @param length of the body, where it is known: chunks would cost a write more. Not of an event stream, of which one piece
-   *   may look like the whole.
-   */
-  #sendHead(length?: number): void {
-    if (this.#head === undefined) return;
-    const { status, statusMessage, answer } = this.#head;
-    this.#head = undefined;
-    const { response } = this.#parts.call;
-    if (answer.hasDate) response.sendDate = false;
-    if (length !== undefined && !answer.hasLength && !answer.isEventStream)
-      answer.fields.push('Content-Length', String(length));
-    response.writeHead(status, reasonPhrase.test(statusMessage) ? statusMessage : undefined, answer.fields);
-  }
-
-  /** Lets go what has come so far: the header section, with the first bytes of the body or without. */
+  /** Lets go what has come so far. */
   showArrived({ isEventStream, hasLength }: ResponseHeaders): void {
     if (this.#settled) return;
-    this.#sendHead();
     if (isEventStream) this.#openStream();
     // A length is an end of its own, and was decided on as a whole. What has none could go on for ever, and must not look
     // whole where it is ended.
     else if (!hasLength) this.#stopGuards = this.#guard((response) => response.destroy());
-    const held = this.#held;
-    this.#held = undefined;
-    this.#begun = true;
-    if (held === undefined) this.#parts.call.response.flushHeaders();
-    else if (this.#controller !== undefined) this.#write(this.#controller, held);
+    const flows = this.#answer.show();
+    if (this.#controller !== undefined) this.#flow(this.#controller, flows);
   }
 
   #openStream(): void {
@@ -227,6 +178,6 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 }
 
-function showArrived(relay: Relay, answer: ResponseHeaders): void {
-  relay.showArrived(answer);
+function showArrived(relay: Relay, headers: ResponseHeaders): void {
+  relay.showArrived(headers);
 }
