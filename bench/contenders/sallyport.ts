@@ -12,6 +12,8 @@ export interface SallyportOptions {
   readonly root?: string;
   /** Of Node. */
   readonly flags?: readonly string[];
+  /** What Node runs, in the checkout; default: as `npm start` does. */
+  readonly program?: string;
   readonly workers?: number;
   readonly routes?: (surroundings: Surroundings) => readonly object[];
   /** By name. JSON is YAML. */
@@ -63,7 +65,13 @@ export function defaultRoutes({ upstream, audience }: Surroundings): readonly ob
 
 /** The gateway with everything on that an operator has on: policies, the decision log, metrics. */
 export function createSallyport(options: SallyportOptions = {}): SallyportContender {
-  const { name = 'sallyport', root = thisCheckout, flags = [], workers = 1 } = options;
+  const {
+    name = 'sallyport',
+    root = thisCheckout,
+    flags = [],
+    program: main = 'bin/sallyport.js',
+    workers = 1,
+  } = options;
   return {
     name,
     does: 'verifies (cached), decides, logs, counts, forwards',
@@ -74,10 +82,7 @@ export function createSallyport(options: SallyportOptions = {}): SallyportConten
       const adminPort = await freePort();
       const file = await writeConfiguration(folder, port, adminPort, surroundings, options);
       const serve = ['serve', '--config', file, ...(workers === 1 ? [] : ['--workers', String(workers)])];
-      const program = startProgram(
-        [process.execPath, ...flags, join(resolve(root), 'src/main.ts'), ...serve],
-        'contender',
-      );
+      const program = startProgram([process.execPath, ...flags, join(resolve(root), main), ...serve], 'contender');
       const url = `http://127.0.0.1:${port}`;
       await answering(url);
       return {

@@ -19,7 +19,7 @@ export interface Import {
   readonly isOurs: boolean;
 }
 
-const notOurs = new Set(['node_modules', '.git', 'dist', 'coverage']);
+const notOurs = new Set(['node_modules', '.git', 'dist', 'bundle', 'coverage']);
 
 /** Every file below `folder` that belongs to the repository; what tools leave behind is not looked at. */
 export function filesIn(folder: string, wanted = /./): readonly SourceFile[] {

@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { outcome, sallyport } from '../cli/process.ts';
+import { outcome } from '../cli/process.ts';
+import { passed, tryOut } from './trial.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 const npm = (parameters: readonly string[], cwd: string) => promisify(execFile)('npm', [...parameters], { cwd });
@@ -109,19 +110,7 @@ describe('installed', () => {
   test('checks, tests and serves, by one process and by two', { timeout: 60_000 }, async ({ skip }) => {
     skip(missing !== undefined);
     expect(await outcome(['--version'], place, { program })).toMatchObject({ stdout: `${packageJson.version}\n` });
-    expect(await outcome(['init'], place, { program })).toMatchObject({ code: 0, stderr: '' });
-    expect(await outcome(['check'], place, { program })).toMatchObject({ code: 0, stderr: '' });
-    expect(await outcome(['test', '--require-coverage'], place, { program })).toMatchObject({ code: 0, stderr: '' });
-
-    const env = { GATEWAY_LISTEN: '127.0.0.1:0', GATEWAY_ADMIN: 'off' };
-    for (const workers of ['1', '2']) {
-      const gateway = sallyport(['serve', '--workers', workers], place, { program, env });
-      const [, url] = await gateway.says(/"msg":"listening","url":"([^"]+)"/);
-      expect((await fetch(`${url}/mcp`)).status).toBe(401);
-      expect((await fetch(`${url}/elsewhere`)).status).toBe(404);
-      gateway.signal('SIGTERM');
-      expect(await gateway.ended).toBe(0);
-    }
+    expect(await tryOut(program, place)).toEqual(passed);
   });
 
   test('brings nothing of the development along', async ({ skip }) => {
