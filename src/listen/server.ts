@@ -9,6 +9,7 @@ import { createExchanges, endSoon, responseOn } from './exchanges.ts';
 import type { OwnCertificate } from './own-certificate.ts';
 import { createSecureServer } from './secure-server.ts';
 import { watchSlowBodies } from './slow-bodies.ts';
+import { createTurns } from './turns.ts';
 
 /** What a listener hands on. `head`: the first bytes after a WebSocket handshake; absent for all other requests. */
 export type OnRequest = (request: IncomingMessage, response: ServerResponse, head?: Buffer) => void;
@@ -56,6 +57,7 @@ export async function listen(
   security?: Security,
 ): Promise<Listener> {
   const exchanges = createExchanges();
+  const turns = createTurns();
   const options: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -92,8 +94,9 @@ export async function listen(
     // RFC 9112 §9.6: what comes behind a refusal that closes the connection, the rest of a late header section, is not served.
     if (request.socket.writableEnded) return;
     const earlier = exchanges.begun(request, response);
-    if (earlier === undefined) onRequest(request, response, head);
-    else serveAfter(earlier, request, response);
+    if (earlier !== undefined) serveAfter(earlier, request, response);
+    else if (turns.begin()) onRequest(request, response, head);
+    else turns.wait(request.socket.remoteAddress ?? '', () => onRequest(request, response, head));
   };
   const serveAfter = (earlier: ServerResponse, request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
