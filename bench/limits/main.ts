@@ -8,6 +8,7 @@
  */
 import { setPriority } from 'node:os';
 import { parseArgs } from 'node:util';
+import { leaveContenderCore } from '../machine/cores.ts';
 import { measure } from './measure.ts';
 import { noises } from './noises.ts';
 
@@ -22,6 +23,7 @@ if (chosen.length === 0) {
 }
 // With all that it starts, but for the nuisances, which would have machines of their own. Only root may.
 if (process.getuid?.() === 0) setPriority(-10);
+leaveContenderCore();
 const head = ['nuisance', 'answers', 'RSS before → peak → after, MiB', 'p99 alone', 'beside it', 'ratio'];
 for (const cells of [head, head.map(() => '---')]) console.log(`| ${cells.join(' | ')} |`);
 for (const name of chosen) {

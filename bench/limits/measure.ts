@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { bytesOf } from '../load/connection.ts';
 import { steady } from '../load/steady.ts';
+import { giveContenderCore } from '../machine/cores.ts';
 import { forgetPeak, peakKiB, residentKiB } from '../machine/memory.ts';
 import { quantile } from '../statistics.ts';
 import { startNoisyClient } from './noisy-client.ts';
@@ -27,6 +28,7 @@ const SETTLE_MS = 1_000;
 /** Measures one nuisance against a gateway of its own. */
 export async function measure(name: string, seconds: number): Promise<Measured> {
   const { gateway, target, close } = await startWorld();
+  giveContenderCore(gateway.pid);
   const noise = startNoisyClient(name, target);
   try {
     const headers = { Authorization: `Bearer ${createSigner(target)('quiet')}` };

@@ -11,3 +11,8 @@ export function leaveContenderCore(): void {
   if (availableParallelism() < 2) throw new Error('two cores are needed: one for the contender, one for the load');
   execFileSync('taskset', ['-a', '-p', '-c', String(OTHER_CORE), String(process.pid)], { stdio: 'ignore' });
 }
+
+/** Moves a program to the contender's core. */
+export function giveContenderCore(pid: number): void {
+  execFileSync('taskset', ['-a', '-p', '-c', String(CONTENDER_CORE), String(pid)], { stdio: 'ignore' });
+}

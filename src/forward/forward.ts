@@ -58,6 +58,7 @@ export function createForward(
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
   const headersTimeout = route.upstream.responseTimeoutMs;
+  const relayParts = { route, own, onUnauthorized, streams, observer, clock };
 
   return (call, grant, credential, revalidate) => {
     // The client left while somebody was asked; `close` will not come again to tell.
@@ -72,13 +73,8 @@ export function createForward(
       headersTimeout,
     };
     return new Promise((resolve, reject) => {
-      const parts = { route, call, grant, own, onUnauthorized, chooseFilter, revalidate, streams, observer, clock };
-      const fail = (error: unknown): void => {
-        // undici leaves alone what it had not begun to send.
-        if (body instanceof PassThrough) body.destroy();
-        reject(error);
-      };
-      pool.dispatch(options, new Relay(parts, resolve, fail));
+      const fail = body instanceof PassThrough ? destroying(body, reject) : reject;
+      pool.dispatch(options, new Relay(relayParts, { call, grant, chooseFilter, revalidate }, resolve, fail));
     });
   };
 }
@@ -97,6 +93,14 @@ function streamedBody({ request, fields }: Call): PassThrough | null {
     if (!request.complete) body.destroy(new Error('the client ended before its body'));
   });
   return request.pipe(body);
+}
+
+/** undici leaves alone what it had not begun to send. */
+function destroying(body: PassThrough, reject: (error: unknown) => void): (error: unknown) => void {
+  return (error) => {
+    body.destroy();
+    reject(error);
+  };
 }
 
 /** What the upstream did not want: read and forgotten for a moment, so that the client comes to read its answer. */

@@ -15,25 +15,30 @@ import { responseHeaders, type OwnHeaders, type ResponseHeaders } from './respon
 import { guardStream, type Revalidate } from './stream-guards.ts';
 import { upstreamDenial } from './upstream-denial.ts';
 
-/** What an answer needs on its way. */
+/** What all answers on a route need on their way. */
 export interface RelayParts {
   readonly route: Route;
-  readonly call: Call;
-  readonly grant: Grant;
   readonly own: OwnHeaders;
-  /** Told that the upstream did not take the credential of this call; undefined where that was not of our making. */
+  /** Told that the upstream did not take the credential of a call; undefined where that was not of our making. */
   readonly onUnauthorized: ((grant: Grant) => void) | undefined;
-  /** For a successful answer that may have to be changed. */
-  readonly chooseFilter: ChooseFilter | undefined;
-  readonly revalidate: Revalidate | undefined;
   readonly streams: OpenStreams;
   readonly observer: ForwardObserver;
   readonly clock: Clock;
 }
 
+/** What is answered. */
+export interface Forwarded {
+  readonly call: Call;
+  readonly grant: Grant;
+  /** For a successful answer that may have to be changed. */
+  readonly chooseFilter: ChooseFilter | undefined;
+  readonly revalidate: Revalidate | undefined;
+}
+
 /** One answer on its way from the upstream to the client, as undici hands it over. */
 export class Relay implements Dispatcher.DispatchHandler {
   readonly #parts: RelayParts;
+  readonly #forwarded: Forwarded;
   readonly #resolve: () => void;
   readonly #reject: (error: unknown) => void;
   readonly #answer: ClientAnswer;
@@ -46,12 +51,13 @@ export class Relay implements Dispatcher.DispatchHandler {
   #interimAt: number | undefined;
   #settled = false;
 
-  constructor(parts: RelayParts, resolve: () => void, reject: (error: unknown) => void) {
+  constructor(parts: RelayParts, forwarded: Forwarded, resolve: () => void, reject: (error: unknown) => void) {
     this.#parts = parts;
-    this.#answer = new ClientAnswer(parts.call.response);
+    this.#forwarded = forwarded;
+    this.#answer = new ClientAnswer(forwarded.call.response);
     this.#resolve = resolve;
     this.#reject = reject;
-    parts.call.response.on('close', () => this.#abort('the client went away'));
+    forwarded.call.response.on('close', () => this.#abort('the client went away'));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -65,9 +71,10 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#requireSoon();
       return;
     }
-    const { route, call, grant, own, chooseFilter, observer } = this.#parts;
+    const { route, own, observer, onUnauthorized } = this.#parts;
+    const { call, grant, chooseFilter } = this.#forwarded;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
-    if (status === 401) this.#parts.onUnauthorized?.(grant);
+    if (status === 401) onUnauthorized?.(grant);
     // The upstream of an MCP route sees no token of the client's; a client that is told to get another would loop.
     if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
     // An error tells no names and gives out no handles.
@@ -81,7 +88,8 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   /** undici waits anew after each interim answer: an upstream that goes on sending them would never be too slow. */
   #requireSoon(): void {
-    const { call, route } = this.#parts;
+    const { route } = this.#parts;
+    const { call } = this.#forwarded;
     this.#interimAt ??= performance.now();
     const isLate = performance.now() - this.#interimAt > route.upstream.responseTimeoutMs;
     // While the client still sends, nobody can answer.
@@ -101,7 +109,7 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     if (this.#settled) return;
-    const { request, response } = this.#parts.call;
+    const { request, response } = this.#forwarded.call;
     if (!response.headersSent) {
       this.#settle(upstreamDenial(error));
       return;
@@ -121,7 +129,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   #flow(controller: Dispatcher.DispatchController, flows: boolean): void {
     if (flows || controller.paused) return;
     controller.pause();
-    this.#parts.call.response.once('drain', () => controller.resume());
+    this.#forwarded.call.response.once('drain', () => controller.resume());
   }
 
   /** Lets go what has come so far. */
@@ -136,11 +144,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   #openStream(): void {
-    const {
-      route,
-      call: { response },
-      observer,
-    } = this.#parts;
+    const { route, observer } = this.#parts;
+    const { response } = this.#forwarded.call;
     observer.streamOpened(route);
     if (route.keepaliveMs !== undefined) {
       this.#keepalive = createKeepalive(route.keepaliveMs, (chunk) => response.write(chunk));
@@ -154,7 +159,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   #guard(endWith: (response: ServerResponse) => void): () => void {
-    const { route, call, grant, revalidate, streams, clock } = this.#parts;
+    const { route, streams, clock } = this.#parts;
+    const { call, grant, revalidate } = this.#forwarded;
     const end = (why: string): void => {
       endWith(call.response);
       this.#abort(why);
