@@ -29,8 +29,8 @@ export interface HandleBinding {
   unbindAll(text: string, handles: readonly Handle[], owner: readonly string[], messageId: MessageId): Unbound;
 }
 
-/** base64url of the handle, and a MAC of 128 bits. */
-const boundForm = /^[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{22}$/;
+/** What was bound ends in a MAC of 128 bits, in its one spelling; the MAC holds the rest to what was bound. */
+const boundForm = /\.[A-Za-z0-9_-]{22}$/;
 
 /** Creates the binding of handles from that of anything. */
 export function createHandleBinding(handles: OwnerBound): HandleBinding {

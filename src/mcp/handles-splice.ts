@@ -47,9 +47,8 @@ export function spliceStrings(text: string, changes: readonly Change[]): string 
   }
 
   function splice(at: number, { from, to }: Change): number {
-    const end = text[at] === '"' ? endOfString(text, at) : at;
-    if (end === at || JSON.parse(text.slice(at, end)) !== from)
-      throw new SyntaxError('another value where a string is to change');
+    const end = endOfString(text, at);
+    if (JSON.parse(text.slice(at, end)) !== from) throw new SyntaxError('another value where a string is to change');
     pieces.push(text.slice(copied, at), JSON.stringify(to));
     copied = end;
     spliced += 1;

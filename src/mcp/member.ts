@@ -11,8 +11,8 @@ import type { MessageId } from '../model/grant.ts';
  */
 export function member(object: Readonly<Record<string, unknown>>, name: string, messageId: MessageId): unknown {
   if (Object.hasOwn(object, name)) return object[name];
-  // Case folding keeps the number of letters.
-  const variant = Object.keys(object).find((key) => key.length === name.length && folded(key) === folded(name));
+  const wanted = folded(name);
+  const variant = Object.keys(object).find((key) => folded(key) === wanted);
   if (variant === undefined) return undefined;
   throw new Denial('body.ambiguous', `a key that differs from ${name} only in case`, { messageId });
 }

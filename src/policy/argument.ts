@@ -1,4 +1,4 @@
-import type { PolicyDenial } from '../model/policy.ts';
+import { unknownArguments, type McpAttempt, type PolicyDenial } from '../model/policy.ts';
 import type { ValueDocument } from './document.ts';
 import { type PointerReader, strictPointerReader } from './json-pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
@@ -27,6 +27,11 @@ export function compileArguments(
     const predicates = compilePredicates(value, at, faults);
     return { rule: rulePath(at), pointer, read: read ?? (() => undefined), predicates };
   });
+}
+
+/** Whether a message has arguments to decide on: those of a completion are its own, not those of what it completes. */
+export function takesArguments(attempt: McpAttempt): boolean {
+  return attempt.method !== 'completion/complete' && attempt.arguments !== unknownArguments;
 }
 
 /**

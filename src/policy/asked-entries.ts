@@ -1,18 +1,18 @@
-import type { McpAttempt, PolicyDenial } from '../model/policy.ts';
+import type { McpAttempt } from '../model/policy.ts';
 import type { Entry } from './entry.ts';
 import { isHousekeeping } from './housekeeping.ts';
 import type { Listing } from './listing.ts';
 import { targetKinds } from './target-kinds.ts';
-import { unlistedMethod, unlistedTarget } from './unlisted.ts';
+import { type Unlisted, unlistedMethod, unlistedTarget } from './unlisted.ts';
 
 /**
  * Every entry that a message falls under, and whose conditions it must meet: those of what it acts on, then that of its
  * method, if any. None for housekeeping that `methods` does not mention.
  *
- * @returns a denial where something is not listed: each thing that the message acts on must be, and the method of a
+ * @returns what is not listed, where something is not: each thing that the message acts on must be, and the method of a
  *   message that acts on nothing and is no housekeeping.
  */
-export function askedEntries(listing: Listing, { method, targets }: McpAttempt): readonly Entry[] | PolicyDenial {
+export function askedEntries(listing: Listing, { method, targets }: McpAttempt): readonly Entry[] | Unlisted {
   const entries: Entry[] = [];
   for (const { kind, name } of targets) {
     const find = listing[kind];

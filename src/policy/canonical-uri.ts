@@ -17,7 +17,7 @@ const flaws: readonly (readonly [what: string, sign: RegExp])[] = [
     /%(?:[01].|2[5DEF]|3[0-9]|4[1-9A-F]|5[0-9ACF]|6[1-9A-F]|7[0-9AEF]|C[01]|E0%[89]|F0%8)/,
   ],
   // §6.2.2.3; after `=`, `&` and `;` because servers read paths in queries, and drop what follows a `;`.
-  ['a dot segment', /(?:^|[/:?#=&;])\.\.?(?:$|[/?#&;])/],
+  ['a dot segment', /[/:?#=&;]\.\.?(?:$|[/?#&;])/],
   ['an empty segment', /^[^:]*:(?:\/\/[^/?#]*(?=[/?#])|(?!\/\/))[^?#]*\/\//],
   // §3.2, narrowed: parsers disagree on what else may stand before a host, and §6.2.3 leaves out what is empty.
   [

@@ -37,7 +37,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const shadow = document.mode === 'shadow';
   return {
     name,
-    scope: document.scope === undefined ? [] : scopeTokens(document.scope),
+    scope: scopeTokens(document.scope ?? []),
     lists: shadow ? 'show' : (document.lists ?? defaultLists(document)),
     toolEntry: (tool) => listing?.tool?.(tool)?.name,
     couldCall: shadow ? () => true : (principal, target) => couldCall(rules, principal, target),

@@ -9,9 +9,16 @@ export type Condition =
   | { readonly kind: 'scope'; readonly rule: string; readonly scopes: readonly string[] }
   | ClaimCondition
   | { readonly kind: 'any'; readonly rule: string; readonly alternatives: readonly Condition[] }
-  | { readonly kind: 'all'; readonly rule: string; readonly conditions: readonly Condition[] }
+  | AllCondition
   | { readonly kind: 'not'; readonly rule: string; readonly condition: Condition }
   | { readonly kind: 'lifetime'; readonly rule: string; readonly seconds: number };
+
+/** What must hold whole. */
+export interface AllCondition {
+  readonly kind: 'all';
+  readonly rule: string;
+  readonly conditions: readonly Condition[];
+}
 
 /** What is asked of one claim. */
 export interface ClaimCondition {
@@ -27,7 +34,7 @@ export interface ClaimCondition {
  * Compiles one policy, nested or not, into the conditions that must all hold. Their order is fixed, whatever the file's,
  * and with it which of several refusals is told. Appends to `faults` what cannot be compiled.
  */
-export function compileCondition(document: ConditionDocument, path: DocumentPath, faults: PolicyFault[]): Condition {
+export function compileCondition(document: ConditionDocument, path: DocumentPath, faults: PolicyFault[]): AllCondition {
   const conditions: Condition[] = [];
   const nested = (list: readonly ConditionDocument[], name: string): readonly Condition[] =>
     list.map((each, index) => compileCondition(each, [...path, name, index], faults));
@@ -41,7 +48,7 @@ export function compileCondition(document: ConditionDocument, path: DocumentPath
     const read = memberReader(name);
     if (read === undefined) faults.push({ path: at, message: malformedPointer(name) });
     const predicates = compilePredicates(value, at, faults);
-    conditions.push({ kind: 'claim', rule: rulePath(at), name, read: read ?? nothing, predicates });
+    conditions.push({ kind: 'claim', rule: rulePath(at), name, read: read ?? (() => undefined), predicates });
   }
   if (document.any !== undefined) {
     conditions.push({ kind: 'any', rule: rule('any'), alternatives: nested(document.any, 'any') });
@@ -68,10 +75,6 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 
 /** A duration that the schema's pattern accepted. */
 export function durationSeconds(duration: string): number {
-  const unit = duration.replace(/^[0-9]+/, '');
+  const unit = duration.replace(/[0-9]+/, '');
   return (Number.parseInt(duration, 10) * (unitMs[unit] ?? Number.NaN)) / 1000;
-}
-
-function nothing(): undefined {
-  return undefined;
 }

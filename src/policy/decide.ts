@@ -1,17 +1,18 @@
-import { unknownArguments, type Attempt, type Decision, type McpAttempt, type PolicyDenial } from '../model/policy.ts';
+import type { Attempt, Decision, PolicyDenial } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
-import { argumentDenial } from './argument.ts';
+import { argumentDenial, takesArguments } from './argument.ts';
 import { askedEntries } from './asked-entries.ts';
-import type { Condition } from './condition.ts';
+import type { AllCondition } from './condition.ts';
 import { neededScopes, policyDenial } from './denial.ts';
 import type { Listing } from './listing.ts';
 import { shown } from './shown.ts';
+import { unlistedDenial } from './unlisted.ts';
 import { type Verdict, graver, judge } from './verdict.ts';
 
 /** A policy document, compiled. */
 export interface Rules {
   /** What every request on the route must meet. */
-  readonly condition: Condition;
+  readonly condition: AllCondition;
   /** Absent where the policy does not say what may be called: then anything may. */
   readonly listing: Listing | undefined;
 }
@@ -42,7 +43,7 @@ export function scopesOf({ condition, listing }: Rules, principal: Principal, at
   const entries = attempt.kind === 'http' || listing === undefined ? [] : askedEntries(listing, attempt);
   const conditions = 'reason' in entries ? [condition] : [condition, ...entries.map((entry) => entry.condition)];
   try {
-    return [...neededScopes({ kind: 'all', rule: '', conditions }, principal)];
+    return neededScopes(conditions, principal);
   } catch {
     return [];
   }
@@ -57,10 +58,10 @@ function decideOrThrow({ condition, listing }: Rules, principal: Principal, atte
   const own = judge(condition, principal);
   // Refused callers learn nothing of what is listed.
   if (own === 'refused' || attempt.kind === 'http' || listing === undefined) {
-    return own === 'met' ? allowed : denied(policyDenial(condition, own, principal));
+    return own === 'met' ? allowed : denied(policyDenial([condition], own, principal));
   }
   const entries = askedEntries(listing, attempt);
-  if ('reason' in entries) return denied(entries);
+  if ('reason' in entries) return denied(unlistedDenial(entries));
 
   let verdict: Verdict = own;
   for (const entry of entries) verdict = graver(verdict, judge(entry.condition, principal));
@@ -73,12 +74,7 @@ function decideOrThrow({ condition, listing }: Rules, principal: Principal, atte
   }
   if (verdict === 'met') return entries[0]?.allowed ?? allowed;
   const conditions = [condition, ...entries.map((entry) => entry.condition)];
-  return denied(policyDenial({ kind: 'all', rule: '', conditions }, verdict, principal));
-}
-
-/** Those of a completion are its own, not those of what it completes. */
-function takesArguments(attempt: McpAttempt): boolean {
-  return attempt.method !== 'completion/complete' && attempt.arguments !== unknownArguments;
+  return denied(policyDenial(conditions, verdict, principal));
 }
 
 function denied(denial: PolicyDenial): Decision {

@@ -1,54 +1,53 @@
 import type { PolicyDenial } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
-import type { ClaimCondition, Condition } from './condition.ts';
+import type { AllCondition, ClaimCondition, Condition } from './condition.ts';
 import { shown } from './shown.ts';
 import { type Verdict, judge } from './verdict.ts';
 
-type Failure = Omit<PolicyDenial, 'scope'>;
-
 /**
- * Puts into words why an operation's condition, of which {@link judge} said `verdict`, was not met.
+ * Puts into words why an operation's conditions, which have `verdict` together, were not met.
  *
  * `scope` lists all that the operation needs, not only what is missing (RFC 6750 §3: "the required scope of the access
  * token"): a client asks for exactly what it is told, and would lose what it had. Equal for equal callers, because MCP
  * clients compare challenges to detect a loop.
  */
-export function policyDenial(
-  condition: Condition,
-  verdict: Exclude<Verdict, 'met'>,
-  principal: Principal,
-): PolicyDenial {
-  const failure = firstFailure(condition, verdict, principal);
-  if (verdict !== 'scope') return { ...failure, scope: [] };
-  const scope = [...neededScopes(condition, principal)];
-  const missing = scope.filter((each) => !principal.scopes.has(each));
-  const detail = `wanted scope "${scope.join(' ')}", missing "${missing.join(' ')}"`;
-  return { ...failure, detail, scope };
+export function policyDenial(conditions: readonly Condition[], verdict: Verdict, principal: Principal): PolicyDenial {
+  const failed = decisive(conditions, verdict, principal);
+  const { rule } = failed;
+  switch (failed.kind) {
+    case 'scope': {
+      const scope = neededScopes(conditions, principal);
+      const missing = scope.filter((each) => !principal.scopes.has(each));
+      const detail = `wanted scope "${scope.join(' ')}", missing "${missing.join(' ')}"`;
+      return { reason: 'scope.insufficient', rule, detail, scope };
+    }
+    case 'claim':
+      return { reason: 'claim.denied', rule, detail: claimDetail(failed, principal), scope: [] };
+    case 'lifetime':
+      return { reason: 'lifetime.exceeded', rule, detail: lifetimeDetail(failed.seconds, principal), scope: [] };
+    case 'not': {
+      const detail = 'wanted its conditions not to hold, found that they all do';
+      return { reason: 'exclusion.matched', rule, detail, scope: [] };
+    }
+    case 'any': {
+      const { alternatives } = failed;
+      const details = alternatives.map((each) => policyDenial([each], judge(each, principal), principal).detail);
+      const detail = `none of ${alternatives.length} alternatives holds: ${details.join('; ')}`;
+      return { reason: 'alternatives.exhausted', rule, detail, scope: [] };
+    }
+  }
 }
 
-function firstFailure(condition: Condition, verdict: Verdict, principal: Principal): Failure {
-  const { rule } = condition;
-  switch (condition.kind) {
-    case 'scope':
-      return { reason: 'scope.insufficient', rule, detail: `wanted scope "${condition.scopes.join(' ')}"` };
-    case 'claim':
-      return { reason: 'claim.denied', rule, detail: claimDetail(condition, principal) };
-    case 'lifetime':
-      return { reason: 'lifetime.exceeded', rule, detail: lifetimeDetail(condition.seconds, principal) };
-    case 'not':
-      return { reason: 'exclusion.matched', rule, detail: 'wanted its conditions not to hold, found that they all do' };
-    case 'all':
-      return firstFailure(withVerdict(condition.conditions, verdict, principal), verdict, principal);
-    case 'any': {
-      const { alternatives } = condition;
-      if (verdict === 'scope') return firstFailure(withVerdict(alternatives, verdict, principal), verdict, principal);
-      const details = alternatives.map((each) => firstFailure(each, judge(each, principal), principal).detail);
-      const detail = `none of ${alternatives.length} alternatives holds: ${details.join('; ')}`;
-      return { reason: 'alternatives.exhausted', rule, detail };
-    }
-    default:
-      throw new TypeError(`${String(condition satisfies never)} is not a condition`);
-  }
+/** The first condition that gives several their verdict. Of a group it is the part, but where no alternative could be mended. */
+function decisive(
+  conditions: readonly Condition[],
+  verdict: Verdict,
+  principal: Principal,
+): Exclude<Condition, AllCondition> {
+  const condition = withVerdict(conditions, verdict, principal);
+  if (condition.kind === 'all') return decisive(condition.conditions, verdict, principal);
+  if (condition.kind === 'any' && verdict === 'scope') return decisive(condition.alternatives, verdict, principal);
+  return condition;
 }
 
 /** The first of several with the verdict that they have together. */
@@ -80,26 +79,22 @@ function lifetimeDetail(seconds: number, principal: Principal): string {
   return `wanted ${wanted}, found ${found}`;
 }
 
-/** In the order of the policy: a condition's own before those of its parts. Excluded conditions need nothing. */
-export function neededScopes(
-  condition: Condition,
-  principal: Principal,
-  needed: Set<string> = new Set(),
-): ReadonlySet<string> {
+/** Without duplicates, in the order of the policy. Excluded conditions need nothing. */
+export function neededScopes(conditions: readonly Condition[], principal: Principal): readonly string[] {
+  return [...new Set(conditions.flatMap((each) => scopesIn(each, principal)))];
+}
+
+function scopesIn(condition: Condition, principal: Principal): readonly string[] {
   switch (condition.kind) {
     case 'scope':
-      for (const scope of condition.scopes) needed.add(scope);
-      break;
+      return condition.scopes;
     case 'all':
-      for (const each of condition.conditions) neededScopes(each, principal, needed);
-      break;
+      return neededScopes(condition.conditions, principal);
     case 'any':
-      neededScopes(withVerdict(condition.alternatives, judge(condition, principal), principal), principal, needed);
-      break;
+      return neededScopes([withVerdict(condition.alternatives, judge(condition, principal), principal)], principal);
     case 'claim':
     case 'lifetime':
     case 'not':
-      break;
+      return [];
   }
-  return needed;
 }

@@ -1,6 +1,6 @@
 import type { Decision } from '../model/policy.ts';
 import { type ArgumentCondition, compileArguments } from './argument.ts';
-import { type Condition, compileCondition } from './condition.ts';
+import { type AllCondition, compileCondition } from './condition.ts';
 import type { EntryDocument } from './document.ts';
 import { type PolicyFault, rulePath } from './policy-error.ts';
 
@@ -15,7 +15,7 @@ export interface Entry {
   /** Path in the policy file. */
   readonly rule: string;
   /** What it asks on top of the policy's own conditions. */
-  readonly condition: Condition;
+  readonly condition: AllCondition;
   readonly arguments: readonly ArgumentCondition[];
   /** The answer to a call that it allows, made once. */
   readonly allowed: Decision;

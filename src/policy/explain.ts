@@ -1,8 +1,8 @@
 import type { Attempt, Explanation, McpAttempt } from '../model/policy.ts';
 import type { Claims, Principal } from '../model/principal.ts';
-import { type ArgumentCondition, kindOf } from './argument.ts';
+import { type ArgumentCondition, kindOf, takesArguments } from './argument.ts';
 import { askedEntries } from './asked-entries.ts';
-import type { ClaimCondition, Condition } from './condition.ts';
+import type { AllCondition, ClaimCondition, Condition } from './condition.ts';
 import type { Rules } from './decide.ts';
 import { lifetimeInWords } from './denial.ts';
 import type { Entry } from './entry.ts';
@@ -24,18 +24,17 @@ export function explain({ condition, listing }: Rules, principal: Principal, att
 function ofListing(listing: Listing, principal: Principal, attempt: McpAttempt): readonly Explanation[] {
   const entries = askedEntries(listing, attempt);
   if ('reason' in entries) {
-    const { rule, detail } = entries;
-    const [, wanted = '', found = ''] = /^wanted (.*), found (.*)$/s.exec(detail) ?? [];
+    const { rule, wanted, found } = entries;
     return [{ rule, kind: 'listed', outcome: 'fails', wanted, found, parts: [] }];
   }
-  const takesArguments = attempt.method !== 'completion/complete';
-  return entries.map((entry) => ofEntry(entry, principal, takesArguments ? attempt.arguments : undefined));
+  return entries.map((entry) => ofEntry(entry, principal, attempt));
 }
 
-function ofEntry(entry: Entry, principal: Principal, found: unknown): Explanation {
+function ofEntry(entry: Entry, principal: Principal, attempt: McpAttempt): Explanation {
+  const conditions = takesArguments(attempt) ? entry.arguments : [];
   const parts = [
     ...partsOf(entry.condition, principal),
-    ...entry.arguments.map((argument) => ofArgument(argument, found)),
+    ...conditions.map((argument) => ofArgument(argument, attempt.arguments)),
   ];
   return {
     rule: entry.rule,
@@ -48,10 +47,8 @@ function ofEntry(entry: Entry, principal: Principal, found: unknown): Explanatio
 }
 
 /** The conditions that must all hold are told one by one. */
-function partsOf(condition: Condition, principal: Principal): readonly Explanation[] {
-  return condition.kind === 'all'
-    ? condition.conditions.map((each) => ofCondition(each, principal))
-    : [ofCondition(condition, principal)];
+function partsOf({ conditions }: AllCondition, principal: Principal): readonly Explanation[] {
+  return conditions.map((each) => ofCondition(each, principal));
 }
 
 function ofCondition(condition: Condition, principal: Principal): Explanation {
@@ -80,8 +77,6 @@ function inWords(condition: Condition, principal: Principal): Words {
       return group('one of these', condition.alternatives, principal);
     case 'not':
       return group('not all of these', [condition.condition], principal);
-    default:
-      throw new TypeError(`${String(condition satisfies never)} is not a condition`);
   }
 }
 

@@ -6,12 +6,6 @@ export type MemberReader = (object: Readonly<Record<string, unknown>>) => unknow
 /** Finds a place in any value that JSON.parse gave, or in none; `undefined` where there is none. */
 export type PointerReader = (value: unknown) => unknown;
 
-interface Step {
-  readonly key: string;
-  /** Whether `key` is an array index in its one canonical form, RFC 6901 §4. */
-  readonly index: boolean;
-}
-
 /**
  * Compiles the name of a claim: beginning with `/` a JSON Pointer (RFC 6901), else the name of a top-level member,
  * dots and all. Reads own members only, so that `constructor` is not found in every token.
@@ -29,9 +23,8 @@ export function memberReader(name: string): MemberReader | undefined {
  * @returns undefined for a malformed pointer, as {@link memberReader}.
  */
 export function pointerReader(pointer: string): PointerReader | undefined {
-  if (/~(?![01])/.test(pointer)) return undefined;
-  const steps = pointer.slice(1).split('/').map(step);
-  return (value) => follow(steps, value);
+  const keys = keysOf(pointer);
+  return keys && ((value) => follow(keys, value));
 }
 
 /**
@@ -39,27 +32,29 @@ export function pointerReader(pointer: string): PointerReader | undefined {
  * meant is an error, not nothing: a reader that ignores case would find it, and `present: false` would not have held.
  */
 export function strictPointerReader(pointer: string): PointerReader | undefined {
+  const keys = keysOf(pointer);
+  return keys && ((value) => follow(keys, value, requireNoVariant));
+}
+
+function keysOf(pointer: string): readonly string[] | undefined {
   if (/~(?![01])/.test(pointer)) return undefined;
-  const steps = pointer.slice(1).split('/').map(step);
-  return (value) => follow(steps, value, requireNoVariant);
+  // In this order, RFC 6901 §4: the other way round `~01` would become `/` instead of `~1`.
+  const key = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
+  return pointer.slice(1).split('/').map(key);
 }
 
 function requireNoVariant(object: object, key: string): void {
-  const variant = Object.keys(object).some((each) => each.length === key.length && folded(each) === folded(key));
+  const wanted = folded(key);
+  const variant = Object.keys(object).some((each) => folded(each) === wanted);
   if (variant) throw new Error(`a key that differs from ${JSON.stringify(key)} only in case`);
 }
 
-function step(token: string): Step {
-  // In this order, RFC 6901 §4: the other way round `~01` would become `/` instead of `~1`.
-  return { key: token.replaceAll('~1', '/').replaceAll('~0', '~'), index: /^(0|[1-9][0-9]*)$/.test(token) };
-}
-
-function follow(steps: readonly Step[], value: unknown, missed?: (object: object, key: string) => void): unknown {
+function follow(keys: readonly string[], value: unknown, missed?: (object: object, key: string) => void): unknown {
   let found = value;
-  for (const { key, index } of steps) {
+  for (const key of keys) {
     if (typeof found !== 'object' || found === null) return undefined;
-    // `length` is an own property of an array, and not one that JSON gave it.
-    if (Array.isArray(found) && !index) return undefined;
+    // An array's own too, and not from JSON. What else it owns are its indexes, in their canonical form (RFC 6901 §4).
+    if (key === 'length' && Array.isArray(found)) return undefined;
     if (!Object.hasOwn(found, key)) {
       missed?.(found, key);
       return undefined;

@@ -29,10 +29,13 @@ export function patternTable(
   compile: (name: string) => Pattern,
   faults: PolicyFault[],
 ): PatternTable {
-  const exact = new Map(entries.filter(({ name }) => !name.includes('*')).map((entry) => [entry.name, entry]));
+  const exact = new Map<string, Entry>();
   const patterns = new Map<string, Pattern & { readonly entry: Entry }>();
   for (const entry of entries) {
-    if (!entry.name.includes('*')) continue;
+    if (!entry.name.includes('*')) {
+      exact.set(entry.name, entry);
+      continue;
+    }
     const pattern = compile(entry.name);
     const equal = patterns.get(pattern.canonical);
     if (equal !== undefined) {

@@ -10,7 +10,7 @@ export function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return `an object of ${Object.keys(value).length}`;
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'null';
+  return `${value as number | boolean | null}`;
 }
 
 function quoted(text: string): string {

@@ -26,10 +26,10 @@ const MAX_STEPS = 50_000;
 function matches(pattern: string, uri: string): boolean {
   let at = 0;
   let step = 0;
-  // Where the pattern goes on after the last wildcard, and what of the URI that wildcard leaves to it.
-  let afterStar = -1;
+  // Where the pattern goes on after the last wildcard, 0 without one, and what of the URI that wildcard leaves to it.
+  let afterStar = 0;
   let starUntil = 0;
-  let afterAny = -1;
+  let afterAny = 0;
   let anyUntil = 0;
   for (let left = MAX_STEPS; ; left -= 1) {
     if (left === 0) throw new Error('the uri takes too many steps to match');
@@ -38,7 +38,7 @@ function matches(pattern: string, uri: string): boolean {
         step += 2;
         afterAny = step;
         anyUntil = at;
-        afterStar = -1;
+        afterStar = 0;
       } else {
         step += 1;
         afterStar = step;
@@ -51,10 +51,10 @@ function matches(pattern: string, uri: string): boolean {
     if (pattern[step] === uri[at]) {
       step++;
       at++;
-    } else if (afterStar >= 0 && !endsSegment(uri[starUntil])) {
+    } else if (afterStar > 0 && !endsSegment(uri[starUntil])) {
       at = ++starUntil;
       step = afterStar;
-    } else if (afterAny >= 0) {
+    } else if (afterAny > 0) {
       // The last `*` has come to the end of its segment, and stays there until the pattern has another.
       at = ++anyUntil;
       step = afterAny;

@@ -1,16 +1,18 @@
-import { assert, jsonValue, nat, property, string } from 'fast-check';
+import { assert, constantFrom, jsonValue, property, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { spliceStrings } from '../../src/mcp/handles-splice.ts';
+
+const json = jsonValue({ maxDepth: 2 });
+const space = constantFrom('', ' ', '\t');
+const lineEnd = constantFrom('\n', '\r\n');
 
 describe('spliceStrings', () => {
   test('agrees with JSON.parse, in any JSON', () => {
     assert(
-      property(jsonValue(), jsonValue(), nat(3), string(), (before, after, spaces, to) => {
-        const value = { before, '': [before, { deep: 'from' }, after], after };
-        const changed = spliceStrings(JSON.stringify(value, null, spaces), [
-          { path: ['', '1', 'deep'], from: 'from', to },
-        ]);
-        expect(changed).toBe(JSON.stringify({ before, '': [before, { deep: to }, after], after }, null, spaces));
+      property(json, json, string(), space, lineEnd, (before, after, to, space, lineEnd) => {
+        const text = (deep: string): string =>
+          JSON.stringify({ before, '': [before, { deep }, after], after }, null, space).replaceAll('\n', lineEnd);
+        expect(spliceStrings(text('from'), [{ path: ['', '1', 'deep'], from: 'from', to }])).toBe(text(to));
       }),
     );
   });
@@ -21,7 +23,19 @@ describe('spliceStrings', () => {
     ['is no string', '{"a":{"b":["x"]}}'],
     ['stands twice', '{"a":{"b":"x","b":"x"}}'],
     ['is below a string', '{"a":"x"}'],
+    ['has no end', '{"a":{"b":"x'],
   ])('a string that %s', (_, text) => {
     expect(() => spliceStrings(text, [{ path: ['a', 'b'], from: 'x', to: 'z' }])).toThrow(SyntaxError);
+  });
+
+  test('one string within another', () => {
+    const paths = [['a'], ['a', 'b']];
+    const changes = paths.map((path) => ({ path, from: 'x', to: 'z' }));
+    expect(() => spliceStrings('{"a":"x"}', changes)).toThrow(SyntaxError);
+  });
+
+  test('what stands in the way as something else is left alone', () => {
+    const changes = [{ path: ['a', 'b'], from: 'x', to: 'z' }];
+    expect(spliceStrings('{"a":"","a":{"b":"x"}}', changes)).toBe('{"a":"","a":{"b":"z"}}');
   });
 });

@@ -53,6 +53,7 @@ describe('what a client shows', () => {
     ],
     ['notifications/tasks/status', { params: { taskId: 'of the client' } }, []],
     ['notifications/vendor', { params: { requestState: 'x' } }, []],
+    ['tools/call', { params: { notifications: { taskIds: 'not a subscription' } } }, []],
     ['ping', {}, []],
     ['tasks/get', { params: {} }, []],
     ['ping', { params: { _meta: null, requestState: null } }, []],
@@ -63,11 +64,14 @@ describe('what a client shows', () => {
     ['tasks/get', { params: { taskId: ['a'] } }, 'body.message 1'],
     ['tools/call', { params: { requestState: {} } }, 'body.message 1'],
     ['tools/call', { params: { _meta: { [related]: 'a' } } }, 'body.message 1'],
+    ['tools/call', { params: { _meta: [] } }, 'body.message 1'],
     ['subscriptions/listen', { params: { notifications: { taskIds: 'a' } } }, 'body.message 1'],
+    ['subscriptions/listen', { params: { notifications: { taskIds: {} } } }, 'body.message 1'],
     ['subscriptions/listen', { params: { notifications: { taskIds: [{}] } } }, 'body.message 1'],
     ['tasks/get', { params: { TaskID: 'a' } }, 'body.ambiguous 1'],
     ['tools/call', { params: { RequestState: 'a' } }, 'body.ambiguous 1'],
     ['tools/call', { params: { requeſtState: 'a' } }, 'body.ambiguous 1'],
+    ['subscriptions/listen', { params: { notiﬁcations: { taskIds: ['a'] } } }, 'body.ambiguous 1'],
     ['tools/call', { Params: { requestState: 'a' } }, 'body.ambiguous 1'],
     ['tools/call', { params: { _Meta: { [related]: { taskId: 'a' } } } }, 'body.ambiguous 1'],
     ['subscriptions/listen', { params: { Notifications: { taskIds: ['a'] } } }, 'body.ambiguous 1'],
@@ -92,6 +96,7 @@ describe('what a server gives out', () => {
     ],
     [{ method: 'tasks/get', params: { taskId: 'of the client' } }, []],
     [{ method: 'notifications/message', params: { taskId: 'x', data: { taskId: 'x' } } }, []],
+    [{ method: 'notifications/message', params: { notifications: { taskIds: ['x'] } } }, []],
     [
       {
         result: {

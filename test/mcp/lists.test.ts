@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
 import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
-import { filteredMessage } from '../../src/mcp/lists.ts';
+import { filteredMessage, listMethods } from '../../src/mcp/lists.ts';
 import type { McpTarget } from '../../src/model/policy.ts';
 
 const visible = ({ name }: McpTarget): boolean => !name.includes('hidden');
@@ -11,11 +11,12 @@ const message = (result: object): string => JSON.stringify({ jsonrpc: '2.0', id:
 
 describe('filteredMessage', () => {
   test.each([
-    ['tools', 'name', 'tool'],
-    ['resources', 'uri', 'resource'],
-    ['resourceTemplates', 'uriTemplate', 'template'],
-    ['prompts', 'name', 'prompt'],
-  ])('%s: what is not visible is left out', (member, name, kind) => {
+    ['tools/list', 'tools', 'name', 'tool'],
+    ['resources/list', 'resources', 'uri', 'resource'],
+    ['resources/templates/list', 'resourceTemplates', 'uriTemplate', 'template'],
+    ['prompts/list', 'prompts', 'name', 'prompt'],
+  ])('%s: what is not visible is left out', (method, member, name, kind) => {
+    expect(listMethods).toContain(method);
     const asked: McpTarget[] = [];
     const text = message({ [member]: [{ [name]: 'a' }, { [name]: 'hidden' }, { [name]: 'b' }], nextCursor: 'c' });
     const filtered = filteredMessage(text, (target) => {

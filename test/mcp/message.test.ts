@@ -68,6 +68,7 @@ describe('what is refused', () => {
     ['an id object', '{"jsonrpc":"2.0","id":{},"method":"ping"}', 'body.message'],
     ['parameters by position', '{"jsonrpc":"2.0","id":1,"method":"ping","params":["x"]}', 'body.message'],
     ['parameters that are none', '{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}', 'body.message'],
+    ['parameters of a response that are none', '{"jsonrpc":"2.0","id":1,"result":{},"params":"x"}', 'body.message'],
     ['parameters null', '{"jsonrpc":"2.0","id":1,"method":"ping","params":null}', 'body.message'],
     ['a call of nothing', '{"jsonrpc":"2.0","id":1,"method":"tools/call"}', 'body.message'],
     ['a call by position', call('["pay"]'), 'body.message'],

@@ -21,6 +21,7 @@ describe('what a message is about', () => {
     ['resources/subscribe', { name: 'a', uri: 'b' }, [{ kind: 'resource', name: 'b' }]],
     ['resources/unsubscribe', { name: 'a', uri: 'b' }, [{ kind: 'resource', name: 'b' }]],
     ['tools/list', { name: 'a', uri: 'b', ref: { type: 'ref/prompt', name: 'a' } }, []],
+    ['tools/list', { notifications: { resourceSubscriptions: ['x://a'] } }, []],
     ['toString', { name: 'a' }, []],
   ])('%s', (method, params, wanted) => expect(of(method, params)).toEqual(wanted));
 

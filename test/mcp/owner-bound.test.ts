@@ -11,6 +11,15 @@ test('comes back to its owner, on every replica with the same key', () => {
   expect(createOwnerBound(key).unbind(bound, owner)).toBe('session.1');
 });
 
+test('whatever the handle is', () => {
+  const sessions = createOwnerBound(key);
+  fc.assert(
+    fc.property(fc.string({ maxLength: 4 }), (handle) => {
+      expect(sessions.unbind(sessions.bind(handle, owner), owner)).toBe(handle);
+    }),
+  );
+});
+
 test.each([
   ['another person', ['tools', 'https://issuer.example', 'subject', 'bob']],
   ['another issuer', ['tools', 'https://other.example', 'subject', 'alice']],

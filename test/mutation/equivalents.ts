@@ -1,5 +1,73 @@
 /** Mutants that nothing can notice: by file, then by the reason why, each as its line would read. */
 export const equivalents: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'src/authenticate/cached-verifier.ts': {
+    'a check for the compiler: one at least is trusted': [
+      'if (issuer !== undefined && trusted[0].verify !== undefined) {',
+    ],
+  },
+  'src/authenticate/client-authentication.ts': {
+    'JSON leaves out what is undefined': ['...(true && { kid: keyId }),'],
+  },
+  'src/authenticate/credentials.ts': {
+    'speed: only what could be the parameter is parsed': [
+      'if (false) return false;',
+      `if (!query.includes("") && !query.includes('%')) return false;`,
+      `if (!query.includes('access_token') && !query.includes("")) return false;`,
+    ],
+  },
+  'src/authenticate/dpop-proof.ts': {
+    'a check for the compiler: only names are accepted, and only numbers are finite': [
+      'if (false || !algorithms.has(algorithm))',
+      "if (false || !Number.isFinite(iat)) throw invalid('has no iat');",
+    ],
+  },
+  'src/authenticate/jwt.ts': {
+    'a function without `return` gives undefined too': ['} catch {}'],
+  },
+  'src/authenticate/keys.ts': {
+    'a check for the compiler: where there are none, they are too old': ['if (false || !isUsable(ageMs)) {'],
+    'nothing is read of it before the first attempt': ['let triedAt = +Infinity;'],
+    'nobody has them renewed so soon, unless an attempt failed': [
+      'if (true && clock() - triedAt < PAUSE_MS) return Promise.reject(failure);',
+    ],
+    'any order serves, and no two members have one name': [
+      'return JSON.stringify(Object.entries(key).toSorted(([one], [other]) => (one <= other ? -1 : 1)));',
+      'return JSON.stringify(Object.entries(key).toSorted(([one], [other]) => (one >= other ? -1 : 1)));',
+    ],
+  },
+  'src/authenticate/nonces.ts': {
+    'speed: of one window the same comes out': ['if (false) return newest;'],
+  },
+  'src/authenticate/principal.ts': {
+    'a check for the compiler: only numbers are finite': ['if (true && Number.isFinite(value)) return value;'],
+  },
+  'src/authenticate/proof-check.ts': {
+    'a check for the compiler: no kind of key that is read is symmetric': [
+      "if (false) throw invalid('jwk is symmetric');",
+    ],
+    'only a bug in jose would throw anything else': ['if (false) throw error;'],
+    'said twice: the same header was read before, and its algorithm is an accepted one': [
+      'await compactVerify(text, imported, {});',
+    ],
+  },
+  'src/authenticate/proof-key.ts': {
+    'no two members have one name': [
+      'const members = Object.entries(key).toSorted(([one], [other]) => (one <= other ? -1 : 1));',
+    ],
+  },
+  'src/authenticate/proof-target.ts': {
+    'both of what is compared are made alike': ['return unreserved.test(character) ? character : octet.toLowerCase();'],
+  },
+  'src/authenticate/shared-introspection.ts': {
+    'a check for the compiler: what is no object has no claims': ['if (false || answer === null) return false;'],
+    'only a bug would throw anything else': ['} catch (error) {}', 'if (true) return undefined;'],
+    'whatever is between them: each part says how long it is': [
+      `const prefix = [server.issuer, credentials.clientId, response.kind].map(part).join("Stryker was here!");`,
+    ],
+  },
+  'src/authenticate/token-key.ts': {
+    'speed: the same hash comes out again': ['if (false) return known;', ';'],
+  },
   'src/authorize/action.ts': {
     'a check for the compiler: no pattern of ours matches the text that undefined becomes': [
       'if (false || !jsonType.test(contentType)) {',
@@ -34,10 +102,17 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
     ],
     'what was not parsed is undefined, which has no handles': ['} catch {}'],
   },
+  'src/mcp/handles-splice.ts': {
+    'a check for the compiler: no path is empty': ['changes.set(change.path.at(-1) ?? "Stryker was here!", change);'],
+  },
   'src/mcp/handles.ts': {
     'the places that are shown have no other path of which this would be true': [
       "return path.length === 2 || path[1] === 'taskId';",
       "return true && path[1] === 'taskId';",
+    ],
+    'what has no value is no handle, and has nothing below it': [
+      `return Array.isArray(value) ? value.map((entry, i) => ({ path: [...above, String(i)], value: entry })) : ["Stryker was here"];`,
+      `return isObject(value) && Object.hasOwn(value, step) ? [{ path: [...above, step], value: value[step] }] : ["Stryker was here"];`,
     ],
   },
   'src/mcp/json-text.ts': {
@@ -47,20 +122,81 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
       'return true;',
     ],
   },
-  'src/mcp/member.ts': {
-    'speed: what is of another length folds to another name': [
-      'const variant = Object.keys(object).find((key) => true && folded(key) === folded(name));',
-    ],
-  },
   'src/mcp/message.ts': {
     'a check for the compiler: undefined names no method that is about anything': [
       'targets: false ? [] : targetsOf(method, params, id),',
     ],
     'only a bug in the scanner would throw anything else': ['if (false) throw error;'],
   },
+  'src/mcp/owner-bound.ts': {
+    'nobody finds a text that is the MAC of most of itself': ['if (false) return undefined;'],
+  },
   'src/pipeline.ts': {
     'a check for the compiler: what is no denial was granted': [
       'rule: denial === undefined ? grant.decision.rule : denial.rule,',
+    ],
+  },
+  'src/policy/asked-entries.ts': {
+    'a check for the compiler: undefined is no method that acts on anything': [
+      'const kind = false ? undefined : targetKinds.get(method);',
+    ],
+  },
+  'src/policy/could-call.ts': {
+    'what throws cannot be called either': [
+      'const entry = listing[kind](name);',
+      "if (false || judge(entry.condition, principal) === 'refused') return false;",
+    ],
+  },
+  'src/policy/denial.ts': {
+    'a check for the compiler: one of several gave them the verdict that they have together': [
+      'if (condition === undefined) ;',
+      'if (false) throw new TypeError(`no condition is ${verdict}`);',
+    ],
+    'a check for the compiler: one of the predicates of a refused claim fails': [
+      'return `claim ${name}: wanted ${failed.wanted}, found ${shown(found)}`;',
+    ],
+  },
+  'src/policy/explain.ts': {
+    'a function without `return` gives undefined too': ['} catch {}'],
+  },
+  'src/policy/name-pattern.ts': {
+    'a check for the compiler: what is split has a first part and a last': [
+      'const prefix = parts[0] ?? "Stryker was here!";',
+      'const suffix = parts.at(-1) ?? "Stryker was here!";',
+    ],
+  },
+  'src/policy/pattern-table.ts': {
+    'no two patterns of a table have one canonical form': [
+      'other.literals - one.literals || one.unbounded - other.unbounded || (one.canonical <= other.canonical ? -1 : 1),',
+    ],
+  },
+  'src/policy/predicate.ts': {
+    'a check for the compiler: what is no number is no integer, not finite, and not below or above anything': [
+      'return true && Number.isSafeInteger(number) ? number : undefined;',
+      'return true && holds(found, bound);',
+      'return true && Number.isFinite(value) ? value : undefined;',
+    ],
+    'what has faults is never asked': ['return ["Stryker was here"];'],
+  },
+  'src/policy/resources.ts': {
+    'nobody looks at these faults': ['["Stryker was here"],'],
+    'speed: what has no capitals is itself when it is folded': [
+      'if (found === undefined || (false)) return found;',
+      'const hasUpperCase = /[^:/?#]*:\\/\\/[^/?#]*[A-Z]/;',
+    ],
+  },
+  'src/policy/shown.ts': {
+    'a check for the compiler: a character that was found has a code point': [
+      '(character) => `\\\\u{${character.codePointAt(0).toString(16)}}`,',
+    ],
+  },
+  'src/policy/verdict.ts': {
+    'of two that are alike it does not matter which': ['return gravity[one] > gravity[other] ? one : other;'],
+    'a check for the compiler: without the one or the other the lifetime is not a number, which is at most nothing': [
+      'if (false) return false;',
+      'if (expiresAt === undefined && issuedAt === undefined) return false;',
+      'if (false || issuedAt === undefined) return false;',
+      'if (expiresAt === undefined || false) return false;',
     ],
   },
   'src/respond/challenges.ts': {

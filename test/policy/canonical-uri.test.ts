@@ -19,6 +19,7 @@ test.each([
   "x:/a-b_c~d!$&'()*+,;=:@/",
   'git+ssh://host/repo.git',
   'x:?u=http://y',
+  'x:?u=http://a:b@API.example:443//c',
   'prices://',
   'x:',
 ])('%s is canonical', (uri) => {
@@ -113,6 +114,7 @@ describe.each([
       'http://x.:8080/',
       'file://localhost/x',
       'wss://A',
+      'ws://A',
     ],
   ],
 ])('not canonical: %s', (what, uris) => {

@@ -26,6 +26,12 @@ describe('each condition, with what it wanted and what it found', () => {
       'max_lifetime fails: wanted a lifetime (exp - iat) of at most 60 s, found 300 s',
     ]);
   });
+  test('several scopes as one list; a plain request falls under nothing that is listed', () => {
+    const document = { scope: 'read write', tools: { pay: { scope: 'payments' } } };
+    expect(explained(document, { scope: 'read admin' })).toEqual([
+      'scope fails: wanted scope "read write", found "read admin"',
+    ]);
+  });
   test('with alternatives and exclusions', () => {
     const document = { any: [{ scope: 'admin' }, { claims: { role: 'x' } }], not: { claims: { ai: true } } };
     expect(explained(document, { claims: { role: 'x', ai: true } })).toEqual([
@@ -39,6 +45,14 @@ describe('each condition, with what it wanted and what it found', () => {
       '    not.claims.ai holds: wanted claim ai: true, found true',
     ]);
   });
+  test('with what must hold besides', () => {
+    expect(explained({ all: [{ scope: 'a' }, {}] }, { scope: 'a' })).toEqual([
+      'all holds: wanted all of these, found 2 of 2 hold',
+      '  all[0] holds: wanted all of these, found 1 of 1 hold',
+      '    all[0].scope holds: wanted scope "a", found "a"',
+      '  all[1] holds: wanted all of these, found 0 of 0 hold',
+    ]);
+  });
   test('of what is called; of arguments the kind alone', () => {
     const document = { tools: { pay: { scope: 'payments', arguments: { '/amount': { at_most: 10 } } } } };
     expect(explained(document, { scope: 'payments' }, call('pay', { amount: 4711 }))).toEqual([
@@ -46,10 +60,26 @@ describe('each condition, with what it wanted and what it found', () => {
       '  tools.pay.scope holds: wanted scope "payments", found "payments"',
       '  tools.pay.arguments./amount fails: wanted argument /amount: a number of at most 10, found another number',
     ]);
-    expect(explained(document, {}, call('other'))).toEqual([
-      'tools fails: wanted a tool that is listed, found "other"',
+    expect(explained(document, { scope: 'payments' }, call('pay', { amount: 10 }))).toEqual([
+      'tools.pay holds: wanted what is asked of it, found "pay"',
+      '  tools.pay.scope holds: wanted scope "payments", found "payments"',
+      '  tools.pay.arguments./amount holds: wanted argument /amount: a number of at most 10, found another number',
+    ]);
+    expect(explained(document, {}, call('a, found b'))).toEqual([
+      'tools fails: wanted a tool that is listed, found "a, found b"',
     ]);
     expect(explained(document, {}, message('initialize'))).toEqual([]);
+  });
+  test('of a completion, whose arguments are its own, nothing that is asked of arguments', () => {
+    const document = { prompts: { sum: { arguments: { '/team': 'sales' } } } };
+    expect(explained(document, {}, message('completion/complete', 'prompt sum'))).toEqual([
+      'prompts.sum holds: wanted what is asked of it, found "sum"',
+    ]);
+  });
+  test('of several that are asked of one argument, each', () => {
+    const document = { tools: { pay: { arguments: { '/amount': { above: 0, at_most: 10 } } } } };
+    const [, argument] = explained(document, {}, call('pay', { amount: 11 }));
+    expect(argument).toContain('/amount fails: wanted argument /amount: a number of at most 10 and a number above 0');
   });
   test('that cannot be evaluated is an error, also under not', () => {
     const document = { not: { claims: { name: { matches: 'x' } } } };
@@ -57,6 +87,35 @@ describe('each condition, with what it wanted and what it found', () => {
       kind: 'http',
     });
     expect(whole?.outcome).toBe('error');
+  });
+  test('nor is a call whose argument some readers would find under its name and others not', () => {
+    const document = { tools: { pay: { scope: 'payments', arguments: { '/amount': { at_most: 10 } } } } };
+    expect(explained(document, {}, call('pay', { Amount: 4711 }))).toEqual([
+      'tools.pay error: wanted what is asked of it, found "pay"',
+      '  tools.pay.scope fails: wanted scope "payments", found no scope',
+      '  tools.pay.arguments./amount error: wanted argument /amount: a number of at most 10, found nothing',
+    ]);
+  });
+  test('each of its kind', () => {
+    const document: PolicyDocument = {
+      scope: 'a',
+      claims: { role: 'x' },
+      any: [{}],
+      all: [{}],
+      not: {},
+      max_lifetime: '1m',
+      tools: { pay: { arguments: { '/amount': 1 } } },
+    };
+    const own = ['scope', 'claim', 'any', 'all', 'not', 'lifetime'];
+    const explain = (attempt: Attempt): readonly Explanation[] =>
+      compilePolicy('p', document).explain(caller(), attempt);
+    expect(explain(call('pay')).map(({ kind }) => kind)).toEqual([...own, 'listed']);
+    expect(
+      explain(call('pay'))
+        .at(-1)
+        ?.parts.map(({ kind }) => kind),
+    ).toEqual(['argument']);
+    expect(explain(call('other')).map(({ kind }) => kind)).toEqual([...own, 'listed']);
   });
 });
 
@@ -84,13 +143,4 @@ test('a call is allowed exactly when every condition holds', () => {
       expect(conditions.every(({ outcome }) => outcome === 'holds')).toBe(allow);
     }),
   );
-});
-
-test('the claims that are read, and no others', () => {
-  const policy = compilePolicy('p', {
-    claims: { tenant: 'x', '/realm/roles': { contains: 'y' } },
-    tools: { t: { claims: { risk: { below: 5 } } } },
-  });
-  const claims = { tenant: 'a', realm: { roles: ['y'], other: 1 }, risk: 3, email: 'alice@example.com' };
-  expect({ ...policy.claimsRead(claims) }).toEqual({ tenant: 'a', '/realm/roles': ['y'], risk: 3 });
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { memberReader, pointerReader } from '../../src/policy/json-pointer.ts';
+import { memberReader, pointerReader, strictPointerReader } from '../../src/policy/json-pointer.ts';
 
 function read(name: string, json: string): unknown {
   const reader = memberReader(name);
@@ -63,6 +63,7 @@ test.each([
 
 test.each(['/~', '/a~', '/a~2', '/~/a', '/a/~~0'])('%s is malformed', (name) => {
   expect(memberReader(name)).toBeUndefined();
+  expect(strictPointerReader(name)).toBeUndefined();
 });
 
 describe('properties', () => {
@@ -89,6 +90,27 @@ describe('properties', () => {
 test.each([undefined, null, 7, 'text', [], {}])('a pointer into %j finds nothing', (value) => {
   expect(pointerReader('/length')?.(value)).toBeUndefined();
   expect(pointerReader('/0')?.(value)).toBeUndefined();
+});
+
+describe('of what a caller sends', () => {
+  const sent = { amount: 7, to: [{ IBAN: 'SE1' }], ſcope: 'x', ﬁle: 'x', café: 'x' };
+  test.each([
+    ['/amount', 7],
+    ['/to/0/IBAN', 'SE1'],
+    ['/number', undefined],
+    ['/to/1', undefined],
+    ['/amount/eur', undefined],
+  ])('%s is %j', (pointer, expected) => {
+    expect(strictPointerReader(pointer)?.(sent)).toBe(expected);
+  });
+
+  // A reader that ignores case would find it, and `present: false` would not have held.
+  test.each(['/Amount', '/TO/0/IBAN', '/to/0/iban', '/scope', '/file', '/cafe\u0301'])(
+    '%s is there for some readers: an error',
+    (pointer) => {
+      expect(() => strictPointerReader(pointer)?.(sent)).toThrow('only in case');
+    },
+  );
 });
 
 test('a pointer may begin in a list', () => {

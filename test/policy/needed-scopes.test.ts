@@ -22,6 +22,7 @@ test.each<[string, PolicyDocument, Given, Attempt, string[]]>([
   ['a method', demo, { scope: 'read complete' }, message('completion/complete'), ['read', 'complete']],
   ['housekeeping', demo, { scope: 'read' }, message('initialize'), ['read']],
   ['what is not listed, in shadow', demo, { scope: 'read' }, call('drop'), ['read']],
+  ['any call, where nothing is listed', { scope: 'read' }, { scope: 'read' }, call('pay'), ['read']],
   ['the alternative that holds', either, { scope: 'read admin' }, { kind: 'http' }, ['read', 'admin']],
   ['the other', either, { scope: 'read trade', claims: { role: 'trader' } }, { kind: 'http' }, ['read', 'trade']],
   ['none of them, in shadow', either, { scope: 'read' }, { kind: 'http' }, ['read', 'admin']],

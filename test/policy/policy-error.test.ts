@@ -20,6 +20,6 @@ test('an error tells every fault', () => {
     { path: ['claims', 'x', 'below'], message: 'one' },
     { path: ['tools', 'a*'], message: 'two' },
   ]);
-  expect(error.message).toBe('policy demo: claims.x.below: one; tools.a*: two');
+  expect(String(error)).toBe('PolicyError: policy demo: claims.x.below: one; tools.a*: two');
   expect(error.faults).toHaveLength(2);
 });

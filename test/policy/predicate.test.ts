@@ -220,6 +220,7 @@ describe('wanted', () => {
   const words: readonly [ValueDocument, string[]][] = [
     ['acme', ['"acme"']],
     [['SE', 1], ['one of "SE", 1']],
+    [[1, 2, 3, 4, 5, 6, 7, 8], ['one of 1, 2, 3, 4, 5, 6, 7, 8']],
     [[1, 2, 3, 4, 5, 6, 7, 8, 9], ['one of 1, 2, 3, 4, 5, 6, 7, 8, …']],
     [{ below: 50 }, ['a number below 50']],
     [{ integer: true, below: 50, at_least: 0 }, ['an integer', 'an integer below 50', 'an integer of at least 0']],

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { maxMatchedLength } from '../../src/policy/predicate.ts';
+import { judge } from '../../src/policy/verdict.ts';
 import { type Given, caller, decide, told } from './caller.ts';
 
 type Row = readonly [given: Given, told: string];
@@ -218,13 +219,28 @@ describe('an error while evaluating is a denial', () => {
     expect(decide(document, { claims })).toMatchObject({ allow: true, shadow: { reason: 'policy.error' } });
   });
 
-  test.each([new TypeError('boom'), 'boom', undefined])('even when %s is thrown', (thrown) => {
+  test('but a refusal before it is told', () => {
+    const document: PolicyDocument = { claims: { role: 'trader', name: { matches: 'x' } } };
+    expect(told(decide(document, { claims }))).toBe('deny claim.denied claims.role');
+  });
+
+  test.each([
+    [new TypeError('boom'), 'TypeError: boom'],
+    ['boom', '"boom" was thrown'],
+    [undefined, 'nothing was thrown'],
+  ])('even when %s is thrown', (thrown, detail) => {
     const claims = {
       get name(): never {
         throw thrown;
       },
     };
     const policy = compilePolicy('test', { not: { claims: { name: 'x' } } });
-    expect(told(policy.decide(caller({ claims }), { kind: 'http' }))).toBe('deny policy.error policy');
+    const decision = policy.decide(caller({ claims }), { kind: 'http' });
+    expect(told(decision)).toBe('deny policy.error policy');
+    expect(decision).toMatchObject({ denial: { detail } });
   });
+});
+
+test('a condition of a kind that nobody knows is a bug, never a verdict', () => {
+  expect(() => judge({ kind: 'unless' } as never, caller())).toThrow(TypeError);
 });
