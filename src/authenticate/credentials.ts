@@ -1,5 +1,5 @@
 import { Denial } from '../model/denial.ts';
-import type { Call, Fields } from '../model/call.ts';
+import type { Call } from '../model/call.ts';
 import type { AccessToken, PresentedToken } from '../model/grant.ts';
 
 /** RFC 9110 §11.1: the scheme is case-insensitive. */
@@ -8,14 +8,13 @@ const ourSchemes = /^(bearer|dpop)(?: |$)/i;
 const credentials = /^[a-z]+ +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /** RFC 6750 §2.1: from the `Authorization` header and nowhere else. */
-function presentedToken(fields: Fields, query: string, servesDpop: boolean): PresentedToken {
-  if (fields.authorization === undefined) throw new Denial('credentials.missing', 'no Authorization header');
+function presentedToken(authorization: string, query: string, servesDpop: boolean): PresentedToken {
   if (hasTokenInQuery(query))
     throw new Denial('request.credentials', 'an Authorization header and a token in the query');
-  const scheme = schemeOf(fields.authorization);
+  const scheme = schemeOf(authorization);
   if (scheme === undefined || (scheme === 'dpop' && !servesDpop))
     throw new Denial('credentials.missing', `a scheme other than Bearer${servesDpop ? ' and DPoP' : ''}`);
-  const token = credentials.exec(fields.authorization)?.[1];
+  const token = credentials.exec(authorization)?.[1];
   if (token === undefined)
     throw new Denial('token.malformed', `the Authorization header is not of the form ${names[scheme]} b64token`);
   return { scheme, value: token as AccessToken };
@@ -43,11 +42,11 @@ interface Shown {
  */
 export function createTokenReader(servesDpop: boolean): (call: Call) => PresentedToken {
   const shown = new WeakMap<object, Shown>();
-  return ({ fields, query, request: { socket } }) => {
+  return ({ fields: { authorization }, query, request: { socket } }) => {
+    if (authorization === undefined) throw new Denial('credentials.missing', 'no Authorization header');
     const last = shown.get(socket);
-    if (last !== undefined && query === '' && last.authorization === fields.authorization) return last.token;
-    const token = presentedToken(fields, query, servesDpop);
-    const { authorization = '' } = fields;
+    if (last !== undefined && query === '' && last.authorization === authorization) return last.token;
+    const token = presentedToken(authorization, query, servesDpop);
     if (authorization.length <= MAX_REMEMBERED) shown.set(socket, { authorization, token });
     return token;
   };

@@ -36,17 +36,17 @@ export function principalOfAnswer(
   if (claims['aud'] === undefined && server.introspection?.audience !== 'optional') {
     throw new Denial('token.audience', 'the introspection answer has no aud (see introspection.audience)');
   }
-  return jwt === undefined ? principal : { ...principal, introspectionJwt: jwt };
+  return { ...principal, introspectionJwt: jwt };
 }
 
 function requireInTime(
-  { expiresAt }: Principal,
+  { expiresAt = Infinity }: Principal,
   notBefore: unknown,
   { clockToleranceMs }: AuthorizationServer,
   clock: Clock,
 ): void {
   const now = clock();
-  if (expiresAt !== undefined && expiresAt * 1000 + clockToleranceMs <= now) {
+  if (expiresAt * 1000 + clockToleranceMs <= now) {
     throw new Denial('token.expired', 'exp of the introspection answer has passed');
   }
   if (notBefore === undefined) return;
@@ -62,11 +62,8 @@ function requireItsKey({ claims: { token_type: type }, confirmation }: Principal
 }
 
 function requireAccessToken(claims: Claims): void {
-  const { token_type: type, token_use: use } = claims;
+  const { token_type: type } = claims;
   if (type !== undefined && !(typeof type === 'string' && accessTokenTypes.has(type.toLowerCase()))) {
     throw new Denial('token.type', 'the introspection answer names a token_type other than Bearer and DPoP');
-  }
-  if (use !== undefined && use !== 'access_token') {
-    throw new Denial('token.type', 'the introspection answer names a token_use other than access_token');
   }
 }

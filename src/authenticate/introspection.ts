@@ -36,7 +36,7 @@ export function createIntrospector(
   const isSigned = response.kind === 'jwt';
   const accept = isSigned ? signedAnswerTypes : 'application/json';
   const read: AnswerReader = isSigned
-    ? createSignedAnswerReader(server, response.algorithms, keys, clock)
+    ? createSignedAnswerReader(server, credentials.clientId, response.algorithms, keys, clock)
     : plainAnswer;
 
   const ask = async (token: string, asker: string | undefined): Promise<IntrospectionAnswer | undefined> => {
@@ -54,7 +54,7 @@ export function createIntrospector(
       );
     return await read(answer);
   };
-  return createSharedIntrospection(server, ask, hierarchy, answers, clock);
+  return createSharedIntrospection({ ...server, introspection }, ask, hierarchy, answers, clock);
 
   function plainAnswer({ body }: ServerAnswer): IntrospectionAnswer | undefined {
     if (typeof body !== 'object' || body === null || Array.isArray(body))

@@ -27,9 +27,10 @@ export function createJwtVerifier(
   hierarchy: ReadonlyMap<string, readonly string[]>,
   clock: Clock,
 ): JwtVerifier {
-  const { algorithms = [] } = server.jwt ?? {};
+  const { jwt } = server;
+  if (jwt === undefined) throw new TypeError(`${server.name} has no jwt`);
   const options: JWTVerifyOptions = {
-    algorithms: [...algorithms],
+    algorithms: [...jwt.algorithms],
     issuer: server.issuer,
     requiredClaims: ['exp'],
     clockTolerance: server.clockToleranceMs / 1000,
@@ -42,7 +43,7 @@ export function createJwtVerifier(
         currentDate: new Date(clock()),
       });
       const signature = { algorithm: protectedHeader.alg, type: mediaType(protectedHeader.typ) };
-      requireSignature(signature, server.jwt);
+      requireSignature(signature, jwt);
       return { ...principalOf(payload, 'jwt', signature.type === 'at+jwt', server, hierarchy), signature };
     } catch (error) {
       throw error instanceof Denial ? error : denialOf(error);
@@ -79,7 +80,6 @@ export function requireSignature(
 
 /** The issuer that a JWT claims, to choose who verifies it; undefined for a string that is not a JWT. Proves nothing. */
 export function claimedIssuer(token: string): string | undefined {
-  if (token.split('.').length !== 3) return undefined;
   try {
     if (typeof decodeProtectedHeader(token).alg !== 'string') return undefined;
     return decodeJwt(token).iss ?? '';
@@ -107,8 +107,9 @@ export async function verifiedJwt(token: string, keys: JWTVerifyGetKey, options:
 }
 
 /** RFC 7515 §4.1.9: `application/` is left out where nothing else has a slash; media types ignore case. */
-function mediaType(typ: string | undefined): string {
-  return (typ ?? '').toLowerCase().replace(/^application\//, '');
+function mediaType(typ: unknown = ''): string {
+  if (typeof typ !== 'string') throw new Denial('token.malformed', 'its typ is not a string');
+  return typ.toLowerCase().replace(/^application\//, '');
 }
 
 function denialOf(error: unknown): Denial {

@@ -84,7 +84,7 @@ export function createKeySource(
   }
 
   function isUsable(ageMs: number): boolean {
-    return keys !== undefined && ageMs <= Math.max(staleMs, freshMs);
+    return ageMs <= Math.max(staleMs, freshMs);
   }
 
   /** Keys that are not fresh any more are used because nothing else can be had, and only then. */
@@ -112,7 +112,7 @@ export function createKeySource(
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       const newer = clock() - triedAt < WINDOW_MS && underWay === undefined ? known : await renew();
       // Within the window after a failed fetch nobody knows whether the key is new or made up.
-      if (newer === known && failure !== undefined) throw failure;
+      if (failure !== undefined) throw failure;
       return await newer(header, token).catch((again: unknown) => {
         if (!(again instanceof errors.JWKSNoMatchingKey)) throw again;
         throw new Denial('token.key', 'no published key for its kid and alg', { cause: again });
@@ -150,7 +150,6 @@ function spelled(key: object): string {
  * https://learn.microsoft.com/entra/identity-platform/access-tokens#validate-the-issuer
  */
 function ownKeys(set: JSONWebKeySet, issuer: string): JSONWebKeySet {
-  if (!Array.isArray(set.keys)) return set;
   const isOwn = ({ issuer: of }: Readonly<Record<string, unknown>>): boolean =>
     typeof of !== 'string' || of === issuer || of.includes('{tenantid}');
   return { ...set, keys: set.keys.filter(isOwn) };

@@ -19,12 +19,13 @@ const BYTES = 16;
 
 /** Creates nonces under `key`, which nobody else knows. */
 export function createNonces(key: string | Buffer, clock: Clock): Nonces {
-  let newest = { window: Number.NaN, nonce: '', before: '' };
+  let newest: { readonly window: number; readonly nonce: string; readonly before: string } | undefined;
 
   /** Computed once for each window. */
-  function now(): typeof newest {
+  function now(): NonNullable<typeof newest> {
     const window = Math.floor(clock() / WINDOW_MS);
-    if (window !== newest.window) newest = { window, nonce: nonceOf(window), before: nonceOf(window - 1) };
+    if (newest?.window === window) return newest;
+    newest = { window, nonce: nonceOf(window), before: nonceOf(window - 1) };
     return newest;
   }
 

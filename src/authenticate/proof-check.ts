@@ -111,9 +111,8 @@ async function importKey(jwk: DpopProof['key'], algorithm: string): Promise<Cryp
     throw new Denial('proof.invalid', `jwk of the proof is no key for ${algorithm}`, { cause });
   }
   if (key instanceof Uint8Array) throw invalid('jwk is symmetric');
-  const { modulusLength } = key.algorithm as { readonly modulusLength?: number };
-  if (modulusLength !== undefined && modulusLength < MIN_RSA_BITS)
-    throw invalid(`jwk is of ${modulusLength} bits only`);
+  const { modulusLength = Infinity } = key.algorithm as { readonly modulusLength?: number };
+  if (modulusLength < MIN_RSA_BITS) throw invalid(`jwk is of ${modulusLength} bits only`);
   return key;
 }
 

@@ -21,7 +21,7 @@ export function createIsTarget(publicUrl: string): IsTarget {
 
 function normalized(uri: string): string | undefined {
   if (!uriCharacters.test(uri)) return undefined;
-  const [bare = ''] = uri.split(/[?#]/, 1);
+  const bare = uri.replace(/[?#].*/, '');
   if (!/^https?:\/\/[^/]/i.test(bare)) return undefined;
   // RFC 3986 §6.2.2.2: before dot segments are removed.
   const url = URL.parse(bare.replaceAll(/%[0-9A-Fa-f]{2}/g, plainOctet));

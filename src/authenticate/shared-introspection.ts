@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
-import type { AuthorizationServer } from '../model/authorization-server.ts';
+import type { AuthorizationServer, Introspection } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 import type { Claims, Principal } from '../model/principal.ts';
 import type { KeptAnswer, SharedAnswers } from '../model/shared.ts';
@@ -32,16 +32,16 @@ export interface Introspector {
  * @param answers Undefined: each replica asks for itself.
  */
 export function createSharedIntrospection(
-  server: AuthorizationServer,
+  server: AuthorizationServer & { readonly introspection: Introspection },
   ask: (token: string, asker: string | undefined) => Promise<IntrospectionAnswer | undefined>,
   hierarchy: ReadonlyMap<string, readonly string[]>,
   answers: SharedAnswers | undefined,
   clock: Clock,
 ): Introspector {
-  const { cacheMs = 0, response, credentials } = server.introspection ?? {};
+  const { cacheMs, response, credentials } = server.introspection;
   // Who asks every time wants to hear it from the server.
   const shared = cacheMs > 0 ? answers : undefined;
-  const prefix = [server.issuer, credentials?.clientId ?? '', response?.kind ?? ''].map(part).join('');
+  const prefix = [server.issuer, credentials.clientId, response.kind].map(part).join('');
 
   function keyOf(token: string): string {
     return `${prefix}${part(hash('sha256', token, 'base64url'))}`;
@@ -55,7 +55,7 @@ export function createSharedIntrospection(
 
   /** What was kept, where it still says that the token is one for us; the server itself says why it is none. */
   function reread({ answer, expiresAt }: KeptAnswer): Introspected | undefined {
-    if (!isAnswer(answer) || (response?.kind === 'jwt' && answer.jwt === undefined)) return undefined;
+    if (!isAnswer(answer) || (response.kind === 'jwt' && answer.jwt === undefined)) return undefined;
     try {
       return introspected(answer, expiresAt);
     } catch (error) {

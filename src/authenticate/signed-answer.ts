@@ -27,7 +27,7 @@ const saidOfTheToken: ReadonlySet<Reason> = new Set([
 ]);
 
 /**
- * Creates the reader of answers that must be signed by `server`, with one of `algorithms`.
+ * Creates the reader of answers that must be signed by `server`, with one of `algorithms`, for us: `clientId`.
  *
  * @returns a function that gives undefined for a token that is not active, which needs no signature since it opens
  *   nothing, and throws {Denial} `authorization_server.unavailable` for an answer whose origin is not proved, `token.*`
@@ -35,6 +35,7 @@ const saidOfTheToken: ReadonlySet<Reason> = new Set([
  */
 export function createSignedAnswerReader(
   server: AuthorizationServer,
+  clientId: string,
   algorithms: readonly string[],
   keys: KeySource,
   clock: Clock,
@@ -43,7 +44,7 @@ export function createSignedAnswerReader(
     algorithms: [...algorithms],
     issuer: server.issuer,
     // RFC 9701 §5: it identifies us, or the answer to another resource server could be played to us.
-    audience: server.introspection?.credentials.clientId ?? '',
+    audience: clientId,
     typ: 'token-introspection+jwt',
     maxTokenAge: MAX_AGE_SECONDS,
     clockTolerance: server.clockToleranceMs / 1000,

@@ -7,11 +7,13 @@ import type { Call } from '../../src/model/call.ts';
 import type { TokenForm } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
 import { bearer } from '../support/bearer.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
 
 let now: number;
 const clock = (): number => now;
+// Made once for all tests: RSA keys take long.
+const [k1, k2] = await Promise.all([createKey('k1'), createKey('k1')]);
 let one: Issuer;
 let two: Issuer;
 let clients: Map<string, AuthorizationServerClient>;
@@ -21,7 +23,7 @@ let authenticators: ReturnType<Authenticators>;
 beforeEach(async () => {
   now = Date.now();
   lookups = [];
-  [one, two] = await Promise.all([startIssuer(), startIssuer()]);
+  [one, two] = await Promise.all([startIssuer(0, k1), startIssuer(0, k2)]);
   clients = new Map();
   use(serverOf(one, { name: 'one' }), serverOf(two, { name: 'two' }));
 });
@@ -86,7 +88,7 @@ describe('which server is asked', () => {
     const both = at(route(['one', 'two'], 'r'));
     await expect(both('t')).resolves.toMatchObject({ issuer: two.url });
     await expect(both('u')).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
-    one = await startIssuer(port);
+    one = await startIssuer(port, k1);
   });
 
   test('a JWT whose issuer has no jwt section is asked about', async () => {

@@ -18,10 +18,20 @@ test.each([
   expect(confirmationOf(cnf)).toEqual(expected);
 });
 
+test.each([[null], ['x'], [''], [5], [true], [[]], [[{ jkt: one }]]])('%j is no object, whatever it has', (cnf) => {
+  expect(() => confirmationOf(cnf)).toThrow('cnf is not an object');
+});
+
 test.each([
-  [null],
-  ['x'],
-  [[]],
+  ['cnf is empty', {}],
+  ['cnf has a member besides jkt and x5t#S256', { jkt: one, kid: 'k' }],
+  ['jkt of cnf is not a SHA-256', { jkt: 'x', 'x5t#S256': other }],
+  ['x5t#S256 of cnf is not a SHA-256', { jkt: one, 'x5t#S256': 'x' }],
+])('the operator learns which: %s', (why, cnf) => {
+  expect(() => confirmationOf(cnf)).toThrow(why);
+});
+
+test.each([
   [{}],
   [{ jkt: '' }],
   [{ jkt: null, 'x5t#S256': one }],

@@ -32,6 +32,8 @@ describe('a connection that was used before', () => {
 
   test.for<[reason: string, authorization: string | undefined, query: string]>([
     ['credentials.missing', undefined, ''],
+    // Never looked at there: as no token.
+    ['credentials.missing', undefined, '?access_token=one'],
     ['credentials.missing', 'Basic one', ''],
     ['credentials.missing', 'DPoP one', ''],
     ['token.malformed', 'Bearer one two', ''],
@@ -47,10 +49,39 @@ describe('a connection that was used before', () => {
   test('is not made to remember what is long', () => {
     const read = createTokenReader(false);
     const socket = {};
-    const long = `Bearer ${'x'.repeat(5000)}`;
+    const longest = `Bearer ${'x'.repeat(4096 - 'Bearer '.length)}`;
+    expect(read(call(longest, socket))).toBe(read(call(longest, socket)));
+    const long = `${longest}x`;
     expect(read(call(long, socket))).not.toBe(read(call(long, socket)));
     expect(read(call(long, socket))).toEqual(read(call(long, socket)));
   });
+});
+
+describe('RFC 6750 §2.1, RFC 9449 §7.1 — the scheme and the token', () => {
+  test.for<[header: string, servesDpop: boolean, found: string]>([
+    ['Bearer a.b-c_d~e+f/g==', false, 'bearer a.b-c_d~e+f/g=='],
+    ['bEARER   one', true, 'bearer one'],
+    ['DPoP one', true, 'dpop one'],
+    ['dpop one', true, 'dpop one'],
+    ['DPoP one', false, 'credentials.missing'],
+    ['Basic one', true, 'credentials.missing'],
+    ['Bearerone', true, 'credentials.missing'],
+    ['x Bearer one', true, 'credentials.missing'],
+    ['', true, 'credentials.missing'],
+    ['Bearer', true, 'token.malformed'],
+    ['Bearer ', true, 'token.malformed'],
+    ['Bearer one two', true, 'token.malformed'],
+    ['Bearer one=two', true, 'token.malformed'],
+    ['Bearer "one"', true, 'token.malformed'],
+    ['DPoP one, DPoP two', true, 'token.malformed'],
+  ])('%s, with DPoP served %s: %s', ([header, servesDpop, found]) => {
+    expect(readOnce(header, '', servesDpop)).toBe(found);
+  });
+});
+
+test('a token is remembered by its SHA-256, which opens nothing', () => {
+  const token = createTokenReader(false)(call('Bearer abc', {}));
+  expect(tokenKey(token)).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
 });
 
 /** Scheme and token, or the reason of the Denial. */

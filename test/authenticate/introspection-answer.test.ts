@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { principalOfAnswer } from '../../src/authenticate/introspection-answer.ts';
 import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
 import { Denial } from '../../src/model/denial.ts';
@@ -13,6 +13,82 @@ const server = {
   clockToleranceMs: 5_000,
   introspection: { audience: 'required' },
 } as unknown as AuthorizationServer;
+
+const refused = (reason: string): Error => expect.objectContaining({ reason }) as Error;
+const jkt = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I';
+
+/** As {@link principalOfAnswer}, of an answer with `aud`, as of `now` and `ms` later. */
+function principal(claims: Record<string, unknown>, ms = 0, of = server): Principal {
+  return principalOfAnswer({ claims: { aud: 'r', ...claims } }, of, new Map(), () => now * 1000 + ms);
+}
+
+describe('RFC 7662 §2.2 — what is said of an active token', () => {
+  test.each<[string, Record<string, unknown>]>([
+    ['no more than for whom it is', {}],
+    ['the issuer that was asked', { iss: 'https://as.example' }],
+    ['that it is of type Bearer', { token_type: 'Bearer' }],
+    ['in small letters', { token_type: 'bearer' }],
+    ['its kind', { token_type: 'access_token', token_use: 'access_token' }],
+    ['its kind, as other servers call it', { token_use: 'access' }],
+    ['RFC 9449 §6.2: that it is of type DPoP, and by which key', { token_type: 'DPoP', cnf: { jkt } }],
+    ['a bearer token bound to a key', { token_type: 'Bearer', cnf: { jkt } }],
+    // Only the header of a JWT may leave open what it is; an answer is about what was asked for.
+    ['what ID tokens have too', { nonce: 'n', at_hash: 'h' }],
+  ])('opens: %s', (_title, claims) => {
+    expect(principal(claims)).toMatchObject({ issuer: 'https://as.example', audience: ['r'], form: 'opaque' });
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ['token.issuer', { iss: 'https://other.example' }],
+    ['token.issuer', { iss: 'https://as.example/' }],
+    ['token.issuer', { iss: null }],
+    ['token.issuer', { iss: ['https://as.example'] }],
+    ['token.type', { token_type: 'refresh_token' }],
+    ['token.type', { token_type: 'N_A' }],
+    ['token.type', { token_type: '' }],
+    ['token.type', { token_type: null }],
+    ['token.type', { token_type: 5 }],
+    ['token.type', { token_type: ['Bearer'] }],
+    ['token.type', { token_use: 'refresh_token' }],
+    ['token.type', { token_use: 'id' }],
+    ['token.type', { token_use: null }],
+    ['token.sender_constrained', { token_type: 'DPoP' }],
+    ['token.sender_constrained', { token_type: 'dpop', cnf: { 'x5t#S256': jkt } }],
+    ['token.claims', { exp: '1800000060' }],
+    ['token.claims', { exp: null }],
+    ['token.claims', { nbf: '1799999999' }],
+    ['token.claims', { nbf: null }],
+    ['token.audience', { aud: undefined }],
+    ['token.audience', { aud: null }],
+  ])('does not: %s, %j', (reason, claims) => {
+    expect(() => principal(claims)).toThrow(refused(reason));
+  });
+
+  test('exp, and the tolerance, and not a moment more', () => {
+    expect(principal({ exp: now }, 4_999).expiresAt).toBe(now);
+    expect(() => principal({ exp: now }, 5_000)).toThrow(refused('token.expired'));
+    expect(principal({ exp: now + 0.5 }, 5_499).expiresAt).toBe(now + 0.5);
+  });
+
+  test('nbf, and the tolerance, and not a moment before', () => {
+    expect(principal({ nbf: now }, -5_000)).toBeDefined();
+    expect(() => principal({ nbf: now }, -5_001)).toThrow(refused('token.not_yet_valid'));
+    expect(principal({ nbf: now - 60 })).toBeDefined();
+  });
+
+  test('without aud, where the configuration allows it, and nowhere else', () => {
+    const optional = { ...server, introspection: { audience: 'optional' } } as AuthorizationServer;
+    expect(principal({ aud: undefined }, 0, optional).audience).toEqual([]);
+    const unconfigured = { ...server, introspection: undefined };
+    expect(() => principal({ aud: undefined }, 0, unconfigured)).toThrow(refused('token.audience'));
+  });
+
+  test('is kept as the JWT that it came in, for the upstream', () => {
+    const read = principalOfAnswer({ claims: { aud: 'r' }, jwt: 'a.b.c' }, server, new Map(), () => 0);
+    expect(read.introspectionJwt).toBe('a.b.c');
+    expect(principal({}).introspectionJwt).toBeUndefined();
+  });
+});
 
 const anything = fc.jsonValue({ maxDepth: 2 });
 const text = fc.oneof(fc.constantFrom('alice', 'Bearer', 'DPoP', 'https://as.example'), anything);

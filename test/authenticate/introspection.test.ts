@@ -4,13 +4,14 @@ import { createKeySource } from '../../src/authenticate/keys.ts';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
 import type { Introspection } from '../../src/model/authorization-server.ts';
 import type { Principal } from '../../src/model/principal.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
 
+const key = await createKey('k1', 'ES256');
 let issuer: Issuer;
 
 beforeAll(async () => {
-  issuer = await startIssuer();
+  issuer = await startIssuer(0, key);
 });
 beforeEach(() => {
   issuer.intercept = undefined;

@@ -9,6 +9,8 @@ import { serverOf } from '../support/server.ts';
 const start = Date.now();
 let now: number;
 const clock = (): number => now;
+// Made once for all tests: RSA keys take long.
+const [k1, next] = await Promise.all([createKey('k1'), createKey('k2')]);
 let issuer: Issuer;
 let client: AuthorizationServerClient;
 let keys: KeySource;
@@ -16,7 +18,7 @@ let verify: JwtVerifier;
 
 beforeEach(async () => {
   now = start;
-  issuer = await startIssuer();
+  issuer = await startIssuer(0, k1);
   use(24 * 3_600_000);
 });
 afterEach(async () => {
@@ -65,7 +67,6 @@ test('a thousand unknown kids fetch the keys once a window', async () => {
 
 test('a rotated key is found by its kid', async () => {
   await verify(await issuer.sign({}));
-  const next = await createKey('k2');
   issuer.keys = [next.publicJwk];
   now += 6_000;
   await expect(verify(await issuer.sign({}, { key: next }))).resolves.toBeDefined();
@@ -139,7 +140,7 @@ describe('keys are renewed', () => {
   test('before a request that comes when they are old: one that was withdrawn meanwhile is no good', async () => {
     const token = await issuer.sign({});
     await verify(token);
-    issuer.keys = [(await createKey('k2')).publicJwk];
+    issuer.keys = [next.publicJwk];
     now += minutes(6);
     await expect(verify(token)).rejects.toMatchObject({ reason: 'token.key' });
   });
@@ -230,7 +231,6 @@ test('an empty set is believed: so a server withdraws its only key', async () =>
 });
 
 test('what was verified holds until a key is withdrawn, not while others come', async () => {
-  const next = await createKey('k2');
   await verify(await issuer.sign({}));
   expect(keys.holds(0)).toBe(true);
   issuer.keys = [next.publicJwk, Object.fromEntries(Object.entries(issuer.key.publicJwk).toReversed())];

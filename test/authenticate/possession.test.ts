@@ -20,10 +20,10 @@ const dpop: Dpop = { required: false, nonce: false, algorithms, lifetimeMs: 60_0
 
 /** A possession check that remembers what was asked of the replay memory. */
 function create(of: Dpop | undefined, remember = true) {
-  const used: [string, number][] = [];
+  const used: [string, number, string][] = [];
   const replays = {
-    firstSeen(key: string, expiresAt: number): boolean {
-      used.push([key, expiresAt]);
+    firstSeen(key: string, expiresAt: number, owner: string): boolean {
+      used.push([key, expiresAt, owner]);
       if (!remember) throw new Denial('shared_store.unavailable', 'away');
       return true;
     },
@@ -49,6 +49,30 @@ test('a bearer token passes at once, and with nobody asked', () => {
 test('so does one that is bound to the certificate of the connection', () => {
   const principal = principalOf({ certificateThumbprint: 'a' });
   expect(create(undefined).possession(principal, bearer('t'), call(undefined, 'a'))).toBe(principal);
+});
+
+test('RFC 9449 §7.1 — DPoP is for a token that is bound to a key, proof or not', async () => {
+  const client = await createProver();
+  for (const principal of [principalOf(), principalOf({ certificateThumbprint: 'a' })]) {
+    for (const proof of [undefined, await sent(client)]) {
+      expect(() => create(dpop).possession(principal, withProof('t'), call(proof, 'a'))).toThrow(
+        refused('token.unbound'),
+      );
+    }
+  }
+});
+
+test('RFC 8705 §3 — the certificate of this connection, and the operator learns whether there was one', () => {
+  const principal = principalOf({ certificateThumbprint: 'a' });
+  const { possession } = create(undefined);
+  for (const [certificate, why] of [
+    [undefined, 'the connection has none'],
+    ['b', 'another certificate'],
+  ] as const) {
+    const attempt = (): unknown => possession(principal, bearer('t'), call(undefined, certificate));
+    expect(attempt).toThrow(refused('token.binding'));
+    expect(attempt).toThrow(why);
+  }
 });
 
 test('required: an unbound one does not', () => {
@@ -101,7 +125,26 @@ describe('the memory of used proofs', () => {
     expect(used).toEqual([]);
     const iat = Math.floor(clock() / 1000);
     await possession(principal, withProof('t'), call(await sent(client, { claims: { iat } })));
-    expect(used).toEqual([[expect.stringMatching(/^[\w-]{43}$/), (iat + 70) * 1000]]);
+    expect(used).toEqual([[expect.stringMatching(/^[\w-]{43}$/), (iat + 70) * 1000, expect.any(String)]]);
+  });
+
+  test('is shared out by person: keys and clients can be had by the dozen', async () => {
+    const client = await createProver();
+    const { possession, used } = create(dpop);
+    const bound = principalOf({ jwkThumbprint: client.cnf.jkt });
+    for (const who of [
+      { issuer: 'i', subject: 'alice', clientId: 'a' },
+      { issuer: 'i', subject: 'alice', clientId: 'b' },
+      { issuer: 'i', subject: 'bob', clientId: 'a' },
+      { issuer: 'j', subject: 'alice', clientId: 'a' },
+      { issuer: 'i', subject: undefined, clientId: 'a' },
+      { issuer: 'i', subject: undefined, clientId: 'b' },
+    ]) {
+      await possession({ ...bound, ...who }, withProof('t'), call(await sent(client)));
+    }
+    const [alice, again, ...others] = used.map(([, , owner]) => owner);
+    expect(again).toBe(alice);
+    expect(new Set([alice, ...others]).size).toBe(5);
   });
 
   test('is not gone round when it is away', async () => {

@@ -32,6 +32,12 @@ test.each([
   ['https://x@gateway.example/mcp', '/mcp', false],
   ['https://:x@gateway.example/mcp', '/mcp', false],
   ['https:/gateway.example/mcp', '/mcp', false],
+  ['https:/gateway.example/https://x', '/https://x', false],
+  ['https://[/mcp', '/mcp', false],
+  // A path in letters that no URI has is known by its own spelling alone.
+  ['https://gateway.example/a|b', '/a|b', true],
+  ['https://gateway.example/a|c', '/a|b', false],
+  ['', '/a|b', false],
   ['https:///gateway.example/mcp', '/mcp', false],
   ['https:\\\\gateway.example\\mcp', '/mcp', false],
   ['https://gateway.example\\mcp', '/mcp', false],
@@ -43,6 +49,13 @@ test.each([
   ['', '/', false],
 ])('%j for %s: %s', (htu, path, expected) => {
   expect(isTarget(htu, path)).toBe(expected);
+});
+
+test('a gateway without TLS, on a port of its own', () => {
+  const isOurs = createIsTarget('http://gateway.example:8080');
+  expect(isOurs('HTTP://gateway.example:8080/mcp?q', '/mcp')).toBe(true);
+  expect(isOurs('https://gateway.example:8080/mcp?q', '/mcp')).toBe(false);
+  expect(isOurs('http://gateway.example/mcp?q', '/mcp')).toBe(false);
 });
 
 /** A path as the gateway lets it through. */

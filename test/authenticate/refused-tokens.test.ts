@@ -14,13 +14,15 @@ import type { Principal } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
 import { createRateLimiters } from '../../src/shared/rate.ts';
 import { bearer } from '../support/bearer.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
 
 const unlimited: Failures = { guard: (_client, work) => work(), count() {} };
 
 let now: number;
 const clock = (): number => now;
+// Made once for all tests: RSA keys take long.
+const [k1, k2] = await Promise.all([createKey('k1'), createKey('k1')]);
 let one: Issuer;
 let two: Issuer;
 let clients: Map<string, AuthorizationServerClient>;
@@ -30,7 +32,7 @@ let authentication: Authentication;
 beforeEach(async () => {
   now = Date.now();
   lookups = [];
-  [one, two] = await Promise.all([startIssuer(), startIssuer()]);
+  [one, two] = await Promise.all([startIssuer(0, k1), startIssuer(0, k2)]);
   clients = new Map();
   use(serverOf(one, { name: 'one' }));
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { IntrospectionAnswer } from '../../src/authenticate/introspection-answer.ts';
 import { createSharedIntrospection, type Introspector } from '../../src/authenticate/shared-introspection.ts';
-import type { AuthorizationServer, Introspection } from '../../src/model/authorization-server.ts';
+import type { Introspection } from '../../src/model/authorization-server.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { KeptAnswer, SharedAnswers } from '../../src/model/shared.ts';
 
@@ -12,9 +12,10 @@ let kept: Map<string, KeptAnswer>;
 let says: (IntrospectionAnswer | undefined | Denial)[];
 
 const answers: SharedAnswers = {
-  get: async (_kind, key) => kept.get(key),
-  set: (_kind, key, answer, expiresAt) => void kept.set(key, { answer: JSON.parse(JSON.stringify(answer)), expiresAt }),
-  delete: (_kind, key) => void kept.delete(key),
+  get: async (kind, key) => kept.get(`${kind} ${key}`),
+  set: (kind, key, answer, expiresAt) =>
+    void kept.set(`${kind} ${key}`, { answer: JSON.parse(JSON.stringify(answer)), expiresAt }),
+  delete: (kind, key) => void kept.delete(`${kind} ${key}`),
 };
 
 beforeEach(() => {
@@ -23,23 +24,29 @@ beforeEach(() => {
   says = [];
 });
 
-function introspector(otherwise: Partial<Introspection> = {}, issuer = 'https://as.example'): Introspector {
-  const introspection = {
+type Server = Parameters<typeof createSharedIntrospection>[0];
+
+function serverOf(otherwise: Partial<Introspection>, issuer = 'https://as.example'): Server {
+  const introspection: Introspection = {
+    endpoint: undefined,
     credentials: { clientId: 'gateway', clientAuth: 'client_secret_basic', clientSecret: 's' },
     response: { kind: 'json' },
     cacheMs: 30_000,
     audience: 'required',
     ...otherwise,
   };
-  const server = { name: 'main', issuer, clockToleranceMs: 5000, introspection } as AuthorizationServer;
-  const ask = async (): Promise<IntrospectionAnswer | undefined> => {
-    if (says.length === 0) throw new Error('asked once more');
-    const said = says.shift();
-    if (said instanceof Denial) throw said;
-    return said;
-  };
-  return createSharedIntrospection(server, ask, new Map(), answers, () => now);
+  return { name: 'main', issuer, clockToleranceMs: 5000, introspection } as Server;
 }
+
+async function ask(): Promise<IntrospectionAnswer | undefined> {
+  if (says.length === 0) throw new Error('asked once more');
+  const said = says.shift();
+  if (said instanceof Denial) throw said;
+  return said;
+}
+
+const introspector = (otherwise: Partial<Introspection> = {}, issuer?: string): Introspector =>
+  createSharedIntrospection(serverOf(otherwise, issuer), ask, new Map(), answers, () => now);
 
 const active = (claims: object = {}): IntrospectionAnswer => ({
   claims: { active: true, sub: 'alice', aud: 'r', ...claims },
@@ -66,6 +73,21 @@ describe('what a server said', () => {
     const signed = { response: { kind: 'jwt', algorithms: ['RS256'] } } as const;
     await introspector(signed).known('token');
     expect((await introspector(signed).known('token'))?.principal.introspectionJwt).toBe('a.b.c');
+  });
+
+  test('without a signature is none where one is wanted', async () => {
+    const signed = { response: { kind: 'jwt', algorithms: ['RS256'] } } as const;
+    says = [active(), { ...active({ sub: 'bob' }), jwt: 'a.b.c' }];
+    await introspector(signed).known('token');
+    expect((await introspector(signed).known('token'))?.principal.subject).toBe('bob');
+  });
+
+  test('is kept by SHA-256 of the token, which opens nothing', async () => {
+    says = [active()];
+    await introspector().known('abc');
+    expect([...kept.keys()]).toEqual([
+      'introspection 18:https://as.example7:gateway4:json43:ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0',
+    ]);
   });
 
   test.for<readonly [of: string, create: () => Introspector, token: string]>([
@@ -144,4 +166,12 @@ describe('what a server said', () => {
     says = [active({ sub: 'bob' })];
     expect((await introspector({ cacheMs: 0 }).known('token'))?.principal.subject).toBe('bob');
   });
+});
+
+test('a replica that shares nothing asks for itself', async () => {
+  const alone = createSharedIntrospection(serverOf({}), ask, new Map(), undefined, () => now);
+  says = [active(), undefined, active({ exp: ended() })];
+  expect((await alone.known('token'))?.principal.subject).toBe('alice');
+  expect(await alone.known('token')).toBeUndefined();
+  await expect(alone.known('token')).rejects.toMatchObject({ reason: 'token.expired' });
 });

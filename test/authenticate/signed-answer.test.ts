@@ -5,16 +5,16 @@ import { createKeySource } from '../../src/authenticate/keys.ts';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
 import type { Introspection, JwtValidation } from '../../src/model/authorization-server.ts';
 import type { Principal } from '../../src/model/principal.ts';
-import { createKey, startIssuer, type Issuer, type IssuerKey } from '../support/issuer.ts';
+import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
 import { answerIntrospection, phantom, statement, type RawAnswer } from '../support/signed-answers.ts';
 
+// Made once, however often the tests are run: RSA keys take long.
+const [key, stranger] = await Promise.all([createKey('k1'), createKey('k1')]);
 let issuer: Issuer;
-let stranger: IssuerKey;
 
 beforeAll(async () => {
-  issuer = await startIssuer();
-  stranger = await createKey('k1');
+  issuer = await startIssuer(0, key);
 });
 beforeEach(() => {
   issuer.intercept = undefined;
@@ -127,8 +127,8 @@ describe('a statement by RFC 9701', () => {
   });
 
   test('is no answer with the public key as a secret', async () => {
-    const key = Buffer.from(issuer.key.publicJwk.n ?? '', 'base64url');
-    const sign = (input: string): string => createHmac('sha256', key).update(input).digest('base64url');
+    const secret = Buffer.from(issuer.key.publicJwk.n ?? '', 'base64url');
+    const sign = (input: string): string => createHmac('sha256', secret).update(input).digest('base64url');
     await expect(introspect(forged({ ...header, alg: 'HS256' }, payload(), sign))).rejects.toMatchObject(unavailable);
   });
 

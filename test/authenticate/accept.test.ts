@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { createAuthenticators } from '../../src/authenticate/authenticator.ts';
+import { createFailures } from '../../src/limit/failures.ts';
+import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
+import type { Confirmation, Principal } from '../../src/model/principal.ts';
+import type { Route } from '../../src/model/route.ts';
+
+const jwt = { algorithms: ['ES256'], types: ['at+jwt'], jwksUri: undefined };
+const explains = { cacheMs: 0, audience: 'required', response: { kind: 'json' }, credentials: { clientId: 'gateway' } };
+const opaqueOnly = { name: 'opaque', issuer: 'https://opaque.example', introspection: explains };
+const jwtOnly = { name: 'jwt', issuer: 'https://jwt.example', jwt };
+const lenient = {
+  name: 'lenient',
+  issuer: 'https://lenient.example',
+  introspection: { ...explains, audience: 'optional' },
+};
+const servers = [opaqueOnly, jwtOnly, lenient] as unknown as readonly AuthorizationServer[];
+
+const dpop = { required: false, nonce: false, algorithms: ['ES256'], lifetimeMs: 60_000 };
+const byKey: Confirmation = { jwkThumbprint: 'k', certificateThumbprint: undefined };
+const byCertificate: Confirmation = { jwkThumbprint: undefined, certificateThumbprint: 'c' };
+
+/** What a route makes of a caller whose token was validated under another configuration. */
+function accept(otherwise: Partial<Principal>, route: Partial<Route> = {}): Principal {
+  const clients = new Map(servers.map((server) => [server.name, { server } as AuthorizationServerClient]));
+  const authenticators = createAuthenticators(() => {}, Date.now);
+  const whole = { authorizationServers: servers, audiences: ['r', 's'], tokens: new Set(['jwt', 'opaque']), ...route };
+  return authenticators(
+    clients,
+    new Map([['write', ['read']]]),
+    createFailures(undefined),
+  )(whole as Route, (principal) => principal).accept({
+    issuer: opaqueOnly.issuer,
+    form: 'opaque',
+    audience: ['x', 's'],
+    claims: { aud: ['x', 's'], scope: 'write' },
+    scopes: new Set(),
+    ...otherwise,
+  } as Principal);
+}
+
+const ofJwt = (algorithm: string, type: string): Partial<Principal> => ({
+  issuer: jwtOnly.issuer,
+  form: 'jwt',
+  signature: { algorithm, type },
+});
+const without = { audience: [], claims: {} };
+
+describe('a caller whose token was validated before', () => {
+  test('goes on with the scopes that it has by the newest hierarchy', () => {
+    expect(accept({}).scopes).toEqual(new Set(['write', 'read']));
+  });
+
+  test.for<[string, Partial<Principal>, Partial<Route>]>([
+    ['with a JWT of a server that signs so', ofJwt('ES256', 'at+jwt'), {}],
+    ['bound to nothing where DPoP is served', {}, { dpop }],
+    ['bound to a key where DPoP is served', { confirmation: byKey }, { dpop }],
+    ['bound to a key where it must be', { confirmation: byKey }, { dpop: { ...dpop, required: true } }],
+    [
+      'bound to a certificate where it must be bound',
+      { confirmation: byCertificate },
+      { dpop: { ...dpop, required: true } },
+    ],
+    ['bound to a certificate without DPoP', { confirmation: byCertificate }, {}],
+    ['without aud, of a server that may leave it out', { ...without, issuer: lenient.issuer }, {}],
+  ])('goes on %s', ([, principal, route]) => {
+    expect(() => accept(principal, route)).not.toThrow();
+  });
+
+  test.for<[reason: string, string, Partial<Principal>, Partial<Route>]>([
+    ['token.issuer', 'a server that nobody knows', { issuer: 'https://other.example' }, {}],
+    ['token.issuer', 'a server that the route trusts no longer', {}, { authorizationServers: servers.slice(1) }],
+    ['token.form', 'opaque where only JWTs are taken', {}, { tokens: new Set(['jwt'] as const) }],
+    ['token.form', 'a JWT where none is taken', ofJwt('ES256', 'at+jwt'), { tokens: new Set(['opaque'] as const) }],
+    ['token.form', 'a JWT of a server without jwt', { ...ofJwt('ES256', 'at+jwt'), issuer: opaqueOnly.issuer }, {}],
+    ['token.algorithm', 'an algorithm that is accepted no longer', ofJwt('RS256', 'at+jwt'), {}],
+    ['token.type', 'a type that is accepted no longer', ofJwt('ES256', 'jwt'), {}],
+    ['token.audience', 'no aud where it is required', without, {}],
+    ['token.audience', 'no aud in a JWT', { ...ofJwt('ES256', 'at+jwt'), ...without }, {}],
+    ['token.audience', 'the aud of another route', {}, { audiences: ['other'] }],
+    ['token.unbound', 'bound to nothing where it must be', {}, { dpop: { ...dpop, required: true } }],
+    ['token.sender_constrained', 'bound to a key where DPoP is not served', { confirmation: byKey }, {}],
+  ])('does not: %s, %s', ([reason, , principal, route]) => {
+    expect(() => accept(principal, route)).toThrow(expect.objectContaining({ reason }) as Error);
+  });
+});

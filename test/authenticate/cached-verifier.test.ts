@@ -1,0 +1,267 @@
+import { setImmediate } from 'node:timers/promises';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createCachedVerifier, type Authority, type CachedVerifier } from '../../src/authenticate/cached-verifier.ts';
+import { tokenKey } from '../../src/authenticate/token-key.ts';
+import { Denial } from '../../src/model/denial.ts';
+import type { Failures } from '../../src/model/limits.ts';
+import type { Principal, TokenForm } from '../../src/model/principal.ts';
+import { bearer } from '../support/bearer.ts';
+
+const issuer = 'https://as.example';
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+/** What looks like a JWT of an issuer: whether it is one is for its verifier to say. */
+const jwtOf = (iss?: string): string => [part({ alg: 'ES256' }), part({ iss }), 'AA'].join('.');
+const jwt = jwtOf(issuer);
+
+let now: number;
+let generation: number;
+let holds: boolean;
+let asked: string[];
+let lookups: string[];
+let dropped: string[];
+let counted: unknown[];
+/** What is said of a token; an Error: it is refused so. */
+let say: (token: string) => Principal | Error;
+let verifier: CachedVerifier;
+
+const principal = (subject: string, expiresAt?: number): Principal => ({ subject, expiresAt }) as Principal;
+const unlimited: Failures = {
+  guard: (_client, work) => work(),
+  count: (client, error) => counted.push([client, (error as Denial).reason]),
+};
+const inactive = new Denial('token.inactive', 'unknown');
+const away = new Denial('authorization_server.unavailable', 'away');
+
+beforeEach(() => {
+  now = 1_800_000_000_000;
+  generation = 3;
+  holds = true;
+  [asked, lookups, dropped, counted] = [[], [], [], []];
+  say = (token) => principal(token);
+  verifier = create(authorityOf(issuer));
+});
+
+function authorityOf(of: string, otherwise: Partial<Authority> = {}): Authority {
+  const answer = async (how: string, token: string): Promise<Principal> => {
+    asked.push(`${how} ${token}`);
+    await setImmediate();
+    const said = say(token);
+    if (said instanceof Error) throw said;
+    return said;
+  };
+  const introspect = (how: string) => async (token: string, asker?: string) => ({
+    principal: await answer(`${how} for ${asker}:`, token),
+    reusableUntil: now + 10_000,
+  });
+  return {
+    issuer: of,
+    keys: {
+      get generation() {
+        return generation;
+      },
+      holds: (of: number) => holds && of === generation,
+    },
+    cacheMs: 30_000,
+    verify: (token: string) => answer(of === issuer ? 'verify' : `verify by ${of}`, token),
+    introspect: { known: introspect('known'), afresh: introspect('afresh') },
+    ...otherwise,
+  } as unknown as Authority;
+}
+
+function create(...authorities: readonly Authority[]): CachedVerifier {
+  return createOf(['jwt', 'opaque'], authorities);
+}
+
+function createOf(forms: readonly TokenForm[], authorities: readonly Authority[]): CachedVerifier {
+  return createCachedVerifier(
+    authorities,
+    new Set(forms),
+    (kind, result) => lookups.push(`${kind} ${result}`),
+    (key) => dropped.push(key),
+    () => now,
+  );
+}
+
+const authenticate = async (token: string, failures = unlimited): Promise<Principal> =>
+  verifier.authenticate(bearer(token), '192.0.2.1', failures);
+
+describe('who says', () => {
+  const other = 'https://other.example';
+
+  test('of a JWT: its issuer, and nobody else', async () => {
+    verifier = create(authorityOf(other), authorityOf(issuer));
+    await authenticate(jwt);
+    await authenticate(jwtOf(other));
+    expect(asked).toEqual([`verify ${jwt}`, `verify by ${other} ${jwtOf(other)}`]);
+    for (const iss of ['https://evil.example', `${issuer}/`, undefined])
+      await expect(authenticate(jwtOf(iss))).rejects.toMatchObject({ reason: 'token.issuer' });
+    expect(asked).toHaveLength(2);
+  });
+
+  test('of a JWT whose issuer verifies none here: that issuer, who is asked', async () => {
+    verifier = create(authorityOf(other), authorityOf(issuer, { verify: undefined }));
+    await authenticate(jwt);
+    expect(asked).toEqual([`known for 192.0.2.1: ${jwt}`]);
+  });
+
+  test.for<[form: TokenForm, token: string, why: string]>([
+    ['jwt', 't', 'the route does not accept opaque tokens'],
+    ['opaque', jwt, 'the route does not accept JWTs'],
+  ])('nobody where only %s is taken', async ([form, token, detail]) => {
+    verifier = createOf([form], [authorityOf(issuer)]);
+    await expect(authenticate(token)).rejects.toMatchObject({ reason: 'token.form', detail });
+    await authenticate(form === 'jwt' ? jwt : 't');
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('a JWT that was verified', () => {
+  test('is good without another look until it ends, and not a moment longer', async () => {
+    say = () => principal('alice', now / 1000 + 60);
+    await authenticate(jwt);
+    now += 59_999;
+    expect(verifier.authenticate(bearer(jwt), '192.0.2.1', unlimited)).toMatchObject({ subject: 'alice' });
+    expect(asked).toHaveLength(1);
+    say = () => new Denial('token.expired', 'over');
+    now += 1;
+    await expect(authenticate(jwt)).rejects.toMatchObject({ reason: 'token.expired' });
+    expect(lookups).toEqual(['token miss', 'token hit', 'token miss']);
+  });
+
+  test('without an end too', async () => {
+    await authenticate(jwt);
+    now += 1e12;
+    await authenticate(jwt);
+    expect(asked).toEqual([`verify ${jwt}`]);
+  });
+
+  test('is verified again once a key was withdrawn, or the keys are too old to know', async () => {
+    await authenticate(jwt);
+    generation += 1;
+    await authenticate(jwt);
+    expect(asked).toHaveLength(2);
+    holds = false;
+    await authenticate(jwt);
+    expect(asked).toHaveLength(3);
+  });
+
+  test('also where that happened while it was verified', async () => {
+    const first = authenticate(jwt);
+    generation += 1;
+    await first;
+    await authenticate(jwt);
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe('an opaque token', () => {
+  test('is asked about for the address of its caller, and does not go by keys', async () => {
+    holds = false;
+    await authenticate('t');
+    await authenticate('t');
+    expect(asked).toEqual(['known for 192.0.2.1: t']);
+    now += 10_000;
+    await authenticate('t');
+    expect(asked).toHaveLength(2);
+  });
+
+  test('that was refused counts as a failure each time, asked about or not', async () => {
+    say = () => inactive;
+    await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
+    expect(dropped).toEqual([tokenKey(bearer('t'))]);
+    await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
+    expect(asked).toHaveLength(1);
+    // The first one the guard has seen.
+    expect(counted).toEqual([['192.0.2.1', 'token.inactive']]);
+    expect(lookups).toEqual(['token miss', 'token negative']);
+  });
+
+  test.for([
+    [30_000, 5_000],
+    [2_000, 2_000],
+  ])(
+    'that was refused is not asked about for as long as a good one, %d, and five seconds at most',
+    async ([cacheMs = 0, ms = 0]) => {
+      verifier = create(authorityOf(issuer, { cacheMs }));
+      say = () => inactive;
+      for (const later of [0, ms - 1, 1]) {
+        now += later;
+        await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive', detail: 'unknown' });
+      }
+      expect(asked).toHaveLength(2);
+    },
+  );
+
+  test.for([away, new Denial('failures.exceeded', 'slow down'), new TypeError('ours')])(
+    'about which nothing was said is asked about again: %s',
+    async (error) => {
+      say = () => error;
+      await expect(authenticate('t')).rejects.toBe(error);
+      await expect(authenticate('t')).rejects.toBe(error);
+      expect(asked).toHaveLength(2);
+      expect(dropped).toEqual([]);
+    },
+  );
+
+  test('that was refused while a caller waited for a place is not asked about again', async () => {
+    say = () => inactive;
+    const { promise: place, resolve: leave } = Promise.withResolvers<void>();
+    const waiting: Failures = { ...unlimited, guard: (_client, work) => place.then(work) };
+    const second = authenticate('t', waiting);
+    await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
+    leave();
+    await expect(second).rejects.toMatchObject({ reason: 'token.inactive' });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('that was found good meanwhile, neither', async () => {
+    const { promise: place, resolve: leave } = Promise.withResolvers<void>();
+    const second = authenticate('t', { ...unlimited, guard: (_client, work) => place.then(work) });
+    await authenticate('t');
+    leave();
+    await expect(second).resolves.toMatchObject({ subject: 't' });
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('asked about afresh', () => {
+  test('each token has its own answer, for its own caller', async () => {
+    const both = await Promise.all([
+      verifier.revalidate(bearer('one'), '192.0.2.1'),
+      verifier.revalidate(bearer('two')),
+      verifier.revalidate(bearer('two')),
+    ]);
+    expect(both.map(({ subject }) => subject)).toEqual(['one', 'two', 'two']);
+    expect(asked).toEqual(['afresh for 192.0.2.1: one', 'afresh for undefined: two']);
+  });
+
+  test('not together with those who may go by what was said before', async () => {
+    await Promise.all([authenticate('t'), verifier.revalidate(bearer('t'))]);
+    expect(asked).toEqual(['known for 192.0.2.1: t', 'afresh for undefined: t']);
+  });
+
+  test('a refusal counts no longer, whatever comes of it', async () => {
+    say = () => inactive;
+    await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
+    say = () => away;
+    await expect(verifier.revalidate(bearer('t'))).rejects.toBe(away);
+    await expect(authenticate('t')).rejects.toBe(away);
+  });
+
+  test.for<[what: string, error: Error, isHeard: boolean]>([
+    ['a JWT that does not hold any more', new Denial('token.key', 'withdrawn'), true],
+    ['a bug: nobody knows whether it holds', new TypeError('ours'), true],
+    ['a server that is away, and says nothing', away, false],
+  ])('all hear of %s: %s', async ([, error, isHeard]) => {
+    say = () => error;
+    await expect(verifier.revalidate(bearer(jwt))).rejects.toBe(error);
+    expect(dropped).toEqual(isHeard ? [tokenKey(bearer(jwt))] : []);
+  });
+
+  test('a token that is forgotten is asked about when it comes next', async () => {
+    await authenticate('t');
+    verifier.forget(tokenKey(bearer('t')));
+    await authenticate('t');
+    expect(asked).toHaveLength(2);
+  });
+});

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { introspectAtEach, shortestReuse, type TokenAuthority } from '../../src/authenticate/introspect-each.ts';
+import type { Introspected, Introspector } from '../../src/authenticate/shared-introspection.ts';
+import { Denial } from '../../src/model/denial.ts';
+
+const known = { reusableUntil: 5 } as Introspected;
+const unavailable = new Denial('authorization_server.unavailable', 'away');
+const refusal = new Denial('token.claims', 'sub is not a string');
+
+let asked: string[] = [];
+
+/** A server that says this of every token; undefined: it knows none. */
+function saying(name: string, answer: Introspected | Error | undefined, cacheMs = 30_000): TokenAuthority {
+  const say =
+    (how: string) =>
+    (token: string, asker?: string): Promise<Introspected | undefined> => {
+      asked.push(`${name} ${how} ${token} ${asker}`);
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    };
+  return { cacheMs, introspect: { known: say('known'), afresh: say('afresh') } };
+}
+
+const silent: TokenAuthority = { cacheMs: 0, introspect: undefined };
+
+async function ask(authorities: readonly TokenAuthority[], by: keyof Introspector = 'known'): Promise<unknown> {
+  asked = [];
+  return introspectAtEach('t', authorities, by, '192.0.2.1');
+}
+
+test('each is asked in turn, for whoever asks, until one knows the token', async () => {
+  expect(await ask([silent, saying('a', undefined), saying('b', known), saying('c', known)])).toBe(known);
+  expect(asked).toEqual(['a known t 192.0.2.1', 'b known t 192.0.2.1']);
+  await ask([saying('a', known)], 'afresh');
+  expect(asked).toEqual(['a afresh t 192.0.2.1']);
+});
+
+test('none knows it', async () => {
+  const inactive = { reason: 'token.inactive' };
+  await expect(ask([saying('a', undefined), silent, saying('b', undefined)])).rejects.toMatchObject(inactive);
+  await expect(ask([])).rejects.toMatchObject(inactive);
+});
+
+test('the first that refuses it has the last word, and so has a bug', async () => {
+  await expect(ask([saying('a', undefined), saying('b', refusal), saying('c', known)])).rejects.toBe(refusal);
+  const bug = new TypeError('ours');
+  await expect(ask([saying('a', bug), saying('b', known)])).rejects.toBe(bug);
+});
+
+test('one that is away leaves it to the others to know it, and to nobody to say no', async () => {
+  expect(await ask([saying('a', unavailable), saying('b', known)])).toBe(known);
+  await expect(ask([saying('a', unavailable), saying('b', undefined)])).rejects.toBe(unavailable);
+  await expect(ask([saying('a', unavailable), saying('b', refusal)])).rejects.toBe(refusal);
+});
+
+test('a refusal may be remembered as long as each of those that were asked allows', () => {
+  expect(shortestReuse([saying('a', undefined, 9), silent, saying('b', undefined, 7)])).toBe(7);
+});

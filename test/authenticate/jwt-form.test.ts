@@ -1,0 +1,163 @@
+import { createLocalJWKSet, SignJWT, type JWTVerifyGetKey } from 'jose';
+import { describe, expect, test } from 'vitest';
+import { claimedIssuer, createJwtVerifier, requireSignature } from '../../src/authenticate/jwt.ts';
+import type { AuthorizationServer, JwtValidation } from '../../src/model/authorization-server.ts';
+import type { Principal } from '../../src/model/principal.ts';
+import { createKey } from '../support/issuer.ts';
+
+const issuer = 'https://as.example';
+const now = 1_800_000_000;
+const one = await createKey('k1', 'ES256');
+const two = await createKey('k2', 'ES256');
+const stranger = await createKey('k3', 'ES256');
+const published = createLocalJWKSet({ keys: [one.publicJwk, two.publicJwk] }) as JWTVerifyGetKey;
+const accepted: JwtValidation = { algorithms: ['ES256'], types: undefined, jwksUri: undefined };
+
+function serverWith(jwt: JwtValidation | undefined): AuthorizationServer {
+  return { name: 'main', issuer, jwt, clockToleranceMs: 5_000 } as AuthorizationServer;
+}
+
+function verify(token: string, types?: readonly string[], keys = published): Promise<Principal> {
+  return createJwtVerifier(serverWith({ ...accepted, types }), keys, new Map(), () => now * 1000)(token);
+}
+
+function sign(claims: object = {}, header: object = {}, by = one): Promise<string> {
+  return new SignJWT({ iss: issuer, exp: now + 60, ...claims })
+    .setProtectedHeader({ alg: 'ES256', kid: by.kid, ...header })
+    .sign(by.privateKey);
+}
+
+const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const refused = (reason: string): Error => expect.objectContaining({ reason }) as Error;
+
+describe('RFC 7515 §4.1.9 — typ', () => {
+  test.each([
+    [undefined, ''],
+    ['JWT', 'jwt'],
+    ['at+jwt', 'at+jwt'],
+    ['AT+JWT', 'at+jwt'],
+    ['application/at+jwt', 'at+jwt'],
+    ['Application/AT+JWT', 'at+jwt'],
+  ])('%j is %j', async (typ, type) => {
+    expect((await verify(await sign({}, { typ }))).signature).toEqual({ algorithm: 'ES256', type });
+  });
+
+  test.each(['aapplication/t+jwt', 'application/application/at+jwt', 'text/at+jwt', 'at+jwt;x', ' at+jwt'])(
+    '%j is another type',
+    async (typ) => {
+      await expect(verify(await sign({}, { typ }))).rejects.toThrow(refused('token.type'));
+    },
+  );
+
+  test.for([5, null, {}, [], ['at+jwt'], true])('%j is none', async (typ) => {
+    await expect(verify(await sign({}, { typ }))).rejects.toThrow(refused('token.malformed'));
+  });
+
+  test('says what a token is, where only an access token may be', async () => {
+    await expect(verify(await sign({ nonce: 'n' }, { typ: 'at+jwt' }))).resolves.toMatchObject({ form: 'jwt' });
+    await expect(verify(await sign({ nonce: 'n' }, { typ: 'JWT' }))).rejects.toThrow(refused('token.type'));
+    await expect(verify(await sign({}, { typ: 'JWT' }), ['at+jwt'])).rejects.toThrow(refused('token.type'));
+  });
+});
+
+describe('RFC 7515 §2 — a signature has one spelling', () => {
+  test('and each other one would take a place in the cache', async () => {
+    const token = await sign();
+    const [head, signature] = [token.slice(0, -86), token.slice(-86)];
+    await expect(verify(head + signature)).resolves.toBeDefined();
+    const last = signature.at(-1) ?? '';
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    // 64 octets: four bits of the last letter mean nothing.
+    const spare = alphabet.charAt(alphabet.indexOf(last) + 1);
+    for (const other of [`${signature}=`, `${signature}==`, ` ${signature}`, signature.slice(0, -1) + spare]) {
+      await expect(verify(head + other)).rejects.toThrow(refused('token.malformed'));
+    }
+  });
+});
+
+describe('RFC 9068 §4 — what does not hold is refused for what it is', () => {
+  test.for<[reason: string, claims: object, header: object]>([
+    ['token.claims', { exp: undefined }, {}],
+    ['token.claims', { exp: String(now + 60) }, {}],
+    ['token.claims', { iat: 'now' }, {}],
+    ['token.expired', { exp: now - 5 }, {}],
+    ['token.not_yet_valid', { nbf: now + 6 }, {}],
+    ['token.issuer', { iss: undefined }, {}],
+    ['token.issuer', { iss: `${issuer}/` }, {}],
+    ['token.malformed', {}, { b64: false, crit: ['b64'] }],
+    ['token.algorithm', {}, { alg: 'ES384' }],
+    ['token.signature', {}, { kid: 'k2' }],
+  ])('%s: %j %j', async ([reason, claims, header]) => {
+    const parts = [
+      { alg: 'ES256', kid: 'k1', ...header },
+      { iss: issuer, exp: now + 60, ...claims },
+    ].map(part);
+    const input = parts.join('.');
+    const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, one.privateKey, Buffer.from(input));
+    await expect(verify(`${input}.${Buffer.from(signature).toString('base64url')}`)).rejects.toThrow(refused(reason));
+  });
+});
+
+describe('RFC 7515 §4.1.4 — without kid', () => {
+  test('whichever of the published keys verifies, and no other', async () => {
+    for (const key of [one, two]) await expect(verify(await sign({}, { kid: undefined }, key))).resolves.toBeDefined();
+    await expect(verify(await sign({}, { kid: undefined }, stranger))).rejects.toThrow(refused('token.signature'));
+  });
+
+  test('what the right key has signed is refused for what is wrong with it', async () => {
+    for (const key of [one, two]) {
+      const token = await sign({ exp: now - 6 }, { kid: undefined }, key);
+      await expect(verify(token)).rejects.toThrow(refused('token.expired'));
+    }
+  });
+});
+
+describe('a refusal', () => {
+  test('says in jose’s words what did not hold, and keeps its error', async () => {
+    await expect(verify(await sign({ iss: 'https://x.example' }))).rejects.toMatchObject({
+      reason: 'token.issuer',
+      detail: 'unexpected "iss" claim value',
+      cause: expect.objectContaining({ code: 'ERR_JWT_CLAIM_VALIDATION_FAILED' }) as unknown,
+    });
+  });
+
+  test('is not made of a bug', async () => {
+    const bug = new TypeError('ours');
+    const broken: JWTVerifyGetKey = () => Promise.reject(bug);
+    await expect(verify(await sign(), undefined, broken)).rejects.toBe(bug);
+  });
+
+  test('a server without jwt has no verifier', () => {
+    expect(() => createJwtVerifier(serverWith(undefined), published, new Map(), () => 0)).toThrow('main has no jwt');
+  });
+});
+
+describe('by its header, as its issuer is configured now', () => {
+  test.each<[string, { algorithm: string; type: string }, JwtValidation | undefined]>([
+    ['token.form', { algorithm: 'ES256', type: 'at+jwt' }, undefined],
+    ['token.algorithm', { algorithm: 'RS256', type: 'at+jwt' }, accepted],
+    ['token.algorithm', { algorithm: 'none', type: 'at+jwt' }, accepted],
+    ['token.type', { algorithm: 'ES256', type: 'id+jwt' }, accepted],
+    ['token.type', { algorithm: 'ES256', type: '' }, { ...accepted, types: ['at+jwt'] }],
+  ])('%s: %j', (reason, signature, validation) => {
+    expect(() => requireSignature(signature, validation)).toThrow(refused(reason));
+  });
+
+  test.each(['at+jwt', 'jwt', ''])('accepted: %j', (type) => {
+    expect(() => requireSignature({ algorithm: 'ES256', type }, accepted)).not.toThrow();
+  });
+});
+
+test.each([
+  ['a JWT', `${part({ alg: 'RS256' })}.${part({ iss: 'http://a' })}.x`, 'http://a'],
+  ['a JWT without issuer', `${part({ alg: 'RS256' })}.${part({})}.x`, ''],
+  ['an opaque token', 'abc', undefined],
+  ['an opaque token with two dots', 'a.b.c', undefined],
+  ['one whose parts are JSON without alg', `${part({ a: 1 })}.${part({ iss: 'http://a' })}.x`, undefined],
+  ['one whose alg is no name', `${part({ alg: 1 })}.${part({ iss: 'http://a' })}.x`, undefined],
+  ['two parts of a JWT', `${part({ alg: 'RS256' })}.${part({ iss: 'http://a' })}`, undefined],
+  ['four', `${part({ alg: 'RS256' })}.${part({ iss: 'http://a' })}.x.x`, undefined],
+  ['a JWE', `${part({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`, undefined],
+])('the issuer that is claimed by %s', (_, token, expected) => {
+  expect(claimedIssuer(token)).toBe(expected);
+});

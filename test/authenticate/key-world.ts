@@ -1,0 +1,74 @@
+import { setImmediate } from 'node:timers/promises';
+import { createKeySource, type KeySource } from '../../src/authenticate/keys.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../../src/model/authorization-server.ts';
+import { createKey } from '../support/issuer.ts';
+
+/** Whose keys they are. */
+export const issuer = 'https://as.example/tenant';
+/** A key, as it is published. */
+export const one = (await createKey('k1', 'ES256')).publicJwk;
+/** Another. */
+export const two = (await createKey('k2', 'ES256')).publicJwk;
+/** How it fails while the server is away. */
+export const away = { reason: 'authorization_server.unavailable' };
+
+/** How keys are used. */
+interface Settings {
+  readonly staleMs?: number;
+  readonly random?: number;
+  /** Null: only the metadata says. */
+  readonly configured?: string | null;
+  readonly metadata?: string;
+}
+
+/** A key source, with a server that is no more than what a test says, and a clock that it sets. */
+export interface KeyWorld {
+  readonly keys: KeySource;
+  now: number;
+  /** What was fetched. */
+  readonly asked: readonly string[];
+  /** What the next fetch gets; an Error: no answer. */
+  published: Partial<ServerAnswer> | Error;
+  publish(set: readonly object[], maxAgeMs?: number): void;
+  goAway(): void;
+  /** By `kid`; null: without one. */
+  find(kid?: string | null, alg?: string): Promise<unknown>;
+  /** How often they were fetched, once what is under way has ended. */
+  fetches(): Promise<number>;
+}
+
+/** Creates one that publishes {@link one}. */
+export function createKeyWorld(settings: Settings = {}): KeyWorld {
+  const { staleMs = 0, random = 0.5, configured = `${issuer}/jwks?key=secret`, metadata } = settings;
+  const asked: string[] = [];
+  const client = {
+    server: { name: 'main', issuer, jwt: configured === null ? undefined : { jwksUri: configured }, staleMs },
+    metadata: () => Promise.resolve({ jwksUri: metadata }),
+    async get(operation: string, url: string) {
+      asked.push(`${operation} ${url}`);
+      await setImmediate();
+      if (world.published instanceof Error) throw world.published;
+      return world.published;
+    },
+  } as unknown as AuthorizationServerClient;
+  const clock = (): number => world.now;
+  const keys = createKeySource(client, clock, () => random);
+  const world: KeyWorld = {
+    keys,
+    now: 1_800_000_000_000,
+    asked,
+    published: { status: 200, body: { keys: [one] } },
+    publish(set, maxAgeMs) {
+      world.published = { status: 200, body: { keys: set }, ...(maxAgeMs !== undefined && { maxAgeMs }) };
+    },
+    goAway() {
+      world.published = Object.assign(new Error('no answer'), away);
+    },
+    find: async (kid = 'k1', alg = 'ES256') => keys({ alg, ...(kid !== null && { kid }) }, {} as never),
+    async fetches() {
+      for (let turn = 0; turn < 3; turn += 1) await setImmediate();
+      return asked.length;
+    },
+  };
+  return world;
+}

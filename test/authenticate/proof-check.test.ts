@@ -1,0 +1,216 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createNonces } from '../../src/authenticate/nonces.ts';
+import { createProofChecks, type CheckProof } from '../../src/authenticate/proof-check.ts';
+import { noFields } from '../../src/listen/fields.ts';
+import type { Call } from '../../src/model/call.ts';
+import type { AccessToken } from '../../src/model/grant.ts';
+import type { Dpop } from '../../src/model/route.ts';
+import { createProver, type OtherProof, type Prover } from '../support/prover.ts';
+
+const publicUrl = 'https://gateway.example';
+const now = 1_800_000_000_000;
+const clock = (): number => now;
+const token = 't' as AccessToken;
+const [client, other] = await Promise.all([createProver('ES256', clock), createProver('ES256', clock)]);
+const nonces = createNonces('key', clock);
+const dpop: Dpop = { required: false, nonce: false, algorithms: ['ES256', 'RS256', 'PS256'], lifetimeMs: 60_000 };
+
+/** What the memory was asked, by whom; it has seen none of it before, unless it is told so. */
+let asked: { readonly use: string; readonly expiresAt: number; readonly owner: string }[];
+let isSeen: boolean;
+let check: CheckProof;
+
+beforeEach(() => {
+  asked = [];
+  isSeen = false;
+  check = checkOf(dpop);
+});
+
+function checkOf(of: Dpop): CheckProof {
+  const firstSeen = (use: string, expiresAt: number, owner: string): boolean => {
+    asked.push({ use, expiresAt, owner });
+    return !isSeen;
+  };
+  return createProofChecks({ publicUrl, nonces, replays: { firstSeen }, clock })(of);
+}
+
+function call(proof: string | undefined): Call {
+  return { method: 'GET', path: '/mcp', fields: { ...noFields, dpop: proof } } as unknown as Call;
+}
+
+const proofOf = (by: Prover, otherwise?: OtherProof): Promise<string> =>
+  by.proof({ url: `${publicUrl}/mcp`, token }, otherwise);
+
+/** Shows a proof by `by`, with a token that is bound to the client's key. */
+async function show(otherwise?: OtherProof, by: Prover = client): Promise<void> {
+  await check(call(await proofOf(by, otherwise)), token, client.cnf.jkt, 'alice');
+}
+
+const refused = (reason: string): Error => expect.objectContaining({ reason }) as Error;
+const seconds = now / 1000;
+
+test('RFC 9449 §4.3 — a proof for this request, token and key', async () => {
+  await expect(show()).resolves.toBeUndefined();
+});
+
+test.for<[string, OtherProof]>([
+  ['8: of another method', { claims: { htm: 'POST' } }],
+  ['9: of another path', { claims: { htu: `${publicUrl}/other` } }],
+  ['9: of another gateway', { claims: { htu: 'https://evil.example/mcp' } }],
+  ['11: made a minute ago', { claims: { iat: seconds - 60 } }],
+  ['11: made for later', { claims: { iat: seconds + 11 } }],
+  ['12: of another token', { claims: { ath: 'x'.repeat(43) } }],
+  ['12: of no token', { claims: { ath: undefined } }],
+  ['6: signed with another key', { key: other.privateKey }],
+])('RFC 9449 §4.3 — %s', async ([, otherwise]) => {
+  await expect(show(otherwise)).rejects.toThrow(refused('proof.invalid'));
+  expect(asked).toEqual([]);
+});
+
+test.for([seconds - 59.999, seconds + 10])('RFC 9449 §4.3 — 11: an iat of %d is recent', async (iat) => {
+  await expect(show({ claims: { iat } })).resolves.toBeUndefined();
+});
+
+test('RFC 9449 §4.3 — 12: by another key than that of the token', async () => {
+  await expect(show({}, other)).rejects.toThrow(refused('token.binding'));
+  // Before its signature: whoever has no bound token does not make us compute.
+  await expect(show({ key: client.privateKey }, other)).rejects.toThrow(refused('token.binding'));
+  expect(asked).toEqual([]);
+});
+
+test('RFC 9449 §4.3 — 6: what was wrong with a signature stays with the refusal', async () => {
+  await expect(show({ key: other.privateKey })).rejects.toMatchObject({
+    reason: 'proof.invalid',
+    cause: expect.objectContaining({ code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' }) as unknown,
+  });
+});
+
+describe('RFC 9449 §4.3 — 10: the nonce, where the route wants one', () => {
+  beforeEach(() => {
+    check = checkOf({ ...dpop, nonce: true });
+  });
+
+  test('is one of ours', async () => {
+    await expect(show({ claims: { nonce: nonces.current() } })).resolves.toBeUndefined();
+  });
+
+  test.for([undefined, 5, '', 'x', 'AAAAAAAAAAAAAAAAAAAAAA'])('is not %j', async (nonce) => {
+    await expect(show({ claims: { nonce } })).rejects.toThrow(refused('proof.nonce'));
+    expect(asked).toEqual([]);
+  });
+
+  test('says whether the client knows of nonces at all', async () => {
+    await expect(show()).rejects.toMatchObject({ detail: 'the proof has no nonce' });
+    await expect(show({ claims: { nonce: 'x' } })).rejects.toMatchObject({ detail: /not a recent one/ });
+  });
+});
+
+describe('RFC 9449 §11.1 — a jti', () => {
+  test('that was used is refused', async () => {
+    isSeen = true;
+    await expect(show()).rejects.toThrow(refused('proof.replayed'));
+  });
+
+  test('counts for its key and its target, whoever shows it', async () => {
+    const jti = 'one';
+    await show({ claims: { jti } });
+    await show({ claims: { jti } });
+    await show({ claims: { jti: 'two' } });
+    await show({ claims: { jti, htu: `${publicUrl}/mcp?q` } });
+    await check(call(await proofOf(other, { claims: { jti } })), token, other.cnf.jkt, 'bob');
+    const [first, again, ...others] = asked.map(({ use }) => use);
+    expect(again).toBe(first);
+    expect(new Set([first, ...others]).size).toBe(4);
+    expect(asked.map(({ owner }) => owner)).toEqual(['alice', 'alice', 'alice', 'alice', 'bob']);
+  });
+
+  test('is kept until the proof is too old by any clock, and not by what it says', async () => {
+    await show({ claims: { iat: seconds - 5, jti: 'of the client' } });
+    expect(asked).toEqual([
+      { use: expect.stringMatching(/^[\w-]{43}$/) as string, expiresAt: now + 65_000, owner: 'alice' },
+    ]);
+  });
+});
+
+describe('a key', () => {
+  /** A proof by any RSA key, as `alg`, with the key written as `jwk`. */
+  async function showRsa(alg: string, bits: number, pad = 0): Promise<void> {
+    const { publicKey, privateKey } = rsa(bits);
+    const exported = await exportJWK(publicKey);
+    const jwk = { ...exported, n: padded(exported, pad) };
+    await showSigned(jwk, alg, (input) => sign('sha256', Buffer.from(input), privateKey));
+  }
+
+  async function showSigned(jwk: JWK, alg: string, signature: (input: string) => Buffer): Promise<void> {
+    const [, claims] = (await proofOf(client)).split('.');
+    const header = Buffer.from(JSON.stringify({ typ: 'dpop+jwt', alg, jwk })).toString('base64url');
+    const input = `${header}.${claims}`;
+    const proof = `${input}.${signature(input).toString('base64url')}`;
+    await check(call(proof), token, await calculateJwkThumbprint(jwk, 'sha256'), 'alice');
+  }
+
+  test('RFC 7518 §3.3 — of 2048 bits or more, however long it is written', async () => {
+    await expect(showRsa('RS256', 2048)).resolves.toBeUndefined();
+    await expect(showRsa('RS256', 1024)).rejects.toThrow(refused('proof.invalid'));
+    await expect(showRsa('RS256', 1024, 128)).rejects.toMatchObject({ detail: /1024 bits only/ });
+  });
+
+  test('is one with its thumbprint: nobody’s proof is checked with another’s', async () => {
+    for (const by of [client, other, client]) {
+      await expect(check(call(await proofOf(by)), token, by.cnf.jkt, 'x')).resolves.toBeUndefined();
+    }
+  });
+
+  test('is imported once', async () => {
+    const { subtle } = globalThis.crypto;
+    const importKey = subtle.importKey.bind(subtle) as (...given: readonly unknown[]) => unknown;
+    let imports = 0;
+    const value = (...given: readonly unknown[]): unknown => {
+      imports += 1;
+      return importKey(...given);
+    };
+    Object.defineProperty(subtle, 'importKey', { value, configurable: true });
+    try {
+      for (const by of [client, other, client, other]) await check(call(await proofOf(by)), token, by.cnf.jkt, 'x');
+    } finally {
+      Reflect.deleteProperty(subtle, 'importKey');
+    }
+    expect(imports).toBe(2);
+  });
+
+  test('is one for its algorithm', async () => {
+    const { publicKey, privateKey } = rsa(2048);
+    const jwk = await exportJWK(publicKey);
+    const pkcs1 = (input: string): Buffer => sign('sha256', Buffer.from(input), privateKey);
+    const pss = (input: string): Buffer =>
+      sign('sha256', Buffer.from(input), { key: privateKey, padding: 6, saltLength: 32 });
+    await expect(showSigned(jwk, 'RS256', pkcs1)).resolves.toBeUndefined();
+    await expect(showSigned(jwk, 'PS256', pss)).resolves.toBeUndefined();
+    await expect(showSigned(jwk, 'PS256', pkcs1)).rejects.toThrow(refused('proof.invalid'));
+    await expect(showSigned(jwk, 'RS256', pss)).rejects.toThrow(refused('proof.invalid'));
+  });
+
+  test('that is none says why to the operator', async () => {
+    const jwk = { ...client.jwk, y: client.jwk.x ?? '' };
+    await expect(showSigned(jwk, 'ES256', () => Buffer.alloc(64))).rejects.toMatchObject({
+      reason: 'proof.invalid',
+      cause: expect.any(Error) as unknown,
+    });
+  });
+});
+
+const made = new Map<number, ReturnType<typeof generateKeyPairSync>>();
+
+/** Made once: it takes long. */
+function rsa(modulusLength: number): ReturnType<typeof generateKeyPairSync> {
+  const keys = made.get(modulusLength) ?? generateKeyPairSync('rsa', { modulusLength });
+  made.set(modulusLength, keys);
+  return keys;
+}
+
+/** The same number behind octets of nothing. */
+function padded({ n = '' }: JWK, octets: number): string {
+  return Buffer.concat([Buffer.alloc(octets), Buffer.from(n, 'base64url')]).toString('base64url');
+}

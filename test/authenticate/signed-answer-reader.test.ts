@@ -1,0 +1,173 @@
+import { createLocalJWKSet, SignJWT } from 'jose';
+import { describe, expect, test } from 'vitest';
+import type { IntrospectionAnswer } from '../../src/authenticate/introspection-answer.ts';
+import type { KeySource } from '../../src/authenticate/keys.ts';
+import { createSignedAnswerReader } from '../../src/authenticate/signed-answer.ts';
+import type { AuthorizationServer, JwtValidation } from '../../src/model/authorization-server.ts';
+import { Denial } from '../../src/model/denial.ts';
+import { createKey } from '../support/issuer.ts';
+
+const issuer = 'https://as.example';
+const now = 1_800_000_000;
+const key = await createKey('k1', 'ES256');
+const published = createLocalJWKSet({ keys: [key.publicJwk] }) as unknown as KeySource;
+
+const statementType = 'application/token-introspection+jwt';
+const phantomType = 'application/jwt';
+const [statementTyp, phantomTyp] = ['token-introspection+jwt', 'at+jwt'];
+
+async function read(
+  mediaType: string,
+  text: string,
+  { jwt, keys = published }: { readonly jwt?: JwtValidation; readonly keys?: KeySource } = {},
+): Promise<IntrospectionAnswer | undefined> {
+  const server = { name: 'main', issuer, jwt, clockToleranceMs: 5_000 } as AuthorizationServer;
+  return createSignedAnswerReader(
+    server,
+    'gateway',
+    ['ES256'],
+    keys,
+    () => now * 1000,
+  )({
+    status: 200,
+    mediaType,
+    text,
+    body: mediaType === 'application/json' ? (JSON.parse(text) as unknown) : undefined,
+  });
+}
+
+function sign(typ: string | undefined, claims: object): Promise<string> {
+  return new SignJWT({ iss: issuer, ...claims })
+    .setProtectedHeader({ alg: 'ES256', kid: 'k1', ...(typ !== undefined && { typ }) })
+    .sign(key.privateKey);
+}
+
+const statement = (about: unknown, outer: object = {}): Promise<string> =>
+  sign(statementTyp, { aud: 'gateway', iat: now, token_introspection: about, ...outer });
+const phantom = (claims: object = {}, typ: string | undefined = phantomTyp): Promise<string> =>
+  sign(typ, { exp: now + 60, ...claims });
+
+const unavailable = 'authorization_server.unavailable';
+
+describe('RFC 9701 §5 — a statement', () => {
+  test('of a server whose JWTs are no access tokens here', async () => {
+    const jwt = await statement({ active: true, sub: 'bob' });
+    await expect(read(statementType, jwt)).resolves.toEqual({ claims: { active: true, sub: 'bob' }, jwt });
+    await expect(read(statementType, await statement({ active: false }))).resolves.toBeUndefined();
+  });
+
+  test.for([null, [], [{ active: true }], 'active', true, undefined])('about %j says nothing', async (about) => {
+    await expect(read(statementType, await statement(about))).rejects.toMatchObject({
+      reason: unavailable,
+      detail: 'main: the signed answer has no token_introspection',
+    });
+  });
+
+  test.for<[string, object]>([
+    ['to another resource server', { aud: 'other' }],
+    ['to nobody', { aud: undefined }],
+    ['to an empty name', { aud: '' }],
+    ['from another server', { iss: 'https://x.example' }],
+    ['of a minute ago, and the tolerance', { iat: now - 66 }],
+    ['of the future', { iat: now + 6 }],
+    ['that has ended', { exp: now - 5 }],
+  ])('%s is no answer', async ([, outer]) => {
+    await expect(read(statementType, await statement({ active: true }, outer))).rejects.toMatchObject({
+      reason: unavailable,
+      detail: expect.stringMatching(/^main: the signed answer does not hold: /) as string,
+      cause: expect.any(Error) as unknown,
+    });
+  });
+
+  test.for([{ iat: now - 65 }, { iat: now + 5 }, { exp: now - 4 }])('that is just good: %j', async (outer) => {
+    await expect(read(statementType, await statement({ active: true }, outer))).resolves.toBeDefined();
+  });
+});
+
+describe('a phantom token', () => {
+  test('of a server whose JWTs are no access tokens here', async () => {
+    const jwt = await phantom({ sub: 'bob' });
+    await expect(read(phantomType, jwt)).resolves.toMatchObject({ claims: { sub: 'bob' }, jwt });
+  });
+
+  test('is of the types that the server’s JWTs may be of', async () => {
+    const plain = await phantom({}, 'JWT');
+    await expect(read(phantomType, plain)).resolves.toBeDefined();
+    const jwt = { algorithms: ['RS256'], types: ['at+jwt'], jwksUri: undefined };
+    await expect(read(phantomType, await phantom(), { jwt }), 'by its own algorithms').resolves.toBeDefined();
+    await expect(read(phantomType, plain, { jwt })).rejects.toMatchObject({ reason: unavailable });
+  });
+
+  test('that is over is the token’s fault, and anything else the server’s', async () => {
+    await expect(read(phantomType, await phantom({ exp: now - 5 }))).rejects.toMatchObject({ reason: 'token.expired' });
+    await expect(read(phantomType, await phantom({ iss: 'x' }))).rejects.toMatchObject({
+      reason: unavailable,
+      detail: 'main: the phantom token does not hold: unexpected "iss" claim value',
+      cause: expect.objectContaining({ reason: 'token.issuer' }) as unknown,
+    });
+  });
+});
+
+describe('what is kept goes into a header of the upstream as it stands', () => {
+  test.for([statementType, phantomType])('%s: 32 KiB of it, and no more', async (mediaType) => {
+    const detail = 'main: the signed answer has more than 32768 characters';
+    await expect(read(mediaType, `a.b.${'c'.repeat(32_765)}`)).rejects.toMatchObject({ reason: unavailable, detail });
+    await expect(read(mediaType, `a.b.${'c'.repeat(32_764)}\r\n`)).rejects.not.toMatchObject({ detail });
+  });
+
+  test('RFC 7515 §7.1 — in compact form: what a decoder forgives would be a line of its own there', async () => {
+    const good = await statement({ active: true });
+    const [head, signature] = [good.slice(0, -86), good.slice(-86)];
+    await expect(read(statementType, ` ${good}\r\n`)).resolves.toMatchObject({ jwt: good });
+    for (const other of [
+      `${good}=`,
+      `${head}${signature.slice(0, 40)}\r\n${signature.slice(40)}`,
+      `${head} ${signature}`,
+      `${head}${signature.replaceAll('-', '+').replaceAll('_', '/')}=`,
+      `${good}.${signature}`,
+      '<html>',
+      '',
+    ]) {
+      await expect(read(statementType, other)).rejects.toMatchObject({
+        reason: unavailable,
+        detail: 'main: the signed answer is not a JWS in compact form',
+      });
+    }
+  });
+});
+
+describe('what is not signed', () => {
+  test('opens nothing: that a token is not active needs no proof', async () => {
+    await expect(read('application/json', '{"active":false}')).resolves.toBeUndefined();
+  });
+
+  test.for(['{"active":true}', '{"active":"false"}', '{"active":0}', '{}', 'null', '[]', '"x"', '5'])(
+    'and says anything else is no answer: %s',
+    async (text) => {
+      await expect(read('application/json', text)).rejects.toMatchObject({
+        reason: unavailable,
+        detail: 'main: the answer is not signed, although introspection.response is jwt',
+      });
+    },
+  );
+});
+
+test('nor is what is no JSON', async () => {
+  await expect(read('text/html', '<html>')).rejects.toMatchObject({ reason: unavailable });
+});
+
+test('keys that cannot be had are what is wrong, and not the answer', async () => {
+  const away = new Denial('authorization_server.unavailable', 'main: its keys are away');
+  const keys = (() => Promise.reject(away)) as unknown as KeySource;
+  await expect(read(statementType, await statement({ active: true }), { keys })).rejects.toBe(away);
+  await expect(read(phantomType, await phantom(), { keys })).rejects.toBe(away);
+});
+
+test('a key that is not published is', async () => {
+  const unknown = new Denial('token.key', 'no published key for its kid and alg');
+  const keys = (() => Promise.reject(unknown)) as unknown as KeySource;
+  await expect(read(statementType, await statement({ active: true }), { keys })).rejects.toMatchObject({
+    reason: unavailable,
+    detail: 'main: the signed answer does not hold: no published key for its kid and alg',
+  });
+});
