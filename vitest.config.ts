@@ -10,12 +10,8 @@ const plainTotal: Reporter = {
   },
 };
 
-/** They load the machine until something gives way, and want it for themselves: `npm run test:load`. */
-const loadTests = [
-  'test/faults/{all,authorization-server,clients,shared-store,upstream,workers}.test.ts',
-  'test/limits/**',
-  'test/soak.test.ts',
-];
+/** Half a minute of a core and up to two minutes in all, as connections must end by themselves: `npm run test:load`. */
+const loadTests = ['test/soak.test.ts'];
 
 export default defineConfig({
   test: {

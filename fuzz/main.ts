@@ -11,6 +11,7 @@ import { startCoverage } from './engine/coverage.ts';
 import { fuzz } from './engine/fuzz.ts';
 import { createRandom } from './engine/random.ts';
 import { targets } from './targets.ts';
+import { forgetPrints } from '../test/support/secrecy.ts';
 
 const { values } = parseArgs({
   options: {
@@ -42,6 +43,7 @@ for (const name of values.target) {
       console.log(`\nFINDING, kept as fuzz/corpus/${name}/${writeCase(name, input, 'finding-')}:\n${what}\n`);
     },
     onProgress(cases, kept) {
+      forgetPrints();
       if (performance.now() - told < 10_000) return;
       told = performance.now();
       const { reached, known } = coverage.blocks();

@@ -7,11 +7,12 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { watchFiles } from './config/watch.ts';
-import { openCertificate } from './listen/own-certificate.ts';
+import { openCertificate, type OwnCertificate } from './listen/own-certificate.ts';
 import { listen, type Listener, type OnMalformed, type OnRequest, type Security } from './listen/server.ts';
 import type { ServerState } from './model/authorization-server.ts';
 import type { Config, Tls } from './model/config.ts';
 import { Denial, refusals } from './model/denial.ts';
+import type { TlsObserver } from './model/observer.ts';
 import type { StoreState } from './model/shared.ts';
 import { createNewestGateway, type Surroundings } from './newest-gateway.ts';
 import { serve, type Gateway } from './pipeline.ts';
@@ -32,13 +33,21 @@ export interface Service {
   close(graceMs: number): Promise<void>;
 }
 
+/** Gives the certificate that `tls` is about. */
+export type OpenCertificate = (tls: Tls, observer: TlsObserver) => OwnCertificate | Promise<OwnCertificate>;
+
 /**
  * Serves by a configuration, and by each that comes after it.
  *
+ * @param open Default: the files of `tls` are read and followed.
  * @throws the system's error where the address cannot be listened on, `EADDRINUSE` among them.
  */
-export async function startService(config: Config, surroundings: Surroundings): Promise<Service> {
-  const { log, metrics, clock } = surroundings;
+export async function startService(
+  config: Config,
+  surroundings: Surroundings,
+  open: OpenCertificate = (tls, observer) => openCertificate(tls, watchFiles, observer, surroundings.clock),
+): Promise<Service> {
+  const { log, metrics } = surroundings;
   const newest = createNewestGateway(config, surroundings);
 
   const onMalformed: OnMalformed = (reason, detail) => {
@@ -101,7 +110,7 @@ export async function startService(config: Config, surroundings: Surroundings): 
 
   async function secure(tls: Tls): Promise<Security> {
     const observer = createTlsObserver(log, metrics);
-    return { certificate: await openCertificate(tls, watchFiles, observer, clock), observer };
+    return { certificate: await open(tls, observer), observer };
   }
 
   async function closeParts(): Promise<void> {

@@ -55,6 +55,8 @@ interface Held {
   readonly first: string | Buffer;
   /** Sent each second after that. */
   readonly each?: string;
+  /** How many answers there must be before it is in full swing; default: none. */
+  readonly answers?: number;
   /** Waits in the end until the server has lost its patience with all of them. */
   readonly patient?: boolean;
 }
@@ -64,10 +66,12 @@ export async function hold(
   target: Target,
   told: Told,
   count: number,
-  { first, each, patient = false }: Held,
+  { first, each, answers = 0, patient = false }: Held,
 ): Promise<() => Promise<unknown>> {
   const sockets = new Set<Socket>();
   const closed: Promise<unknown>[] = [];
+  const full = Promise.withResolvers<void>();
+  let answered = 0;
   for (let opened = 0; opened < count; opened += STEP) {
     await Promise.all(
       Array.from({ length: STEP }, async () => {
@@ -78,6 +82,8 @@ export async function hold(
           if (status !== undefined) return;
           status = Number(text.slice(9, 12));
           told(status);
+          answered += 1;
+          if (answered === answers) full.resolve();
         });
         closed.push(
           new Promise<void>((resolve) => {
@@ -99,6 +105,7 @@ export async function hold(
   const timer = setInterval(() => {
     if (each !== undefined) for (const socket of sockets) if (socket.writable) socket.write(each);
   }, 1_000);
+  if (answers > 0) await Promise.race([full.promise, Promise.all(closed)]);
   return async () => {
     if (patient) await Promise.race([Promise.all(closed), wait(PATIENCE_MS)]);
     clearInterval(timer);

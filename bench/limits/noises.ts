@@ -57,13 +57,14 @@ export const noises: Readonly<Record<string, Noise>> = {
   '10,000 connections kept after a request': (target, told) =>
     hold(target, told, MANY, { first: get(target, createSigner(target)('noisy')) }),
   '1,000 event streams': (target, told) =>
-    hold(target, told, 1_000, { first: get(target, createSigner(target)('noisy'), '/events') }),
+    hold(target, told, 1_000, { first: get(target, createSigner(target)('noisy'), '/events'), answers: 1_000 }),
   '1,000 bodies that come by the byte': (target, told) =>
     hold(target, told, 1_000, { first: head(target, '/mcp', 'Content-Length: 900000\r\n'), each: ' ', patient: true }),
   '200 bodies of 1 MB that never end': (target, told) =>
     hold(target, told, 200, {
       first: `${head(target, '/mcp', 'Content-Length: 1000000\r\n')}${' '.repeat(999_000)}`,
       each: ' ',
+      answers: 1,
     }),
   '100 MB chunked, to be read': (target, told) =>
     flood(target, told, 2, () => upload(target, head(target, '/mcp', 'Transfer-Encoding: chunked\r\n'), 100 * MIB)),

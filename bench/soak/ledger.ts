@@ -148,6 +148,9 @@ export function createLedger(): Ledger {
         return count(events, line.reason === undefined ? line.msg : `${line.msg}: ${line.reason}`);
       const { route = '', allow = false, reason } = line;
       count(decisions, `${route} ${allow ? 'allow' : 'deny'} ${reason ?? 'none'}`);
+      // Of a connection that a client opened ahead and did not use.
+      if (line.route === undefined && reason === 'request.timeout')
+        return count(answers, ` ${refusals[reason].status}`);
       const entry = open.get(line.trace_id ?? '');
       if (entry === undefined) return problem(`a decision on what nobody sent: ${text}`);
       entry.allow = allow;

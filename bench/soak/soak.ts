@@ -32,8 +32,8 @@ export interface Soaked {
   readonly faults: readonly string[];
 }
 
-/** How long connections and timers may outlive the load: keep-alive, lingering, stopped watches. */
-const REST_MS = 30_000;
+/** How long connections and timers may outlive the load: keep-alive (65 s), lingering, stopped watches. */
+const REST_MS = 90_000;
 /** Every so many samples there is a deep one. */
 const DEEP = 6;
 

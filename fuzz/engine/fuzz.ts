@@ -50,7 +50,8 @@ export async function fuzz(target: Target, seeds: readonly Buffer[], settings: S
   const pool: Buffer[] = [];
   const passed: Buffer[] = [];
   const kept: Kept[] = [];
-  const ways = new Set<string>();
+  /** How many cases went each. */
+  const ways = new Map<string, number>();
   const findings = new Set<string>();
   let cases = 0;
   for (let at = 0; at < seeds.length; at += target.batch) await runBatch(seeds.slice(at, at + target.batch), false);
@@ -96,9 +97,13 @@ export async function fuzz(target: Target, seeds: readonly Buffer[], settings: S
       coverage.keep(fresh);
       pool.push(...inputs);
     } else if (fresh.size > 0) {
-      await attribute(inputs);
-      // What does not come again, such as what runs once or by a timer, is nobody's.
-      coverage.keep(fresh);
+      // Whoever has been where nobody was went most likely a way that few go.
+      const rarest = outcomes.map(({ way }, i) => ({ input: inputs[i] as Buffer, times: ways.get(way) ?? 0 }));
+      rarest.sort((one, other) => one.times - other.times);
+      await attribute(
+        rarest.map(({ input }) => input),
+        fresh,
+      );
     }
   }
 
@@ -110,10 +115,10 @@ export async function fuzz(target: Target, seeds: readonly Buffer[], settings: S
       onFinding({ input: await smallestWith(input), what: finding });
       return;
     }
-    if (outcome.passed === true && (!isNew || !ways.has(way))) passed.push(input);
-    if (ways.has(way)) return;
-    ways.add(way);
-    if (isNew) keepCase({ input, places: new Map() });
+    const times = ways.get(way) ?? 0;
+    ways.set(way, times + 1);
+    if (outcome.passed === true && (!isNew || times === 0)) passed.push(input);
+    if (isNew && times === 0) keepCase({ input, places: new Map() });
   }
 
   function keepCase(one: Kept): void {
@@ -121,21 +126,22 @@ export async function fuzz(target: Target, seeds: readonly Buffer[], settings: S
     pool.push(one.input);
   }
 
-  /** Finds out, by halves, which cases of a batch reached what no other had. */
-  async function attribute(inputs: readonly Buffer[]): Promise<void> {
-    const outcomes = await target.run(inputs);
+  /** Finds out which of `inputs` reached `places`: the likely ones, which are first, and then by halves the others. */
+  async function attribute(inputs: readonly Buffer[], places: Places, areSorted = true): Promise<void> {
+    const first = inputs.slice(0, Math.ceil(inputs.length / (areSorted ? 4 : 2)));
+    const outcomes = await target.run(first);
     const { fresh } = coverage.look();
-    if (fresh.size === 0) return;
-    const [only, second] = inputs;
-    if (only !== undefined && second === undefined) {
+    if (inputs.length === 1) {
+      if (fresh.size > 0) keepCase({ input: inputs[0] as Buffer, places: fresh });
+      if (fresh.size > 0 && outcomes[0]?.passed === true) passed.push(inputs[0] as Buffer);
+      // What does not come again, such as what runs once or by a timer, is nobody's.
       coverage.keep(fresh);
-      keepCase({ input: only, places: fresh });
-      if (outcomes[0]?.passed === true) passed.push(only);
+      coverage.keep(places);
       return;
     }
-    const half = inputs.length >> 1;
-    await attribute(inputs.slice(0, half));
-    await attribute(inputs.slice(half));
+    if (fresh.size > 0) await attribute(first, fresh, areSorted);
+    const left = coverage.unknown(places);
+    if (left.size > 0) await attribute(inputs.slice(first.length), left, false);
   }
 
   async function smallestLike({ input, places }: Kept): Promise<Buffer> {

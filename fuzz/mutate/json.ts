@@ -40,7 +40,7 @@ export function changedJson(text: string, random: Random): string {
   const isKey = (_: string, i: number): boolean => tokens[i + 1] === ':';
   const isScalar = (token: string, i: number): boolean => !/^[{}[\],:\s]/.test(token) && tokens[i + 1] !== ':';
   const put = (i: number, remove: number, ...added: string[]): string => tokens.toSpliced(i, remove, ...added).join('');
-  switch (random.below(12)) {
+  switch (random.below(13)) {
     case 0:
       return put(at(isKey), 1, `"${random.pick(keys)}"`);
     case 1:
@@ -59,24 +59,39 @@ export function changedJson(text: string, random: Random): string {
       return put(key, 0, tokens[key] ?? '', ':', random.pick(scalars), ',');
     }
     case 6: {
+      const key = at(isKey);
+      return put(key, 0, alike(tokens[key] ?? '""', random), ':', random.pick(scalars), ',');
+    }
+    case 7: {
       const string = at((token) => token.startsWith('"'));
       return put(string, 1, escaped(tokens[string] ?? '""', random));
     }
-    case 7:
+    case 8:
       return put(
         random.below(tokens.length + 1),
         0,
         random.pick([' ', '\n', '\t', '\r\n', '\x0c', '\xa0', '\xef\xbb\xbf', '/**/', ',', '\0']),
       );
-    case 8:
-      return `[${text}]`;
     case 9:
-      return text.replace(/"method"\s*:\s*"[^"]*"/, () => `"method":"${random.pick(methods)}"`);
+      return `[${text}]`;
     case 10:
+      return text.replace(/"method"\s*:\s*"[^"]*"/, () => `"method":"${random.pick(methods)}"`);
+    case 11:
       return text.replace(/"params"\s*:\s*\{/, () => `"params":{"${random.pick(keys)}":${random.pick(scalars)},`);
     default:
       return random.pick(wholes);
   }
+}
+
+/** A key that some reader takes for the same: in another case, as a letter that folds to it, escaped. */
+function alike(key: string, random: Random): string {
+  const at = 1 + random.below(Math.max(key.length - 2, 1));
+  const letter = key.charAt(at);
+  const other = random.pick([
+    letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase(),
+    letter === 's' ? '\xc5\xbf' : `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  ]);
+  return random.chance(0.2) ? key.toUpperCase() : key.slice(0, at) + other + key.slice(at + 1);
 }
 
 function escaped(string: string, random: Random): string {

@@ -9,10 +9,14 @@ const secret = 'S3cretThatNobodyMaySee';
 /** `gateway.yaml`: a configuration, or problems that name a place and no secret. */
 async function check(input: Buffer): Promise<string> {
   const files: Files = {
+    at: 0,
     names: () => Promise.resolve(['x.yaml']),
     text: (file) => Promise.resolve(file === 'gateway.yaml' ? { text: input.toString() } : { text: '{}' }),
   };
-  const { config } = await load('gateway.yaml', { SECRET: secret }, files);
+  const { config } = await load('gateway.yaml', { SECRET: secret }, files).catch((error: unknown) => {
+    must(!String(error).includes(secret.slice(0, 8)), 'a problem shows a secret');
+    throw error;
+  });
   must(
     config.routes.every((route) => route.public || route.audiences.length > 0),
     'a route without an audience',
@@ -60,11 +64,7 @@ export const config: Target = {
   ],
   async run(inputs) {
     const outcomes: Outcome[] = [];
-    for (const input of inputs) {
-      const outcome = await outcomeOf(() => check(input));
-      const isShown = outcome.way.includes(secret);
-      outcomes.push(isShown ? { way: 'finding', finding: `a secret is shown: ${outcome.way}` } : outcome);
-    }
+    for (const input of inputs) outcomes.push(await outcomeOf(() => check(input)));
     return outcomes;
   },
 };

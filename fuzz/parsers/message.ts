@@ -45,7 +45,7 @@ function check(input: Buffer): string {
     );
     must(JSON.stringify(JSON.parse(back)) === JSON.stringify(parsed), 'changed and changed back is another message');
   }
-  return `${message.era} ${message.method?.slice(0, 24)} ${message.targets.length} ${changes.length} ${message.mayYieldHandle}`;
+  return `${message.era} ${message.targets[0]?.kind} ${message.targets.length} ${changes.length} ${message.mayYieldHandle}`;
 }
 
 /** The numbers of a JSON text as they are written, in an order of their own: keys that are numbers change places. */

@@ -1,12 +1,12 @@
 import { Denial } from '../../src/model/denial.ts';
+import { kindOf } from '../kind-of.ts';
 
 /** What `read` gives, or the reason for which it refuses; any other error is a finding. */
 export function readOrReason<Value>(read: () => Value): { readonly value: Value } | { readonly reason: string } {
   try {
     return { value: read() };
   } catch (error) {
-    if (error instanceof Denial)
-      return { reason: `${error.reason} ${error.detail.replaceAll(/"[^"]*"|\d+/g, '').slice(0, 60)}` };
+    if (error instanceof Denial) return { reason: `${error.reason} ${kindOf(error.detail)}` };
     throw error;
   }
 }

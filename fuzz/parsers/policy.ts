@@ -3,6 +3,7 @@ import { readPolicies } from '../../src/config/policies.ts';
 import type { Files } from '../../src/config/files.ts';
 import type { Attempt } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
+import { kindOf } from '../kind-of.ts';
 import type { Outcome, Target } from '../target.ts';
 import { must } from './must.ts';
 
@@ -42,6 +43,7 @@ const attempts: readonly Attempt[] = [
 /** A policy's text: problems, or a policy that decides, and explains what it decided. */
 async function check(input: Buffer): Promise<string> {
   const files: Files = {
+    at: 0,
     names: () => Promise.resolve(['x.yaml']),
     text: () => Promise.resolve({ text: input.toString() }),
   };
@@ -50,10 +52,7 @@ async function check(input: Buffer): Promise<string> {
   must((policy === undefined) === problems.length > 0, 'neither a policy nor a problem, or both');
   for (const problem of problems)
     must(/^policies\/x\.yaml(?::\d+:\d+)?: ./.test(String(problem)), 'a problem without a place');
-  if (policy === undefined)
-    return String(problems[0])
-      .replaceAll(/"[^"]*"|\d+/g, '')
-      .slice(0, 80);
+  if (policy === undefined) return kindOf(problems[0]?.message ?? '');
   const ways = attempts.map((attempt) => {
     const decision = policy.decide(caller, attempt);
     const explained = policy.explain(caller, attempt);
@@ -111,12 +110,7 @@ export async function outcomeOf(run: () => Promise<string>): Promise<Outcome> {
   try {
     return { way: await run() };
   } catch (error) {
-    if (error instanceof ConfigError)
-      return {
-        way: String(error.problems[0])
-          .replaceAll(/"[^"]*"|\d+/g, '')
-          .slice(0, 80),
-      };
+    if (error instanceof ConfigError) return { way: kindOf(error.problems[0]?.message ?? '') };
     return { way: 'finding', finding: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }
 }

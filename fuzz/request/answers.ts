@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { crc32 } from 'node:zlib';
 import type { Recorded } from './recorder.ts';
 
 const json = { 'content-type': 'application/json' };
@@ -11,7 +12,7 @@ export function answered({ method, target, rawHeaders, body }: Recorded, respons
   const id = rawHeaders[rawHeaders.findIndex((name) => name === 'x-request-id') + 1] ?? '';
   response.setHeader('x-seen', id);
   if (method === 'POST' && body.includes('"initialize"')) response.setHeader('mcp-session-id', 's1');
-  switch (hashed(`${method} ${target} ${body.toString('latin1')}`) % 16) {
+  switch (crc32(body, crc32(`${method} ${target} `)) % 16) {
     case 0:
       response.writeHead(204).end();
       return;
@@ -41,11 +42,4 @@ export function answered({ method, target, rawHeaders, body }: Recorded, respons
     default:
       response.writeHead(200, json).end('{"jsonrpc":"2.0","id":1,"result":{}}');
   }
-}
-
-/** FNV-1a. */
-export function hashed(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0;
-  return hash;
 }

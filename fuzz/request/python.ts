@@ -35,30 +35,30 @@ export interface PythonMessage {
 
 /** A Python process that reads requests. */
 export interface Python {
-  read(requests: readonly Buffer[]): Promise<readonly PythonReading[]>;
+  read(request: Buffer): Promise<PythonReading>;
   close(): Promise<void>;
 }
 
-/** Starts it. One batch at a time. */
+/** Starts it. It reads while requests still come. */
 export function startPython(): Python {
   const file = fileURLToPath(new URL('readers.py', import.meta.url));
   const child = spawn('python3', ['-S', file], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const waiting: { readonly resolve: (reading: PythonReading) => void; readonly reject: (error: Error) => void }[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) =>
+    waiting.shift()?.resolve(JSON.parse(line) as PythonReading),
+  );
+  child.on('exit', () => waiting.splice(0).forEach(({ reject }) => reject(new Error('python3 ended'))));
   return {
-    async read(requests) {
-      const size = (length: number): Buffer => {
-        const bytes = Buffer.alloc(4);
-        bytes.writeUInt32BE(length);
-        return bytes;
-      };
-      child.stdin.write(Buffer.concat(requests.flatMap((request) => [size(request.length), request])));
-      const readings: PythonReading[] = [];
-      while (readings.length < requests.length) {
-        const line = await lines.next();
-        if (line.done === true) throw new Error('python3 ended');
-        readings.push(JSON.parse(line.value) as PythonReading);
+    read(request) {
+      const size = Buffer.alloc(4);
+      size.writeUInt32BE(request.length);
+      // What comes in one turn of the event loop goes on at once.
+      if (child.stdin.writableCorked === 0) {
+        child.stdin.cork();
+        setImmediate(() => child.stdin.uncork());
       }
-      return readings;
+      child.stdin.write(Buffer.concat([size, request]));
+      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
     },
     async close() {
       const ended = once(child, 'exit');

@@ -17,19 +17,19 @@ export interface Recorded {
 /** An upstream that keeps every byte. */
 export interface Recorder {
   readonly url: string;
-  /** What came since it was asked last. */
-  take(): { readonly requests: readonly Recorded[]; readonly malformed: readonly string[] };
+  /** What was no request, since it was asked last. */
+  takeMalformed(): readonly string[];
   close(): Promise<void>;
 }
 
-/** Starts it; `answer` answers what is complete, `active` is told whenever something happens. */
+/** Starts it; `answer` answers what is complete, `reached` is told of each request, `active` whenever something happens. */
 export async function startRecorder(
   answer: (request: Recorded, response: ServerResponse) => void,
+  reached: (request: Recorded) => void,
   active: () => void,
 ): Promise<Recorder> {
   const pending = new WeakMap<Socket, Buffer[]>();
-  let requests: Recorded[] = [];
-  let malformed: string[] = [];
+  const malformed: string[] = [];
   const server = createServer({ maxHeaderSize: 256 * 1024, keepAliveTimeout: 120_000 }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -66,18 +66,13 @@ export async function startRecorder(
     const raw = Buffer.concat(pending.get(socket) ?? []);
     pending.set(socket, []);
     const recorded = { raw, method, target: url, rawHeaders, body, complete };
-    requests.push(recorded);
+    reached(recorded);
     return recorded;
   }
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    take() {
-      const taken = { requests, malformed };
-      requests = [];
-      malformed = [];
-      return taken;
-    },
+    takeMalformed: () => malformed.splice(0),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

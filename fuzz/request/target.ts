@@ -1,10 +1,11 @@
 import { changedRequest } from '../mutate/request.ts';
+import { kindOf } from '../kind-of.ts';
 import type { Outcome, Target } from '../target.ts';
 import { answered } from './answers.ts';
 import { sendAll, type Received } from './clients.ts';
 import { disagreement, wrongAnswer, type DecisionLine } from './oracle.ts';
 import { startProxies } from './proxies.ts';
-import { startPython } from './python.ts';
+import { startPython, type PythonReading } from './python.ts';
 import { startRecorder, type Recorded } from './recorder.ts';
 import { startWorld } from './world.ts';
 
@@ -45,10 +46,15 @@ interface Told {
 export async function startRequestTarget({ withProxies = true } = {}): Promise<Target> {
   let activity = 0;
   const active = (): void => void (activity += 1);
-  const recorder = await startRecorder(answered, active);
+  const python = startPython();
+  const reached: { readonly request: Recorded; readonly reading: Promise<PythonReading> }[] = [];
+  const recorder = await startRecorder(
+    answered,
+    (request) => reached.push({ request, reading: python.read(request.raw) }),
+    active,
+  );
   const world = await startWorld(recorder.url);
   const { gateway, issuer, tokens } = world;
-  const python = startPython();
   const proxies = withProxies ? await startProxies() : undefined;
   const totals = { forwarded: 0, refused: 0, unsent: 0 };
   const crashes: string[] = [];
@@ -84,30 +90,31 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<T
       () => activity + gateway.log.length + issuer.requests.length,
     );
     const told = takeLog();
-    const { requests, malformed } = recorder.take();
+    issuer.requests.length = 0;
+    const requests = reached.splice(0);
     const findings = new Map<string, string>();
     const decisions = new Map(told.decisions.map((line) => [line.request_id, line]));
     const ids = new Set<string>();
-    const readings = await python.read(requests.map(({ raw }) => raw));
-    for (const [i, request] of requests.entries()) {
+    const sample: Recorded[] = [];
+    for (const { request, reading } of requests) {
       const id = idOf(request);
-      const decision = decisions.get(id);
       const found = ids.has(id)
         ? 'two requests reached the upstream for one decision'
-        : disagreement(request, readings[i]!, decision);
+        : disagreement(request, await reading, decisions.get(id));
       ids.add(id);
-      const others =
-        found === undefined && request.complete && ++sampled % SAMPLE === 0 ? await proxies?.read(request) : [];
-      const what = found ?? others?.[0];
-      if (what !== undefined) findings.set(id, `${what}\n${request.raw.toString('latin1')}`);
+      if (found !== undefined) findings.set(id, `${found}\n${request.raw.toString('latin1')}`);
+      else if (request.complete && ++sampled % SAMPLE === 0) sample.push(request);
     }
+    const asked = sample.map(async (request) => [request, (await proxies?.read(request))?.[0]] as const);
+    for (const [request, found] of await Promise.all(asked))
+      if (found !== undefined) findings.set(idOf(request), `${found}\n${request.raw.toString('latin1')}`);
     const allowed = told.decisions.filter(({ allow }) => allow);
     totals.refused += told.decisions.length - allowed.length;
     totals.forwarded += ids.size;
     totals.unsent += allowed.filter(({ request_id }) => !ids.has(request_id)).length;
     const outcomes = received.map((each) => outcomeOf(each, decisions, told.failures, findings));
     // What belongs to no answer is told of the first case; the one that did it is found by running them one by one.
-    const general = [...crashes.splice(0), ...malformed, ...told.bugs, ...findings.values()];
+    const general = [...crashes.splice(0), ...recorder.takeMalformed(), ...told.bugs, ...findings.values()];
     const isTold = outcomes.some(({ finding }) => finding !== undefined);
     if (general.length === 0 || isTold) return outcomes;
     if (inputs.length > 1) return oneByOne(inputs, general[0] as string);
@@ -123,7 +130,7 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<T
   }
 
   return {
-    batch: 192,
+    batch: 384,
     words,
     mutate: changedRequest,
     run,
@@ -166,9 +173,4 @@ function outcomeOf(
     return [status, route, reason ?? failures.get(id), kindOf(detail)].join(' ');
   });
   return { way: ways[0] ?? '', passed: answers.some(({ isRelayed }) => isRelayed), finding };
-}
-
-/** A detail without the words and numbers that a client chose. */
-function kindOf(detail: string): string {
-  return detail.replaceAll(/"[^"]*"|\d+/g, '').slice(0, 60);
 }

@@ -2,27 +2,30 @@ import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { startAdmin, type Admin, type InForce } from '../admin/admin.ts';
 import { routesOf } from '../admin/console.ts';
-import type { Readable, Writable } from 'node:stream';
 import type { Loaded } from '../config/load.ts';
+import { watchFiles } from '../config/watch.ts';
+import { openCertificate } from '../listen/own-certificate.ts';
 import type { Config } from '../model/config.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createWorkerMetrics } from '../telemetry/worker-metrics.ts';
+import { copyLines } from './copy-lines.ts';
 import { endHandedOver } from './handed-over.ts';
 import { WorkerFault } from './listen-fault.ts';
+import { fixedIn } from './needs-restart.ts';
 import { standardOutput } from './standard-output.ts';
 import type { Running } from './start.ts';
-import type { FromWorker, ToWorker, WorkerState } from './worker-messages.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
+import { createStates } from './worker-states.ts';
 
 /** How long a replacement waits after a worker that ended, at first; doubled each time, until one lives. */
 const AGAIN_FIRST_MS = 100;
 const AGAIN_LAST_MS = 5_000;
-/** How long a worker may take to say how it sees the world. */
-const STATE_MS = 1_000;
 
 /**
  * Serves by several processes behind one listener and one admin listener: connections are dealt out in turn, and one
- * that ends is replaced. Each has the configuration from the primary process, so that all serve by the same.
+ * that ends is replaced. Each has the configuration and the certificate from the primary process, which alone reads files,
+ * so that all serve by the same.
  *
  * @throws {WorkerFault} where the first workers cannot listen.
  */
@@ -31,17 +34,33 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
   const lines = createJsonLines(output);
   const log = createLog(loaded.config.log, lines);
   const metrics = createWorkerMetrics();
+  const fixed = fixedIn(loaded.config);
   const key = randomBytes(32).toString('hex');
   const inForce: InForce = { config: loaded.config.hash, routes: routesOf(loaded.config), problems: [] };
+  /** Of the newest files, and of each worker that does not serve by them although they are good. */
+  let refused: readonly string[] = [];
+  const refusedBy = new Map<Worker, readonly string[]>();
+  const certificate =
+    loaded.config.tls &&
+    (await openCertificate(
+      loaded.config.tls,
+      watchFiles,
+      {
+        certificateInForce() {},
+        certificateRefused: (detail) => log.event('error', 'tls certificate not renewed', { detail }),
+      },
+      Date.now,
+    ));
+  certificate?.onRenewed((certificates) => tellAll({ kind: 'renewed', certificates }));
   let { snapshot } = loaded;
   let againMs = AGAIN_FIRST_MS;
   let stopping = false;
-  let asked = 0;
   cluster.setupPrimary({ exec: process.argv[1] ?? '', args: ['serve'], silent: true });
 
   function tell(worker: Worker, message: ToWorker): void {
     if (worker.isConnected()) worker.send(message);
   }
+  const askStates = createStates(tell);
   function tellAll(message: ToWorker): void {
     for (const worker of workers()) tell(worker, message);
   }
@@ -50,13 +69,12 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
   function fork(): Promise<string> {
     const worker = cluster.fork();
     endHandedOver(worker);
-    // One writer: lines of several processes would run into each other.
     copyLines(worker.process.stdout, output);
     worker.process.stderr?.pipe(process.stderr, { end: false });
     // One that has just ended cannot be told anything (EPIPE); that it ended is told by `exit`.
     worker.on('error', () => {});
-    tell(worker, { kind: 'begin', file, snapshot, key });
-    if (inForce.problems.length > 0) tell(worker, { kind: 'reload-refused' });
+    tell(worker, { kind: 'begin', file, snapshot, fixed, key, certificates: certificate?.current() });
+    if (refused.length > 0) tell(worker, { kind: 'reload-refused' });
     return new Promise((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
         if (message.kind === 'listening') {
@@ -64,22 +82,44 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
           resolve(message.url);
         }
         if (message.kind === 'failed') reject(new WorkerFault(message.why));
+        if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
       });
       worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));
     });
   }
 
+  function noteProblems(): void {
+    inForce.problems = [...refused, ...[...refusedBy.values()].flat()];
+  }
+
+  function noteRefusal(worker: Worker, problems: readonly string[]): void {
+    const { pid } = worker.process;
+    refusedBy.delete(worker);
+    if (problems.length > 0) {
+      refusedBy.set(
+        worker,
+        problems.map((problem) => `worker ${pid}: ${problem}`),
+      );
+      log.event('error', 'a worker refused the configuration; the last good one goes on there', { pid, problems });
+    }
+    noteProblems();
+  }
+
   function replaceEnded(worker: Worker, code: number | null, signal: string | null): void {
+    refusedBy.delete(worker);
+    noteProblems();
     if (stopping) return;
     log.event('error', 'a worker ended and is replaced', { pid: worker.process.pid, code, signal });
     setTimeout(() => {
-      if (!stopping) fork().catch(() => {});
+      if (!stopping)
+        fork().catch(({ message }: Error) => log.event('error', 'a worker cannot serve', { why: message }));
     }, againMs);
     againMs = Math.min(againMs * 2, AGAIN_LAST_MS);
   }
 
   async function stop(graceMs: number): Promise<void> {
     stopping = true;
+    certificate?.close();
     const left = workers();
     const ended = left.map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
     for (const worker of left) {
@@ -87,27 +127,6 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
       else worker.process.kill('SIGKILL');
     }
     await Promise.all(ended);
-  }
-
-  async function states(): Promise<readonly WorkerState[]> {
-    const answers = workers().map(
-      (worker) =>
-        new Promise<WorkerState | undefined>((resolve) => {
-          const id = (asked += 1);
-          const listen = (message: FromWorker): void => {
-            if (message.kind === 'state' && message.id === id) done(message.state);
-          };
-          const timer = setTimeout(() => done(undefined), STATE_MS);
-          const done = (state: WorkerState | undefined): void => {
-            clearTimeout(timer);
-            worker.off('message', listen);
-            resolve(state);
-          };
-          worker.on('message', listen);
-          tell(worker, { kind: 'state', id });
-        }),
-    );
-    return (await Promise.all(answers)).filter((state) => state !== undefined);
   }
 
   let url: string | undefined;
@@ -120,7 +139,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
       inForce,
       workers: () => workers().length,
       async state() {
-        const all = await states();
+        const all = await askStates(workers());
         const denials = all
           .flatMap((each) => each.denials)
           .toSorted((one, other) => (timeOf(one) < timeOf(other) ? 1 : -1));
@@ -144,10 +163,12 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
       log.configure(next.log);
       inForce.config = next.hash;
       inForce.routes = routesOf(next);
-      inForce.problems = [];
+      refused = [];
+      noteProblems();
     },
     reloadRefused(problems) {
-      inForce.problems = problems;
+      refused = problems;
+      noteProblems();
       tellAll({ kind: 'reload-refused' });
       log.event('error', 'configuration refused; the last good one goes on', { problems });
     },
@@ -157,23 +178,6 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
       await lines.close();
     },
   };
-}
-
-/** Passes on whole lines, as fast as they are read. */
-function copyLines(from: Readable | null, to: Writable): void {
-  let rest = '';
-  from?.setEncoding('utf8').on('data', (text: string) => {
-    const end = text.lastIndexOf('\n') + 1;
-    if (end === 0) {
-      rest += text;
-      return;
-    }
-    const flows = to.write(rest + text.slice(0, end));
-    rest = text.slice(end);
-    if (flows) return;
-    from.pause();
-    to.once('drain', () => from.resume());
-  });
 }
 
 function timeOf(line: object): string {

@@ -1,19 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { load, type Loaded } from '../config/load.ts';
-import { ConfigError } from '../config/problems.ts';
+import { ConfigError, problemsOf } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
-import type { Config } from '../model/config.ts';
+import { needsRestart } from './needs-restart.ts';
 import type { Running } from './start.ts';
-
-/** What is fixed once a process listens, as the file calls it. */
-const needsRestart: Readonly<Record<string, (config: Config) => unknown>> = {
-  listen: ({ listen }) => listen,
-  admin: ({ admin }) => admin,
-  'forward_auth.listen': ({ forwardAuth }) => forwardAuth?.listen,
-  tls: ({ tls }) => tls,
-  telemetry: ({ telemetry }) => telemetry,
-  'limits.request_headers': ({ limits }) => limits.requestHeadersBytes,
-};
 
 /** Keeps a gateway by its files. */
 export interface Reloading {
@@ -41,7 +31,7 @@ export async function reloadOnEdit(file: string, first: Loaded, since: number, r
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       await watching.follow([...new Set([...first.files, ...error.files])], begun);
-      running.reloadRefused(error.problems.map(String));
+      running.reloadRefused(problemsOf(error));
     }
   }
 
@@ -62,7 +52,7 @@ export async function reloadOnEdit(file: string, first: Loaded, since: number, r
       return;
     }
     underWay = attempt()
-      .catch((error: unknown) => running.reloadRefused([error instanceof Error ? error.message : String(error)]))
+      .catch((error: unknown) => running.reloadRefused(problemsOf(error)))
       .finally(() => {
         underWay = undefined;
         if (!again) return;

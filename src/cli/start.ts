@@ -5,7 +5,7 @@ import type { Snapshot } from '../config/files.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Config, Telemetry } from '../model/config.ts';
 import type { Tracer } from '../model/tracer.ts';
-import { type Service, startService } from '../service.ts';
+import { type OpenCertificate, type Service, startService } from '../service.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
@@ -33,6 +33,8 @@ export interface StartOptions {
   readonly clock?: Clock;
   /** What sessions are bound with where the configuration names no key; default: random. */
   readonly key?: Buffer;
+  /** Where the certificate of `tls` comes from; default: its files, which are followed. */
+  readonly openCertificate?: OpenCertificate;
 }
 
 /** What one process serves with. */
@@ -49,12 +51,12 @@ export interface Serving {
  * @throws the system's error where the address cannot be listened on; then nothing is left running.
  */
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
-  const { output = standardOutput(), clock = Date.now, key } = options;
+  const { output = standardOutput(), clock = Date.now, key, openCertificate } = options;
   const lines = createJsonLines(output);
   const metrics = createMetrics();
   const log = createLog(config.log, lines);
   const tracer = config.telemetry && (await startTracer(config.telemetry, log, metrics));
-  const service = await startService(config, { log, metrics, clock, key, tracer });
+  const service = await startService(config, { log, metrics, clock, key, tracer }, openCertificate);
   return {
     service,
     log,

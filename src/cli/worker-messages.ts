@@ -1,6 +1,8 @@
 import type { Snapshot } from '../config/files.ts';
+import type { Certificates } from '../lib/certificate-files.ts';
 import type { ServerState } from '../model/authorization-server.ts';
 import type { StoreState } from '../model/shared.ts';
+import type { Fixed } from './needs-restart.ts';
 
 /** What the primary process tells a worker. */
 export type ToWorker =
@@ -8,11 +10,16 @@ export type ToWorker =
       readonly kind: 'begin';
       readonly file: string;
       readonly snapshot: Snapshot;
+      /** What the other workers listen with, whatever the snapshot says. */
+      readonly fixed: Fixed;
       /** What sessions are bound with where the configuration names no key: the same for all workers, in hex. */
       readonly key: string;
+      /** The one in force where `tls` is configured: only the primary process reads its files. */
+      readonly certificates?: Certificates | undefined;
     }
   | { readonly kind: 'reload'; readonly file: string; readonly snapshot: Snapshot }
   | { readonly kind: 'reload-refused' }
+  | { readonly kind: 'renewed'; readonly certificates: Certificates }
   | { readonly kind: 'state'; readonly id: number }
   | { readonly kind: 'stop'; readonly graceMs: number };
 
@@ -21,6 +28,8 @@ export type FromWorker =
   | { readonly kind: 'listening'; readonly url: string }
   /** It cannot serve; a line for the operator. */
   | { readonly kind: 'failed'; readonly why: string }
+  /** It was told to reload. Where there are problems, the last good configuration goes on. */
+  | { readonly kind: 'reloaded'; readonly problems: readonly string[] }
   | { readonly kind: 'state'; readonly id: number; readonly state: WorkerState };
 
 /** How a worker sees the world. */

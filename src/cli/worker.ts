@@ -1,17 +1,25 @@
 import { on } from 'node:events';
 import { filesOf, type Snapshot } from '../config/files.ts';
 import { load } from '../config/load.ts';
+import { ConfigError, problemsOf } from '../config/problems.ts';
+import { toldCertificate, type ToldCertificate } from '../listen/own-certificate.ts';
 import type { Config } from '../model/config.ts';
 import { reportAsWorker } from '../telemetry/worker-metrics.ts';
 import { listenFault } from './listen-fault.ts';
+import { asAtStart } from './needs-restart.ts';
 import { startServing, type Serving } from './start.ts';
 import { tellPrimary, type ToWorker } from './worker-messages.ts';
+
+/** What is served, and the certificate that the primary process tells of. */
+interface Working extends Serving {
+  readonly certificate: ToldCertificate | undefined;
+}
 
 /** One process of several that serve: does what the primary process says, and ends with it. */
 export async function work(): Promise<never> {
   // A terminal sends its signals to every process; the primary one passes on what is meant for this one.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
-  let serving: Serving | undefined;
+  let serving: Working | undefined;
   // Whoever killed the primary process meant all of it.
   process.once('disconnect', () => void end(serving, 0));
   // One after the other; what comes while a configuration is loaded waits.
@@ -24,26 +32,41 @@ export async function work(): Promise<never> {
   throw new TypeError('messages end with the process');
 }
 
-async function begin({ file, snapshot, key }: Extract<ToWorker, { kind: 'begin' }>): Promise<Serving> {
+async function begin({
+  file,
+  snapshot,
+  fixed,
+  key,
+  certificates,
+}: Extract<ToWorker, { kind: 'begin' }>): Promise<Working> {
+  let certificate: ToldCertificate | undefined;
   try {
-    const serving = await startServing(await configOf(file, snapshot), { key: Buffer.from(key, 'hex') });
+    const serving = await startServing(asAtStart(await configOf(file, snapshot), fixed), {
+      key: Buffer.from(key, 'hex'),
+      ...(certificates !== undefined && {
+        openCertificate: ({ clientCa }, observer) => (certificate = toldCertificate(clientCa, certificates, observer)),
+      }),
+    });
     reportAsWorker(serving.metrics.registry);
     tellPrimary({ kind: 'listening', url: serving.service.url });
-    return serving;
+    return { ...serving, certificate };
   } catch (error) {
-    tellPrimary({ kind: 'failed', why: listenFault(error) });
+    tellPrimary({ kind: 'failed', why: error instanceof ConfigError ? error.message : listenFault(error) });
     process.exit(1);
   }
 }
 
-async function obey(serving: Serving, message: Exclude<ToWorker, { kind: 'begin' }>): Promise<void> {
+async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin' }>): Promise<void> {
   const { service, metrics } = serving;
   switch (message.kind) {
     case 'reload':
-      service.reload(await configOf(message.file, message.snapshot));
+      tellPrimary({ kind: 'reloaded', problems: await reload(serving, message) });
       break;
     case 'reload-refused':
       metrics.reloadFailed();
+      break;
+    case 'renewed':
+      serving.certificate?.renew(message.certificates);
       break;
     case 'state':
       tellPrimary({
@@ -57,6 +80,20 @@ async function obey(serving: Serving, message: Exclude<ToWorker, { kind: 'begin'
       break;
     default:
       throw new TypeError(`${String(message satisfies never)} is not a message`);
+  }
+}
+
+/** What keeps the new configuration from being served, which the primary process found good. */
+async function reload(
+  { service, metrics }: Working,
+  { file, snapshot }: Extract<ToWorker, { kind: 'reload' }>,
+): Promise<readonly string[]> {
+  try {
+    service.reload(await configOf(file, snapshot));
+    return [];
+  } catch (error) {
+    metrics.reloadFailed();
+    return problemsOf(error);
   }
 }
 

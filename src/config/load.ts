@@ -59,7 +59,7 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
 
   const root = report.root(document.value, expanded.value);
   const { folder, path, shownFolder } = await readPolicyFolder(root.get('policies'), base, read);
-  const { tls, files: tlsFiles } = await readTls(root, base, Date.now());
+  const { tls, files: tlsFiles } = await readTls(root, base, read);
   const config: Config = { ...readRoot(root, folder, shownFolder), tls, hash: hashOf(text, folder.texts) };
 
   const files = [file, path, ...[...folder.texts.keys()].map((name) => join(path, name)), ...expanded.files];

@@ -55,6 +55,12 @@ export class ConfigError extends Error {
   }
 }
 
+/** What an error that came of a configuration says, each problem in a line. */
+export function problemsOf(error: unknown): readonly string[] {
+  if (error instanceof ConfigError) return error.problems.map(String);
+  return [error instanceof Error ? error.message : String(error)];
+}
+
 /** A path as operators read it: `routes[2].upstream.url`, unusual keys in quotes. */
 export function pathText(path: Path): string {
   let text = '';

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { readCertificates, type CertificateFiles } from '../lib/certificate-files.ts';
 import type { Tls } from '../model/config.ts';
 import type { Field } from './field.ts';
+import type { Files } from './files.ts';
 
 /** The key of each file. */
 const keys: Readonly<Record<keyof CertificateFiles, string>> = { cert: 'cert', key: 'key', ca: 'client_ca' };
@@ -18,9 +19,8 @@ export interface ReadTls {
  * by the first client.
  *
  * @param folder Relative paths start here.
- * @param now Milliseconds since the epoch.
  */
-export async function readTls(root: Field, folder: string, now: number): Promise<ReadTls> {
+export async function readTls(root: Field, folder: string, read: Files): Promise<ReadTls> {
   const field = root.get('tls');
   if (!field.present) return { tls: undefined, files: [] };
   const publicUrl = root.get('public_url');
@@ -31,7 +31,7 @@ export async function readTls(root: Field, folder: string, now: number): Promise
   const clientCa = field.get('client_ca').text() === 'any' ? 'any' : path(field.get('client_ca'));
   if (cert === undefined || key === undefined) return { tls: undefined, files: [] };
   const ca = clientCa === 'any' ? undefined : clientCa;
-  const { faults = [] } = await readCertificates({ cert, key, ca }, now);
+  const { faults = [] } = await readCertificates({ cert, key, ca }, read.at, read.text);
   for (const { file, message } of faults) {
     const part = field.get(keys[file]);
     part.refuse(`${part.shown()} ${message}`);

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { readText } from './read-text.ts';
+import { readText, type TextOrFault } from './read-text.ts';
 
 /** Where a certificate is: paths of PEM files. */
 export interface CertificateFiles {
@@ -17,8 +17,8 @@ export interface Certificates {
   readonly cert: string;
   readonly key: string;
   readonly ca: string | undefined;
-  /** Of the certificate itself: its chain may well hold one that expired, for old clients. */
-  readonly expiresAt: Date;
+  /** In milliseconds since the epoch. Of the certificate itself: its chain may well hold one that expired, for old clients. */
+  readonly expiresAt: number;
 }
 
 /** What is wrong with one of the files. Never holds anything of what is in it. */
@@ -39,8 +39,13 @@ export type CertificatesOrFaults =
  * One that is not valid *yet* is fine: it becomes so by itself, and would not be looked at again before it is replaced.
  *
  * @param now Milliseconds since the epoch.
+ * @param readFile How; default: from the disk.
  */
-export async function readCertificates(files: CertificateFiles, now: number): Promise<CertificatesOrFaults> {
+export async function readCertificates(
+  files: CertificateFiles,
+  now: number,
+  readFile: (file: string) => Promise<TextOrFault> = readText,
+): Promise<CertificatesOrFaults> {
   const faults: CertificateFault[] = [];
   const [cert, key, ca] = await Promise.all([text('cert'), text('key'), text('ca')]);
   const [own] = certificatesIn('cert', cert);
@@ -59,12 +64,12 @@ export async function readCertificates(files: CertificateFiles, now: number): Pr
   } catch (error) {
     return { faults: [{ file: 'cert', message: `cannot be used for TLS (${codeOf(error)})` }] };
   }
-  return { certificates: { cert, key, ca, expiresAt: own.validToDate } };
+  return { certificates: { cert, key, ca, expiresAt: own.validToDate.getTime() } };
 
   async function text(file: keyof CertificateFiles): Promise<string | undefined> {
     const path = files[file];
     if (path === undefined) return undefined;
-    const read = await readText(path);
+    const read = await readFile(path);
     if (read.text === undefined) faults.push({ file, message: read.fault ?? 'cannot be read' });
     return read.text;
   }

@@ -1,3 +1,5 @@
+import { createShares } from './shares.ts';
+
 /** A bounded number of places, shared so that nobody who comes with much can keep out who comes with little. */
 export interface FairPlaces {
   /** Takes a place for `owner`: at once (undefined), or when the promise resolves; `full` where too many of the owner's wait. */
@@ -6,61 +8,33 @@ export interface FairPlaces {
   leave(owner: string): void;
 }
 
-interface Owner {
-  held: number;
-  readonly waiting: (() => void)[];
-}
-
-/**
- * Creates `places` that are free. One owner holds a quarter of them at most, and never more than are left to the others:
- * whoever holds none gets one as long as there is one. Who waits comes in turn.
- */
+/** Creates `places` that are free, shared as {@link createShares} does it. Who waits comes in turn. */
 export function createFairPlaces(places: number): FairPlaces {
-  const share = Math.ceil(places / 4);
-  const owners = new Map<string, Owner>();
-  /** Those of them who wait, the next one first. At most one for each place is passed over. */
-  const queue = new Set<Owner>();
-  let free = places;
-
-  function mayEnter({ held }: Owner): boolean {
-    return held < Math.min(free, share);
-  }
-
-  function take(owner: Owner): void {
-    owner.held += 1;
-    free -= 1;
-  }
+  const shares = createShares(places);
+  /** Who wait, the next owner first. At most one for each place is passed over. */
+  const queue = new Map<string, (() => void)[]>();
 
   function admitNext(): boolean {
-    for (const owner of queue) {
-      if (!mayEnter(owner)) continue;
-      take(owner);
+    for (const [owner, waiting] of queue) {
+      if (!shares.take(owner, 1)) continue;
       queue.delete(owner);
-      owner.waiting.shift()?.();
-      if (owner.waiting.length > 0) queue.add(owner);
+      waiting.shift()?.();
+      if (waiting.length > 0) queue.set(owner, waiting);
       return true;
     }
     return false;
   }
 
   return {
-    enter(name) {
-      const owner = owners.get(name) ?? { held: 0, waiting: [] };
-      owners.set(name, owner);
-      if (owner.waiting.length === 0 && mayEnter(owner)) {
-        take(owner);
-        return undefined;
-      }
-      if (owner.waiting.length >= places) return 'full';
-      queue.add(owner);
-      return new Promise((resolve) => owner.waiting.push(resolve));
+    enter(owner) {
+      const waiting = queue.get(owner) ?? [];
+      if (waiting.length === 0 && shares.take(owner, 1)) return undefined;
+      if (waiting.length >= places) return 'full';
+      queue.set(owner, waiting);
+      return new Promise((resolve) => waiting.push(resolve));
     },
-    leave(name) {
-      const owner = owners.get(name);
-      if (owner === undefined) throw new TypeError('gave back a place that was not taken');
-      owner.held -= 1;
-      free += 1;
-      if (owner.held === 0 && owner.waiting.length === 0) owners.delete(name);
+    leave(owner) {
+      shares.give(owner, 1);
       while (admitNext());
     },
   };

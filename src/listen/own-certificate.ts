@@ -6,7 +6,7 @@ import type { TlsObserver } from '../model/observer.ts';
 /** Calls `onChange` whenever one of `files` says something else, until it is closed. */
 export type WatchFiles = (files: readonly string[], onChange: () => void) => Promise<{ close(): void }>;
 
-/** The certificate that we show: as it is now, and as its files become. */
+/** The certificate that we show: as it is now, and as it becomes. */
 export interface OwnCertificate {
   /** Whose certificates clients are asked for, as configured. */
   readonly clientCa: Tls['clientCa'];
@@ -15,6 +15,37 @@ export interface OwnCertificate {
   onRenewed(use: (certificates: Certificates) => void): void;
   /** Ends the watching of its files. */
   close(): void;
+}
+
+/** A certificate whose files somebody else follows. */
+export interface ToldCertificate extends OwnCertificate {
+  /** Shows this one from now on. One that cannot be used is reported and changes nothing. */
+  renew(next: Certificates): void;
+}
+
+/** Who is told of our certificate. */
+type Observer = Pick<TlsObserver, 'certificateInForce' | 'certificateRefused'>;
+
+/** Shows `first`, and then what it is told. */
+export function toldCertificate(clientCa: Tls['clientCa'], first: Certificates, observer: Observer): ToldCertificate {
+  let use: (certificates: Certificates) => void = () => {};
+  let current = first;
+  observer.certificateInForce(new Date(first.expiresAt));
+  return {
+    clientCa,
+    current: () => current,
+    onRenewed: (callback) => (use = callback),
+    renew(next) {
+      try {
+        use(next);
+        current = next;
+        observer.certificateInForce(new Date(next.expiresAt));
+      } catch (error) {
+        observer.certificateRefused((error as Error).message);
+      }
+    },
+    close() {},
+  };
 }
 
 /**
@@ -26,23 +57,25 @@ export interface OwnCertificate {
 export async function openCertificate(
   tls: Tls,
   watch: WatchFiles,
-  observer: TlsObserver,
+  observer: Observer,
   clock: Clock,
 ): Promise<OwnCertificate> {
   const { clientCa } = tls;
   const files: CertificateFiles = { cert: tls.cert, key: tls.key, ca: clientCa === 'any' ? undefined : clientCa };
-  let use: (certificates: Certificates) => void = () => {};
-  let last: Promise<void> = Promise.resolve();
+  let told: ToldCertificate | undefined;
+  let last: Promise<unknown> = Promise.resolve();
   // Before they are read: what changes in between is seen.
   const watching = await watch(
     Object.values(files).filter((file): file is string => file !== undefined),
     () => void (last = last.then(renew)),
   );
-  let current = await read().catch((error: unknown) => {
+  const opening = read();
+  last = opening.catch(() => {});
+  const first = await opening.catch((error: unknown) => {
     watching.close();
     throw error;
   });
-  observer.certificateInForce(current.expiresAt);
+  told = toldCertificate(clientCa, first, observer);
 
   async function read(): Promise<Certificates> {
     const { certificates, faults } = await readCertificates(files, clock());
@@ -53,18 +86,11 @@ export async function openCertificate(
   async function renew(): Promise<void> {
     try {
       const next = await read();
-      use(next);
-      current = next;
-      observer.certificateInForce(next.expiresAt);
+      told?.renew(next);
     } catch (error) {
       observer.certificateRefused((error as Error).message);
     }
   }
 
-  return {
-    clientCa,
-    current: () => current,
-    onRenewed: (callback) => (use = callback),
-    close: () => watching.close(),
-  };
+  return { ...told, close: () => watching.close() };
 }

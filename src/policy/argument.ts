@@ -1,4 +1,4 @@
-import { unknownArguments, type McpAttempt, type PolicyDenial } from '../model/policy.ts';
+import type { McpAttempt, PolicyDenial } from '../model/policy.ts';
 import type { ValueDocument } from './document.ts';
 import { type PointerReader, strictPointerReader } from './json-pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
@@ -30,8 +30,8 @@ export function compileArguments(
 }
 
 /** Whether a message has arguments to decide on: those of a completion are its own, not those of what it completes. */
-export function takesArguments(attempt: McpAttempt): boolean {
-  return attempt.method !== 'completion/complete' && attempt.arguments !== unknownArguments;
+export function takesArguments({ method }: McpAttempt): boolean {
+  return method !== 'completion/complete';
 }
 
 /**

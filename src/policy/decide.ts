@@ -1,4 +1,4 @@
-import type { Attempt, Decision, PolicyDenial } from '../model/policy.ts';
+import { unknownArguments, type Attempt, type Decision, type PolicyDenial } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { argumentDenial, takesArguments } from './argument.ts';
 import { askedEntries } from './asked-entries.ts';
@@ -66,7 +66,7 @@ function decideOrThrow({ condition, listing }: Rules, principal: Principal, atte
   let verdict: Verdict = own;
   for (const entry of entries) verdict = graver(verdict, judge(entry.condition, principal));
   // Arguments come after claims and before scopes: a challenge for a call that stays refused would loop.
-  if (verdict !== 'refused' && takesArguments(attempt)) {
+  if (verdict !== 'refused' && takesArguments(attempt) && attempt.arguments !== unknownArguments) {
     for (const entry of entries) {
       const denial = argumentDenial(entry.arguments, attempt.arguments);
       if (denial !== undefined) return denied(denial);

@@ -36,7 +36,15 @@ export interface Bed {
 }
 
 /** The timeouts that the gateway has: by then it has an answer, whatever the other does. */
-const timeouts = { connectMs: 300, responseMs: 500, serverMs: 300 } as const;
+interface Timeouts {
+  readonly connectMs: number;
+  readonly responseMs: number;
+  readonly serverMs: number;
+}
+
+const short: Timeouts = { connectMs: 500, responseMs: 1_000, serverMs: 500 };
+/** Where no timeout is awaited: no machine is so slow that it meets one. */
+export const long: Timeouts = { connectMs: 60_000, responseMs: 60_000, serverMs: 60_000 };
 
 const policies = {
   reader: 'scope: read\n',
@@ -45,8 +53,10 @@ const policies = {
 };
 
 /** Starts all of it. */
-export async function startBed(): Promise<Bed> {
+export async function startBed(timeouts = short): Promise<Bed> {
   const [server, upstream] = await Promise.all([startFaultServer(), startUpstream(answerOfUpstream)]);
+  // Who closes an idle connection first is the gateway, however late it gets to it.
+  for (const each of [server.issuer.server, upstream.server]) each.keepAliveTimeoutBuffer = 60_000;
   const redis = hasRedis ? await startRedis() : undefined;
   const echo = new WebSocketServer({ server: upstream.server });
   echo.on('connection', (socket) => {
@@ -61,7 +71,7 @@ export async function startBed(): Promise<Bed> {
   };
   let passedMs = 0;
   const clock = (): number => Date.now() + passedMs;
-  const gateway = await startEditedGateway(yamlOf(server.url, wires), policies, clock);
+  const gateway = await startEditedGateway(yamlOf(server.url, wires, timeouts), policies, clock);
   const client = await startFaultProxy(portOf(gateway.url), 'server');
   const agent = new Agent({ keepAlive: true });
   return {
@@ -79,7 +89,7 @@ export async function startBed(): Promise<Bed> {
     async require(scope) {
       await gateway.save('policies/edited.yaml', `scope: ${scope} # ${randomUUID()}\n`);
     },
-    token: (claims) => server.issuer.sign({ aud: 'r', scope: 'read', exp: inADay(), ...claims }),
+    token: (claims) => server.issuer.sign({ aud: 'r', scope: 'read', exp: inAWeek(), ...claims }),
     async close() {
       agent.destroy();
       echo.close();
@@ -90,9 +100,12 @@ export async function startBed(): Promise<Bed> {
   };
 }
 
-function yamlOf(issuer: string, wires: Readonly<Record<Party, FaultProxy | undefined>>): string {
+function yamlOf(
+  issuer: string,
+  wires: Readonly<Record<Party, FaultProxy | undefined>>,
+  { connectMs, responseMs, serverMs }: Timeouts,
+): string {
   const { upstream, 'authorization server': server, 'shared store': store } = wires;
-  const { connectMs, responseMs, serverMs } = timeouts;
   const to = `url: "http://127.0.0.1:${upstream?.port}", timeouts: { connect: ${connectMs}ms, response: ${responseMs}ms }`;
   return `
 session_key: k3y-of-at-least-thirty-two-characters
@@ -109,7 +122,7 @@ routes:
   - { name: api, path: /api, audience: r, policy: reader, upgrade: websocket, upstream: { ${to} } }
   - { name: edited, path: /edited, audience: r, policy: edited, upstream: { ${to} } }
   - { name: tools, path: /mcp, protocol: mcp, audience: r, policy: tools, upstream: { ${to} } }
-  - { name: proven, path: /proven, audience: r, dpop: {}, upstream: { ${to} } }
+  - { name: proven, path: /proven, audience: r, dpop: { proof_lifetime: 5m }, upstream: { ${to} } }
   - { name: open, path: /public, public: true, upstream: { ${to} } }
   - name: exchanged
     path: /exchanged
@@ -123,8 +136,8 @@ function portOf(url: string): number {
 }
 
 /** The gateway may live ahead of time. */
-export function inADay(): number {
-  return Math.floor(Date.now() / 1000) + 86_400;
+export function inAWeek(): number {
+  return Math.floor(Date.now() / 1000) + 7 * 86_400;
 }
 
 /** What of this process is open: of a bed that is closed nothing may be left. */

@@ -11,6 +11,8 @@ export interface Excuses {
   readonly truncated?: boolean;
   /** Connections that end without an answer. */
   readonly unanswered?: boolean;
+  /** Calls that do not end before the fault does. */
+  readonly held?: boolean;
 }
 
 /** Nothing is wrong. */
@@ -59,7 +61,7 @@ export function complaints(bed: Bed, ended: readonly Ended[]): readonly string[]
 
 function answerComplaint(kind: Kind, seen: Seen, excuses: Excuses, reason: Reason | undefined): string | undefined {
   const { status, whole, body, hung } = seen;
-  if (hung) return `no end, after ${status ?? 'no answer'}`;
+  if (hung) return excuses.held === true ? undefined : `no end, after ${status ?? 'no answer'}`;
   if (status === undefined) return excuses.unanswered === true ? undefined : 'no answer';
   if (status === kind.status) {
     const expected = kind.body;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createProver } from '../support/prover.ts';
 import { bigBody, events, receipt, upload } from './answers.ts';
-import { inADay, type Bed } from './bed.ts';
+import { inAWeek, type Bed } from './bed.ts';
 import { call, callSocket, type Seen, type Sent } from './seen.ts';
 
 /** A call that is made again and again, of which it is known what is right. */
@@ -35,7 +35,7 @@ export async function kindsOf(bed: Bed): Promise<readonly Kind[]> {
   const known = opaque();
 
   function opaque(claims: object = {}): string {
-    return bed.server.opaque({ aud: 'r', scope: 'read', exp: inADay(), ...claims });
+    return bed.server.opaque({ aud: 'r', scope: 'read', exp: inAWeek(), ...claims });
   }
   function permitted(name: string, body: string, send: () => Promise<Seen>): Kind {
     return { name, status: 200, body, permitted: true, send };

@@ -1,79 +1,76 @@
-import type { Ended, Excuses } from './judge.ts';
-import { calm, isRight } from './judge.ts';
+import { calm, isRight, type Ended, type Excuses } from './judge.ts';
 import type { Kind } from './kinds.ts';
 
-/** Calls of every kind, one after another of each and all kinds at once, until it is stopped. */
+/** Calls of every kind, all kinds at once. */
 export interface Load {
   readonly ended: Ended[];
   /** What a call is excused that is under way now, or begins from now on. */
   excuse(excuses: Excuses): void;
-  /** Resolves when a call of each kind has ended that began after this, or `ms` have passed. */
-  round(ms: number): Promise<void>;
-  /** Resolves when each kind has had a right answer again, and excuses nothing from then on. */
-  recovery(): Promise<void>;
-  /** Begins no more, and waits for the end of what is under way. */
-  stop(): Promise<void>;
+  /** Begins a call of each kind. Resolves when the first of them has ended, and the others are on their way. */
+  begin(): Promise<unknown>;
+  /** Makes a call of each kind. Resolves when all have ended; or, where some are held, after a while. */
+  round(): Promise<unknown>;
+  /**
+   * Resolves when nothing is under way any more and each kind has had a right answer, and excuses nothing from then on.
+   * Calls `between` before those that had another one are made again.
+   */
+  recovery(between: () => void): Promise<void>;
+  /** Waits for the end of what is under way. */
+  over(): Promise<unknown>;
 }
 
-/** How much of the machine is left to others. */
-const PAUSE_MS = 25;
-const RECOVERY_MS = 60_000;
+/** How long a fault lasts by which calls are held. */
+const HELD_MS = 1_000;
+const PAUSE_MS = 50;
+const RECOVERY_MS = 120_000;
 
-/** Starts it. */
-export function startLoad(kinds: readonly Kind[]): Load {
+/** Creates it. */
+export function createLoad(kinds: readonly Kind[]): Load {
   const ended: Ended[] = [];
+  const underWay = new Set<Promise<Ended>>();
   let excuses = calm;
-  const over = new AbortController();
-  const waiting = new Set<(last: Ended, began: number) => void>();
 
-  async function repeat(kind: Kind): Promise<void> {
-    while (!over.signal.aborted) {
-      const [began, excusesThen] = [performance.now(), excuses];
-      const seen = await kind.send();
-      const last = { kind, seen, excuses: excusesThen === calm ? excuses : excusesThen };
-      ended.push(last);
-      for (const tell of waiting) tell(last, began);
-      await pause(PAUSE_MS);
-    }
+  async function once(kind: Kind): Promise<Ended> {
+    const excusesThen = excuses;
+    const seen = await kind.send();
+    const last = { kind, seen, excuses: excusesThen === calm ? excuses : excusesThen };
+    ended.push(last);
+    return last;
   }
-  const all = Promise.all(kinds.map(repeat));
 
-  /** Until `counts` was true for a call of each kind that began after this. */
-  function eachKind(ms: number, counts: (last: Ended) => boolean): Promise<readonly Kind[]> {
-    const from = performance.now();
-    const left = new Set(kinds);
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        waiting.delete(tell);
-        resolve([...left]);
-      };
-      const timer = setTimeout(done, ms);
-      const tell = (last: Ended, began: number): void => {
-        if (began >= from && counts(last)) left.delete(last.kind);
-        if (left.size === 0) done();
-      };
-      waiting.add(tell);
+  function begin(some: readonly Kind[]): readonly Promise<Ended>[] {
+    return some.map((kind) => {
+      const call = once(kind).finally(() => underWay.delete(call));
+      underWay.add(call);
+      return call;
     });
   }
 
+  const over = (): Promise<unknown> => Promise.all(underWay);
   return {
     ended,
     excuse(now) {
       excuses = now;
     },
-    async round(ms) {
-      await eachKind(ms, () => true);
+    begin: () => Promise.race(begin(kinds)),
+    round() {
+      const all = Promise.all(begin(kinds));
+      return excuses.held === true ? Promise.race([all, pause(HELD_MS)]) : all;
     },
-    async recovery() {
-      const left = await eachKind(RECOVERY_MS, ({ kind, seen }) => isRight(kind, seen));
-      if (left.length > 0) throw new Error(`not served again: ${left.map(({ name }) => name).join(', ')}`);
+    async recovery(between) {
+      await over();
+      const until = performance.now() + RECOVERY_MS;
+      for (let left = kinds; ;) {
+        const calls = await Promise.all(begin(left));
+        left = calls.filter(({ kind, seen }) => !isRight(kind, seen)).map(({ kind }) => kind);
+        if (left.length === 0) break;
+        if (performance.now() > until) throw new Error(`not served again: ${left.map(({ name }) => name).join(', ')}`);
+        await pause(PAUSE_MS);
+        between();
+      }
       excuses = calm;
     },
-    async stop() {
-      over.abort();
-      await all;
-    },
+    over,
   };
 }
 

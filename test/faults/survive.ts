@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { openNow, startBed, type Bed } from './bed.ts';
 import { complaints, type Excuses } from './judge.ts';
 import { kindsOf } from './kinds.ts';
-import { startLoad } from './load.ts';
+import { createLoad } from './load.ts';
+import { patience } from './rows.ts';
 
 /** A fault: how it begins and ends, and what clients may be told meanwhile. */
 export interface Fault {
@@ -11,24 +12,8 @@ export interface Fault {
   end(bed: Bed): unknown;
 }
 
-/** How long a fault lasts where some calls do not end before it does. */
-const LONGEST_MS = 1_500;
 /** Longer than any circuit stays open. */
 const CIRCUIT_SECONDS = 31;
-
-/** Survives in a bed of its own, of which nothing is left after. */
-export async function survive(fault: Fault): Promise<readonly string[]> {
-  const before = openNow();
-  const bed = await startBed();
-  let wrong: readonly string[];
-  try {
-    wrong = await endure(bed, fault);
-  } finally {
-    await bed.close();
-  }
-  await vi.waitFor(() => expectNoMoreThan(before), 30_000);
-  return wrong;
-}
 
 /**
  * Serves every kind of call while faults come and go, with a policy tightened in the middle of each. No answer may be
@@ -39,27 +24,31 @@ export async function survive(fault: Fault): Promise<readonly string[]> {
 export async function endure(bed: Bed, ...faults: readonly Fault[]): Promise<readonly string[]> {
   bed.gateway.log.length = bed.upstream.seen.length = bed.server.issuer.requests.length = 0;
   const reader = await bed.token();
-  const load = startLoad(await kindsOf(bed));
+  const load = createLoad(await kindsOf(bed));
+  const recovery = (): Promise<void> => load.recovery(() => bed.advance(CIRCUIT_SECONDS));
   try {
-    await load.recovery();
+    await recovery();
     for (const fault of faults) {
+      await load.begin();
       load.excuse(fault.excuses);
       await fault.begin(bed);
-      await load.round(LONGEST_MS);
+      await load.round();
       await bed.require('admin');
       expect(await editedStatus(bed, reader), 'under a policy tightened in the middle of a fault').toBe(403);
+      // By now circuits are open.
+      await load.round();
       await fault.end(bed);
       bed.advance(CIRCUIT_SECONDS);
-      await load.recovery();
+      await recovery();
       expect(await editedStatus(bed, reader)).toBe(403);
       await bed.require('read');
-      await expect.poll(() => editedStatus(bed, reader), { timeout: 10_000 }).toBe(200);
+      await expect.poll(() => editedStatus(bed, reader), patience).toBe(200);
     }
   } finally {
-    await load.stop();
+    await load.over();
   }
   bed.agent.destroy();
-  await vi.waitFor(() => expectIdle(bed), 30_000);
+  await vi.waitFor(() => expectIdle(bed), patience);
   return complaints(bed, load.ended);
 }
 
@@ -70,11 +59,11 @@ export function sharedBed(): () => Bed {
   beforeAll(async () => {
     before = openNow();
     bed = await startBed();
-  });
+  }, patience.timeout);
   afterAll(async () => {
     await bed.close();
-    await vi.waitFor(() => expectNoMoreThan(before), 30_000);
-  });
+    await vi.waitFor(() => expectNoMoreThan(before), patience);
+  }, 2 * patience.timeout);
   return () => bed;
 }
 
@@ -92,6 +81,17 @@ async function expectIdle({ gateway, wires }: Bed): Promise<void> {
   const streams = [...(await gateway.metrics()).matchAll(/^sallyport_open_streams\{.*\} (-?\d+)$/gm)];
   expect(streams.map(([, count]) => Number(count)).filter((count) => count !== 0)).toEqual([]);
   expect(wires.client?.sockets.size, 'connections of clients').toBe(0);
+}
+
+/** The gateway keeps no connection to others but the one to the shared store, which both sides of its wire have. */
+export async function atRest({ gateway, wires, redis }: Bed): Promise<void> {
+  await vi.waitFor(async () => {
+    expect(wires.upstream?.sockets.size, 'connections to the upstream').toBe(0);
+    expect(wires['authorization server']?.sockets.size, 'connections to the authorization server').toBe(0);
+    if (redis === undefined) return;
+    expect(await gateway.ready()).toMatchObject({ shared_store: { state: 'available' } });
+    expect(wires['shared store']?.sockets.size, 'connections to the shared store').toBe(2);
+  }, patience);
 }
 
 /** Nothing is open that was not. */

@@ -9,7 +9,7 @@ const excusesOf: Readonly<Record<Party, Excuses>> = {
   upstream: { reasons: ['upstream.unreachable', 'upstream.timeout', 'upstream.invalid'], truncated: true },
   'authorization server': { reasons: ['authorization_server.unavailable'] },
   'shared store': { reasons: ['shared_store.unavailable'] },
-  client: { reasons: ['body.incomplete', 'request.malformed'], truncated: true, unanswered: true },
+  client: { reasons: ['body.incomplete', 'request.malformed', 'request.timeout'], truncated: true, unanswered: true },
 };
 
 /** What the wire to each party does in a row of the table. */
@@ -43,19 +43,17 @@ export const wireFaults = {
   'client: leaves within an event': { kind: 'cut', way: 'answers', after: 1_500 },
 } as const satisfies Partial<Record<Row, ConnectionFault>>;
 
+/** In these rows it is the client that does not let its calls end. */
+const held: ReadonlySet<Row> = new Set<WireRow>(['client: neither reads nor writes', 'client: reads a byte at a time']);
+
 /** A row whose fault is one of a wire. */
 export type WireRow = keyof typeof wireFaults;
-
-/** The rows of `party` whose fault is one of its wire. */
-export function wireRows(party: Party): readonly WireRow[] {
-  return (Object.keys(wireFaults) as WireRow[]).filter((row) => row.startsWith(`${party}: `));
-}
 
 /** What happens in a row. */
 export function wireFault(row: WireRow): Fault {
   const party = row.slice(0, row.indexOf(':')) as Party;
   return {
-    excuses: excusesOf[party],
+    excuses: { ...excusesOf[party], held: held.has(row) },
     begin: (bed) => bed.wires[party]?.fault(wireFaults[row]),
     end: (bed) => bed.wires[party]?.fault(undefined),
   };

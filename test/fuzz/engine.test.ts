@@ -27,6 +27,7 @@ function countdown(magic: string): { target: ReturnType<typeof parserTarget>; co
         covers: (places) => (places.get('reader') ?? []).every((place) => now.has(place)),
       };
     },
+    unknown: (places) => new Map([...places].filter(([, list]) => list.some((place) => !known.has(place)))),
     keep: (places) => (places.get('reader') ?? []).forEach((place) => known.add(place)),
     blocks: () => ({ reached: known.size, known: magic.length, files: 1 }),
     stop: () => {},

@@ -26,3 +26,10 @@ test('what is given back is free again, and who holds nothing is forgotten', () 
   shares.give('a', 25);
   expect(shares.take('a', 25)).toBe(true);
 });
+
+test('nobody gives back what they do not hold', () => {
+  const shares = createShares(100);
+  shares.take('a', 10);
+  expect(() => shares.give('a', 11)).toThrow('gave back what was not taken');
+  expect(() => shares.give('b', 1)).toThrow('gave back what was not taken');
+});

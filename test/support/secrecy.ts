@@ -73,6 +73,11 @@ export function printed(place: string, text: string): void {
   prints.push({ place, text });
 }
 
+/** Lets go of what was printed so far: a long run would keep all of it. */
+export function forgetPrints(): void {
+  prints.length = 0;
+}
+
 const adminPorts = new Set<string>();
 
 /** What is answered there, the gateway says itself. */
