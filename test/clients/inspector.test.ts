@@ -40,7 +40,7 @@ async function transferFunds(page: Page): Promise<void> {
 }
 
 // Two browsers' worth of pages on a busy machine.
-describe.skipIf(!hasChromium)('MCP Inspector', { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)('MCP Inspector', { timeout: 180_000 }, () => {
   let browser: Browser;
   let inspector: Running;
   beforeAll(async () => {
