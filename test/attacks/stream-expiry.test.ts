@@ -5,6 +5,9 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { callOf } from './requests.ts';
 import { AUDIENCE, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
 
+/** A timer counts from the beginning of its turn of the event loop, which may be a moment ago on a busy machine. */
+const EARLY_MS = 100;
+
 let world: World;
 let sockets: WebSocketServer;
 
@@ -56,7 +59,7 @@ describe('a stream ends with its token', () => {
   ])('%s', async (_what, path, post) => {
     const exp = Math.ceil(Date.now() / 1000) + 2;
     const ended = await endOf(path, await world.token({ exp }), post);
-    expect(ended).toBeGreaterThanOrEqual(exp * 1000 - 1);
+    expect(ended).toBeGreaterThanOrEqual(exp * 1000 - EARLY_MS);
     expect(ended).toBeLessThan(exp * 1000 + 5_000);
     await vi.waitFor(async () => expect(await world.gateway.metrics()).not.toMatch(/open_streams\{[^}]*\} [1-9]/));
   });
@@ -67,7 +70,7 @@ describe('a stream ends with its token', () => {
     const socket = new WebSocket(`${world.url.replace('http', 'ws')}/socket`, { headers });
     await once(socket, 'open');
     await once(socket, 'close');
-    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000 - 1);
+    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000 - EARLY_MS);
   });
 
   test('also that of a client who reads nothing', async () => {
@@ -81,7 +84,7 @@ describe('a stream ends with its token', () => {
     socket.pause();
     const [upstream] = [...world.upstream.sockets];
     if (upstream !== undefined && !upstream.destroyed) await once(upstream, 'close');
-    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000 - 1);
+    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000 - EARLY_MS);
     socket.destroy();
   });
 });
