@@ -23,7 +23,7 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     // Most of the time is waiting: for processes, sockets and clocks.
-    maxWorkers: '300%',
+    maxWorkers: '400%',
     reporters: ['default', plainTotal],
     coverage: { include: ['src/**'], reporter: ['text-summary', 'json-summary'] },
   },
