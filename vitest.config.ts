@@ -10,8 +10,8 @@ const plainTotal: Reporter = {
   },
 };
 
-/** Half a minute of a core and up to two minutes in all, as connections must end by themselves: `npm run test:load`. */
-const loadTests = ['test/soak.test.ts'];
+/** Half a minute of a core each and up to two minutes in all, as connections must end by themselves: `npm run test:load`. */
+const loadTests = ['test/faults/wires.test.ts', 'test/soak.test.ts'];
 
 export default defineConfig({
   test: {
