@@ -1,3 +1,4 @@
+import { createRounds } from './rounds.ts';
 import { createShares } from './shares.ts';
 
 /** A bounded number of places, shared so that nobody who comes with much can keep out who comes with little. */
@@ -11,31 +12,18 @@ export interface FairPlaces {
 /** Creates `places` that are free, shared as {@link createShares} does it. Who waits comes in turn. */
 export function createFairPlaces(places: number): FairPlaces {
   const shares = createShares(places);
-  /** Who wait, the next owner first. At most one for each place is passed over. */
-  const queue = new Map<string, (() => void)[]>();
-
-  function admitNext(): boolean {
-    for (const [owner, waiting] of queue) {
-      if (!shares.take(owner, 1)) continue;
-      queue.delete(owner);
-      waiting.shift()?.();
-      if (waiting.length > 0) queue.set(owner, waiting);
-      return true;
-    }
-    return false;
-  }
-
+  const rounds = createRounds();
+  const takesPlace = (owner: string): boolean => shares.take(owner, 1);
   return {
     enter(owner) {
-      const waiting = queue.get(owner) ?? [];
-      if (waiting.length === 0 && shares.take(owner, 1)) return undefined;
-      if (waiting.length >= places) return 'full';
-      queue.set(owner, waiting);
-      return new Promise((resolve) => waiting.push(resolve));
+      const waiting = rounds.waiting(owner);
+      if (waiting === 0 && takesPlace(owner)) return undefined;
+      if (waiting >= places) return 'full';
+      return new Promise((resolve) => rounds.add(owner, resolve));
     },
     leave(owner) {
       shares.give(owner, 1);
-      while (admitNext());
+      while (rounds.next(takesPlace));
     },
   };
 }

@@ -1,4 +1,5 @@
 import { addressBlock } from '../lib/address-block.ts';
+import { createRounds } from '../lib/rounds.ts';
 
 /** Lets few requests begin in one turn of the event loop, so that a client with many makes the others wait for few. */
 export interface Turns {
@@ -14,27 +15,19 @@ const TURN_MS = 1;
 
 /** Creates the turns of a listener. One at a time, or a few, come and go without any of this. */
 export function createTurns(perTurn = PER_TURN): Turns {
-  const waiting = new Map<string, (() => void)[]>();
+  const rounds = createRounds();
   let left = perTurn;
   let since = 0;
 
   function next(): void {
-    left = perTurn;
     since = performance.now();
-    for (const [block, begins] of waiting) {
-      if (left === 0) break;
-      left -= 1;
-      waiting.delete(block);
-      begins.shift()?.();
-      // At the end of the row, which this loop comes to in turn.
-      if (begins.length > 0) waiting.set(block, begins);
-    }
-    if (waiting.size > 0) setImmediate(next);
+    for (left = perTurn; left > 0 && rounds.next(); left -= 1);
+    if (!rounds.isEmpty()) setImmediate(next);
   }
 
   return {
     begin() {
-      if (waiting.size > 0) return false;
+      if (!rounds.isEmpty()) return false;
       const now = performance.now();
       if (now - since > TURN_MS) {
         since = now;
@@ -45,11 +38,8 @@ export function createTurns(perTurn = PER_TURN): Turns {
       return true;
     },
     wait(address, begin) {
-      if (waiting.size === 0) setImmediate(next);
-      const block = addressBlock(address);
-      const begins = waiting.get(block);
-      if (begins === undefined) waiting.set(block, [begin]);
-      else begins.push(begin);
+      if (rounds.isEmpty()) setImmediate(next);
+      rounds.add(addressBlock(address), begin);
     },
   };
 }

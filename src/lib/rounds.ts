@@ -1,0 +1,35 @@
+/** What waits, by whose it is: one of each owner's in turn. */
+export interface Rounds {
+  readonly isEmpty: () => boolean;
+  /** How many of the owner's wait. */
+  waiting(owner: string): number;
+  add(owner: string, act: () => void): void;
+  /** Calls the next one of the first owner whom `mayGo` lets, and puts that owner at the end of the row; false for nobody. */
+  next(mayGo?: (owner: string) => boolean): boolean;
+}
+
+/** Creates rounds in which nobody waits. */
+export function createRounds(): Rounds {
+  /** The next owner first. */
+  const row = new Map<string, (() => void)[]>();
+  return {
+    isEmpty: () => row.size === 0,
+    waiting: (owner) => row.get(owner)?.length ?? 0,
+    add(owner, act) {
+      const acts = row.get(owner);
+      if (acts === undefined) row.set(owner, [act]);
+      else acts.push(act);
+    },
+    next(mayGo = () => true) {
+      for (const [owner, acts] of row) {
+        if (!mayGo(owner)) continue;
+        const act = acts.shift();
+        row.delete(owner);
+        if (acts.length > 0) row.set(owner, acts);
+        act?.();
+        return true;
+      }
+      return false;
+    },
+  };
+}
