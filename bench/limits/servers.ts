@@ -30,7 +30,8 @@ issuer.intercept = (request, response, body) => {
 };
 
 const upstream = await listen(
-  createServer((request, response) => {
+  // Takes far more than the gateway lets through, so that a refusal is the gateway's.
+  createServer({ maxHeaderSize: 4 * 1024 * 1024 }, (request, response) => {
     if (request.url === '/events') {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: hello\n\n');
       return;

@@ -10,11 +10,11 @@ export const needsRestart: Readonly<Record<string, (config: Config) => unknown>>
   'limits.request_headers': ({ limits }) => limits.requestHeadersBytes,
 };
 
-/** The parts of a configuration that hold what is fixed. */
-export type Fixed = Pick<Config, 'listen' | 'forwardAuth' | 'tls' | 'telemetry' | 'limits'>;
+/** What of a configuration holds what is fixed, as JSON can carry it. */
+export type Fixed = ReturnType<typeof fixedIn>;
 
-/** {@link Fixed} of a configuration, as JSON can carry it. */
-export function fixedIn({ listen, forwardAuth, tls, telemetry, limits }: Config): Fixed {
+/** {@link Fixed} of a configuration. */
+export function fixedIn({ listen, forwardAuth, tls, telemetry, limits }: Config) {
   return { listen, forwardAuth, tls, telemetry, limits };
 }
 

@@ -8,6 +8,7 @@ import { openCertificate } from '../listen/own-certificate.ts';
 import type { Config } from '../model/config.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog } from '../telemetry/log.ts';
+import { createRefusedRenewal } from '../telemetry/tls.ts';
 import { createWorkerMetrics } from '../telemetry/worker-metrics.ts';
 import { copyLines } from './copy-lines.ts';
 import { endHandedOver } from './handed-over.ts';
@@ -45,10 +46,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
     (await openCertificate(
       loaded.config.tls,
       watchFiles,
-      {
-        certificateInForce() {},
-        certificateRefused: (detail) => log.event('error', 'tls certificate not renewed', { detail }),
-      },
+      { certificateInForce() {}, certificateRefused: createRefusedRenewal(log) },
       Date.now,
     ));
   certificate?.onRenewed((certificates) => tellAll({ kind: 'renewed', certificates }));

@@ -11,9 +11,14 @@ export function createTlsObserver(log: Log, metrics: Metrics): TlsObserver {
       metrics.certificateExpires(expiresAt);
       log.event('info', 'tls certificate in force', { expires: expiresAt.toISOString() });
     },
-    certificateRefused: (detail) => log.event('error', 'tls certificate not renewed', { detail }),
+    certificateRefused: createRefusedRenewal(log),
     handshakeFailed: (detail, peer) => log.event('debug', 'tls handshake failed', { detail, peer }),
     clientCertificateRefused: (detail, peer) =>
       log.event('debug', 'client certificate does not count', { detail, peer }),
   };
+}
+
+/** Tells of a renewed certificate that cannot be used; the one in force goes on. */
+export function createRefusedRenewal(log: Log): TlsObserver['certificateRefused'] {
+  return (detail) => log.event('error', 'tls certificate not renewed', { detail });
 }
