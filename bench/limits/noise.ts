@@ -6,7 +6,7 @@
  */
 import { setPriority } from 'node:os';
 import { noises } from './noises.ts';
-import type { Target } from './world.ts';
+import { LOW, type Target } from './world.ts';
 
 /** What a noisy client is told. */
 export type Order = { readonly begin: Target } | { readonly end: true };
@@ -17,8 +17,6 @@ export type Told = { readonly begun: true } | { readonly statuses: Statuses };
 /** How often each status came; 0: hung up without one. */
 export type Statuses = Readonly<Record<string, number>>;
 
-/** It would run on a machine of its own. */
-const LOW = 19;
 setPriority(LOW);
 
 const begin = noises[process.argv[2] ?? ''];

@@ -1,6 +1,8 @@
 /** What waits, by whose it is: one of each owner's in turn. */
 export interface Rounds {
   readonly isEmpty: () => boolean;
+  /** How many have any waiting. */
+  readonly owners: () => number;
   /** How many of the owner's wait. */
   waiting(owner: string): number;
   add(owner: string, act: () => void): void;
@@ -14,6 +16,7 @@ export function createRounds(): Rounds {
   const row = new Map<string, (() => void)[]>();
   return {
     isEmpty: () => row.size === 0,
+    owners: () => row.size,
     waiting: (owner) => row.get(owner)?.length ?? 0,
     add(owner, act) {
       const acts = row.get(owner);

@@ -95,8 +95,7 @@ export async function listen(
     if (request.socket.writableEnded) return;
     const earlier = exchanges.begun(request, response);
     if (earlier !== undefined) serveAfter(earlier, request, response);
-    else if (turns.begin()) onRequest(request, response, head);
-    else turns.wait(request.socket.remoteAddress ?? '', () => onRequest(request, response, head));
+    else turns.take(request.socket.remoteAddress ?? '', () => onRequest(request, response, head));
   };
   const serveAfter = (earlier: ServerResponse, request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
