@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import { declaresBody } from '../lib/declares-body.ts';
+import { Paced, readOver } from '../lib/paced.ts';
 import type { Call } from '../model/call.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
@@ -73,7 +73,7 @@ export function createForward(
       headersTimeout,
     };
     return new Promise((resolve, reject) => {
-      const fail = body instanceof PassThrough ? destroying(body, reject) : reject;
+      const fail = body instanceof Paced ? destroying(body, reject) : reject;
       pool.dispatch(options, new Relay(relayParts, { call, grant, chooseFilter, revalidate }, resolve, fail));
     });
   };
@@ -83,12 +83,12 @@ export function createForward(
  * The body of a call that nobody reads, or null. It goes through a stream of its own: undici destroys the body of a
  * request that fails, and the client's request must live to be answered.
  */
-function streamedBody({ request, fields }: Call): PassThrough | null {
+function streamedBody({ request, fields }: Call): Paced | null {
   if (!declaresBody(fields)) return null;
-  const body = new PassThrough();
+  const body = new Paced();
   // undici listens only while it sends; an error without a listener would end the process.
   body.on('error', () => {});
-  body.once('close', () => readOver(request.unpipe(body)));
+  body.once('close', () => readOverForAMoment(request.unpipe(body)));
   request.once('close', () => {
     if (!request.complete) body.destroy(new Error('the client ended before its body'));
   });
@@ -96,7 +96,7 @@ function streamedBody({ request, fields }: Call): PassThrough | null {
 }
 
 /** undici leaves alone what it had not begun to send. */
-function destroying(body: PassThrough, reject: (error: unknown) => void): (error: unknown) => void {
+function destroying(body: Paced, reject: (error: unknown) => void): (error: unknown) => void {
   return (error) => {
     body.destroy();
     reject(error);
@@ -104,8 +104,9 @@ function destroying(body: PassThrough, reject: (error: unknown) => void): (error
 }
 
 /** What the upstream did not want: read and forgotten for a moment, so that the client comes to read its answer. */
-function readOver(request: IncomingMessage): void {
+function readOverForAMoment(request: IncomingMessage): void {
   if (request.complete) return;
   const timer = setTimeout(() => request.destroy(), LINGER_MS);
-  request.once('close', () => clearTimeout(timer)).resume();
+  request.once('close', () => clearTimeout(timer));
+  readOver(request);
 }

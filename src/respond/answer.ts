@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { http } from '../lib/http.ts';
+import { readOver } from '../lib/paced.ts';
 import type { Call } from '../model/call.ts';
 
 /** An unread body up to this length is read and forgotten, so that the connection serves on. */
@@ -43,5 +44,6 @@ export function answer(call: Call, status: number, headers: OutgoingHttpHeaders,
     response.end();
   };
   const timer = setTimeout(end, LINGER_MS);
-  request.once('close', end).resume();
+  request.once('close', end);
+  readOver(request);
 }

@@ -136,6 +136,39 @@ describe('keys that somebody takes for one', () => {
   );
 });
 
+describe('wherever in a string it stands', () => {
+  const places = Array.from({ length: 80 }, (_, before) => before);
+  const around = (before: number, what: string): string => `"${'é'.repeat(before)}${what}${'x'.repeat(40)}"`;
+
+  test.each([
+    ['an escape', String.raw`\n`],
+    ['an escaped quote', String.raw`\"`],
+    ['an escaped character', String.raw`\u00e9`],
+    ['a pair of surrogates', String.raw`\ud83d\ude00`],
+    ['a character beyond Latin', '€😀\u007f\u2028'],
+  ])('%s is accepted', (_, what) => {
+    for (const before of places) expect(scanned(around(before, what))).toBe('accepted');
+  });
+
+  test.each([
+    ['a control character', '\u001f'],
+    ['a line break', '\n'],
+    ['an unknown escape', String.raw`\x`],
+    ['an escape that is cut off', String.raw`\u12`],
+    ['the end of the text', '"'],
+  ])('%s is malformed', (_, what) => {
+    for (const before of places) expect(scanned(around(before, what))).toBe('malformed');
+  });
+
+  test('a lone surrogate is ambiguous', () => {
+    for (const before of places) expect(scanned(around(before, String.raw`\ud83d`))).toBe('ambiguous');
+  });
+
+  test('one without its end is malformed', () => {
+    for (const before of places) expect(scanned(`"${'x'.repeat(before)}`)).toBe('malformed');
+  });
+});
+
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const keys = (count: number): string => `{${Array.from({ length: count }, (_, i) => `"${i}":0`).join(',')}}`;
 
