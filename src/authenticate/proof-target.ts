@@ -3,7 +3,7 @@ export type IsTarget = (htu: string, path: string) => boolean;
 
 /** RFC 3986 §2: what a URI may have. `new URL` would take a backslash for a slash and leave out a tab. */
 const uriCharacters = /^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/;
-const unreserved = /^[\w\-.~]$/;
+const unreserved = /[\w\-.~]/;
 
 /**
  * Creates the comparison of `htu` with the URI of a request, RFC 9449 §4.3: without query and fragment, after

@@ -7,7 +7,7 @@ export interface Turns {
   take(address: string, begin: () => void): void;
 }
 
-/** A request takes some 0.1 ms of a core. More in a turn cost less, all in all: 4 instead of 1 a quarter of it, measured. */
+/** A request takes some 0.1 ms of a core, and up to a quarter less where four begin in one turn. */
 const PER_TURN = 4;
 const TURN_MS = 1;
 /** Who came so long after another's request is alone. */

@@ -37,6 +37,7 @@ test.each([
   [{ jkt: null, 'x5t#S256': one }],
   [{ jkt: one, 'x5t#S256': 5 }],
   [{ jkt: `${one}=` }],
+  [{ jkt: `x${one}` }],
   [{ jkt: `${one} ` }],
   [{ jkt: [one] }],
   [{ kid: 'k' }],

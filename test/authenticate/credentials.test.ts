@@ -79,6 +79,15 @@ describe('RFC 6750 §2.1, RFC 9449 §7.1 — the scheme and the token', () => {
   });
 });
 
+test.each([
+  ['Bearer one two', 'Bearer b64token'],
+  ['dpop one two', 'DPoP b64token'],
+])('%s: the operator learns that it is not of the form %s', (header, form) => {
+  expect(() => createTokenReader(true)(call(header, {}))).toThrow(
+    `the Authorization header is not of the form ${form}`,
+  );
+});
+
 test('a token is remembered by its SHA-256, which opens nothing', () => {
   const token = createTokenReader(false)(call('Bearer abc', {}));
   expect(tokenKey(token)).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');

@@ -54,6 +54,8 @@ describe('refused', () => {
     ['an x that is no string', { ...point, x: [point.x] }, 'ES256'],
     ['an x with padding', { ...point, x: `${point.x}=` }, 'ES256'],
     ['an x in other letters', { ...point, x: '+'.repeat(43) }, 'ES256'],
+    ['an x that begins with another letter', { ...point, x: `+${point.x?.slice(1)}` }, 'ES256'],
+    ['an x that ends with another letter', { ...point, x: `${point.x?.slice(0, -1)}+` }, 'ES256'],
     ['1024 bits', rsa(1024), 'RS256'],
     ['an endless n', { kty: 'RSA', e: 'AQAB', n: 'A'.repeat(1369) }, 'RS256'],
     ['an endless e', { ...rsa(2048), e: 'A'.repeat(9) }, 'RS256'],
@@ -65,6 +67,10 @@ describe('refused', () => {
     ['a string', 'x', 'ES256'],
   ])('%s', (_title, jwk, alg) => {
     expect(() => proofKeyOf(jwk, alg)).toThrow(expect.objectContaining({ reason: 'proof.invalid' }) as Error);
+  });
+
+  test.each(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'])('%s, which only private keys have', (member) => {
+    expect(() => proofKeyOf({ ...point, [member]: 'AAAA' }, 'ES256')).toThrow('has a private key');
   });
 
   test('anything else by a Denial', () => {

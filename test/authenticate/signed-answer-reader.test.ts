@@ -100,6 +100,17 @@ describe('a phantom token', () => {
 
   test('that is over is the token’s fault, and anything else the server’s', async () => {
     await expect(read(phantomType, await phantom({ exp: now - 5 }))).rejects.toMatchObject({ reason: 'token.expired' });
+    await expect(read(phantomType, await phantom({ nbf: now + 6 }))).rejects.toMatchObject({
+      reason: 'token.not_yet_valid',
+    });
+    await expect(read(phantomType, await phantom({ cnf: {} }))).rejects.toMatchObject({
+      reason: 'token.sender_constrained',
+    });
+    const keys = createLocalJWKSet({ keys: [{ ...key.publicJwk, kid: 'k2' }] }) as unknown as KeySource;
+    await expect(read(phantomType, await phantom(), { keys })).rejects.toMatchObject({
+      reason: unavailable,
+      cause: expect.objectContaining({ reason: 'token.key' }) as unknown,
+    });
     await expect(read(phantomType, await phantom({ iss: 'x' }))).rejects.toMatchObject({
       reason: unavailable,
       detail: 'main: the phantom token does not hold: unexpected "iss" claim value',
