@@ -1,4 +1,5 @@
-import { JsonScanError, scanJson } from '../../src/lib/json-scanner.ts';
+import { scanJson } from '../../src/lib/json-scanner.ts';
+import { JsonScanError } from '../../src/lib/json-tokens.ts';
 import { changedJson } from '../mutate/json.ts';
 import { parserTarget } from '../target.ts';
 import { must } from './must.ts';

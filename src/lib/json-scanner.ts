@@ -9,6 +9,7 @@
  */
 
 import { folded } from './folded.ts';
+import { endOfScalar, endOfString, JsonScanError, loneSurrogate, skipWhitespace } from './json-tokens.ts';
 
 /** The bounds of a text that is still read. */
 export interface ScanLimits {
@@ -18,49 +19,12 @@ export interface ScanLimits {
   readonly members: number;
 }
 
-/** Why a text is refused; `offset` counts UTF-16 code units. */
-export class JsonScanError extends Error {
-  override readonly name = 'JsonScanError';
-  /** `malformed`: not JSON by RFC 8259. `ambiguous`: JSON that two parsers may read differently, or beyond a limit. */
-  readonly kind: 'malformed' | 'ambiguous';
-  readonly offset: number;
-
-  constructor(kind: 'malformed' | 'ambiguous', what: string, offset: number) {
-    super(`${what} at offset ${offset}`);
-    this.kind = kind;
-    this.offset = offset;
-  }
-}
-
-const TAB = 0x09;
-const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
-const SPACE = 0x20;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
-const MINUS = 0x2d;
-const PLUS = 0x2b;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
-const CAPITAL_E = 0x45;
-const LETTER_E = 0x65;
-const LETTER_U = 0x75;
-
-/** Up to so many characters of a string are looked at one by one. */
-const SHORT = 32;
-/** All but controls, the quote and the backslash. */
-const plainRun = /[ !#-[\]-\uffff]*/y;
-const escapable = tableOf('"\\/bfnrt');
-const hexDigit = tableOf('0123456789abcdefABCDEF');
-const words = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]));
-const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
 /**
  * Checks that `text` is one JSON value (RFC 8259) without duplicate keys, keys that are equal after un-escaping or
@@ -82,12 +46,13 @@ export function scanJson(text: string, limits: ScanLimits): void {
   for (;;) {
     if (expectKey) {
       const end = endOfString(text, at);
-      const keys = container;
-      if (keys === null || keys === undefined) throw new JsonScanError('malformed', 'a key outside an object', at);
+      if (container === null || container === undefined)
+        throw new JsonScanError('malformed', 'a key outside an object', at);
       if (++members > limits.members) throw new JsonScanError('ambiguous', `more than ${limits.members} members`, at);
       const key = foldedKey(text.slice(at, end));
-      if (keys.has(key)) throw new JsonScanError('ambiguous', 'a key that stands twice, or differs only in case', at);
-      keys.add(key);
+      if (container.has(key))
+        throw new JsonScanError('ambiguous', 'a key that stands twice, or differs only in case', at);
+      container.add(key);
       at = skipWhitespace(text, end);
       if (text.charCodeAt(at) !== COLON) throw new JsonScanError('malformed', 'a key without a colon', at);
       at = skipWhitespace(text, at + 1);
@@ -136,87 +101,6 @@ export function scanJson(text: string, limits: ScanLimits): void {
   }
 }
 
-function skipWhitespace(text: string, start: number): number {
-  let at = start;
-  for (;;) {
-    const code = text.charCodeAt(at);
-    if (code !== SPACE && code !== LINE_FEED && code !== CARRIAGE_RETURN && code !== TAB) return at;
-    at += 1;
-  }
-}
-
-function endOfScalar(text: string, at: number, code: number): number {
-  if (code === QUOTE) return endOfString(text, at);
-  if (code === MINUS || isDigit(code)) return endOfNumber(text, at);
-  const word = words.get(code);
-  if (word === undefined || !text.startsWith(word, at)) throw new JsonScanError('malformed', 'no JSON value', at);
-  return at + word.length;
-}
-
-/** RFC 8259 §6. By hand, as all that follows: a megabyte of short values takes several times as long by expressions. */
-function endOfNumber(text: string, start: number): number {
-  let at = text.charCodeAt(start) === MINUS ? start + 1 : start;
-  at = text.charCodeAt(at) === ZERO ? at + 1 : endOfDigits(text, at);
-  if (text.charCodeAt(at) === POINT) at = endOfDigits(text, at + 1);
-  const code = text.charCodeAt(at);
-  if (code !== LETTER_E && code !== CAPITAL_E) return at;
-  const sign = text.charCodeAt(at + 1);
-  return endOfDigits(text, sign === PLUS || sign === MINUS ? at + 2 : at + 1);
-}
-
-function endOfDigits(text: string, start: number): number {
-  let at = start;
-  while (isDigit(text.charCodeAt(at))) at += 1;
-  if (at === start) throw new JsonScanError('malformed', 'a number without its digits', at);
-  return at;
-}
-
-function isDigit(code: number): boolean {
-  return code >= ZERO && code <= NINE;
-}
-
-function endOfString(text: string, start: number): number {
-  if (text.charCodeAt(start) !== QUOTE) throw new JsonScanError('malformed', 'no string', start);
-  let at = start + 1;
-  let isEscaped = false;
-  for (;;) {
-    // Few characters are faster than a call, of many a megabyte would stop the process for milliseconds.
-    const near = at + SHORT;
-    let code = text.charCodeAt(at);
-    while (code >= 0x20 && code !== QUOTE && code !== BACKSLASH && at < near) code = text.charCodeAt(++at);
-    if (at === near) {
-      plainRun.lastIndex = at;
-      plainRun.test(text);
-      at = plainRun.lastIndex;
-      code = text.charCodeAt(at);
-    }
-    if (code === QUOTE) {
-      if (isEscaped) requireWellFormed(text.slice(start, at + 1), start);
-      return at + 1;
-    }
-    // NaN, past the end, is no backslash either.
-    if (code !== BACKSLASH) throw new JsonScanError('malformed', 'a string without its end', at);
-    isEscaped = true;
-    at = endOfEscape(text, at);
-  }
-}
-
-function endOfEscape(text: string, start: number): number {
-  const code = text.charCodeAt(start + 1);
-  if (escapable[code] === 1) return start + 2;
-  const end = start + 6;
-  let at = start + 2;
-  if (code === LETTER_U) while (at < end && hexDigit[text.charCodeAt(at)] === 1) at += 1;
-  if (at < end) throw new JsonScanError('malformed', 'an unknown escape', start);
-  return end;
-}
-
-/** A lone surrogate becomes U+FFFD in some parsers, an error in others and itself in JavaScript. */
-function requireWellFormed(literal: string, at: number): void {
-  if (!literal.includes('\\u')) return;
-  if (loneSurrogate.test(JSON.parse(literal) as string)) throw new JsonScanError('ambiguous', 'a lone surrogate', at);
-}
-
 /** The key as the most forgiving reader sees it: un-escaped, and folded as Go's encoding/json folds (ſ is s, K is k). */
 function foldedKey(literal: string): string {
   if (simpleKey.test(literal)) return literal;
@@ -228,10 +112,3 @@ function foldedKey(literal: string): string {
 }
 
 const simpleKey = /^"[a-z0-9_$./:-]*"$/;
-
-/** 1 for each of the characters, by its code; what a regular expression for each escape would cost is ten times as much. */
-function tableOf(characters: string): Uint8Array {
-  const table = new Uint8Array(128);
-  for (const character of characters) table[character.charCodeAt(0)] = 1;
-  return table;
-}

@@ -6,7 +6,7 @@ export interface Rounds {
   /** How many of the owner's wait. */
   waiting(owner: string): number;
   add(owner: string, act: () => void): void;
-  /** Calls the next one of the first owner whom `mayGo` lets, and puts that owner at the end of the row; false for nobody. */
+  /** Calls what the first owner whom `mayGo` lets has waited with longest; the owner goes to the end. False for nobody. */
   next(mayGo?: (owner: string) => boolean): boolean;
 }
 

@@ -7,8 +7,8 @@ export interface Shares {
 }
 
 /**
- * Creates `total` that is free. One owner holds a quarter of it at most (rounded up), and never more than is left to the others: whoever
- * holds nothing gets a part as long as there is any.
+ * Creates `total` that is free. One owner holds a quarter of it at most (rounded up), and never more than is left to the
+ * others: whoever holds nothing gets a part as long as there is any.
  */
 export function createShares(total: number): Shares {
   const share = Math.ceil(total / 4);

@@ -1,4 +1,5 @@
-import { JsonScanError, scanJson } from '../lib/json-scanner.ts';
+import { scanJson } from '../lib/json-scanner.ts';
+import { JsonScanError } from '../lib/json-tokens.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { JsonScanError, scanJson } from '../../src/lib/json-scanner.ts';
+import { scanJson } from '../../src/lib/json-scanner.ts';
+import { JsonScanError } from '../../src/lib/json-tokens.ts';
 
 const wide = { depth: 1_000_000, members: 1_000_000 };
 
