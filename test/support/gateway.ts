@@ -1,14 +1,14 @@
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { start } from '../../src/cli/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import { adminAt, keepConfig, printed } from './secrecy.ts';
+import { adminAt, keepConfig } from './secrecy.ts';
+import { createWrittenLog, type WrittenLog } from './written-log.ts';
 
 /** A gateway on free ports, configured by real files through the real loader. */
-export interface TestGateway {
+export interface TestGateway extends Omit<WrittenLog, 'decisions'> {
   readonly url: string;
   readonly adminUrl: string;
   /** Where proxies ask; `''` without `forward_auth`. */
@@ -43,15 +43,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   const file = join(folder, 'gateway.yaml');
   await writeFile(file, `public_url: ${publicUrl}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\n${options.yaml}`);
   const log: Record<string, unknown>[] = [];
-  const output = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      printed('the log', chunk.toString());
-      for (const line of chunk.toString().split('\n')) {
-        if (line !== '') log.push(JSON.parse(line) as Record<string, unknown>);
-      }
-      done();
-    },
-  });
+  const { output, ...written } = createWrittenLog(log);
   const config = await loadConfig(file, options.env ?? {});
   await rm(folder, { recursive: true });
   keepConfig(config);
@@ -59,6 +51,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   adminAt(running.adminUrl);
   const adminUrl = running.adminUrl ?? '';
   return {
+    ...written,
     url: running.url,
     adminUrl,
     forwardAuthUrl: running.forwardAuthUrl ?? '',

@@ -1,0 +1,78 @@
+import { EventEmitter, once } from 'node:events';
+import { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { printed } from './secrecy.ts';
+
+/** One line of a log, parsed. */
+export type Line = Readonly<Record<string, unknown>>;
+
+/**
+ * What a gateway has logged. The gateway writes its lines in batches, so an answer can come before the line about it:
+ * each reader waits, and none returns what happens to be there.
+ */
+export interface WrittenLog {
+  /** Waits until the newest decision has these members. */
+  decision(members?: Line): Promise<Line>;
+  /** All decisions, once there are `count`. */
+  decisions(count?: number): Promise<readonly Line[]>;
+  /** Waits for a line with these members, and returns the newest one. */
+  line(members: Line): Promise<Line>;
+  /** All lines. What the gateway recorded before the call is among them. */
+  lines(): Promise<readonly Line[]>;
+  /** Forgets all lines so far. */
+  clearLog(): Promise<void>;
+}
+
+/** Longer than any line takes on a busy machine, and shorter than a test. */
+const PATIENCE_MS = 10_000;
+/** How many lines a failure shows. */
+const SHOWN = 5;
+
+/** Creates a log, and the stream that a gateway writes it to. */
+export function createWrittenLog(written: Line[] = []): WrittenLog & { readonly output: Writable } {
+  const batches = new EventEmitter().setMaxListeners(0);
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      printed('the log', chunk.toString());
+      const texts = chunk.toString().split('\n');
+      for (const text of texts) if (text !== '') written.push(JSON.parse(text) as Line);
+      batches.emit('written');
+      done();
+    },
+  });
+  const decided = (): Line[] => written.filter(({ msg }) => msg === 'decision');
+
+  /** The first value that `read` finds, now or after a later batch. */
+  async function when<Value>(wanted: string, read: () => Value | undefined): Promise<Value> {
+    // The batch of the lines that are recorded already.
+    await setImmediate();
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    for (;;) {
+      const value = read();
+      if (value !== undefined) return value;
+      // oxlint-disable-next-line no-await-in-loop -- one batch after the other
+      await once(batches, 'written', { signal }).catch(() => {
+        const newest = written.slice(-SHOWN).map((line) => JSON.stringify(line));
+        throw new Error(`no ${wanted} in the log; its newest lines:\n${newest.join('\n')}`);
+      });
+    }
+  }
+
+  return {
+    output,
+    decision: (members = {}) =>
+      when(`newest decision with ${JSON.stringify(members)}`, () => decided().slice(-1).find(having(members))),
+    decisions: (count = 0) => when(`${count} decisions`, () => (decided().length < count ? undefined : decided())),
+    line: (members) => when(`line with ${JSON.stringify(members)}`, () => written.findLast(having(members))),
+    lines: () => when('lines', () => [...written]),
+    async clearLog() {
+      await setImmediate();
+      written.length = 0;
+    },
+  };
+}
+
+function having(members: Line): (line: Line) => boolean {
+  return (line) => Object.entries(members).every(([name, value]) => isDeepStrictEqual(line[name], value));
+}
