@@ -14,11 +14,11 @@ import { createAuthorize } from './authorize/authorize.ts';
 import { createBindHandles, createSessionId } from './authorize/owner.ts';
 import type { Exchanges } from './exchange/exchange.ts';
 import { createAskedStages, createForwardAuth } from './forward-auth.ts';
-import { createForward } from './forward/forward.ts';
+import { createForward, type ForwardParts } from './forward/forward.ts';
 import { identityNames } from './forward/identity-headers.ts';
 import type { OpenStream, OpenStreams } from './forward/open-streams.ts';
 import type { Pools } from './forward/pools.ts';
-import type { OwnHeaders } from './forward/response-headers.ts';
+import { createCleanAnswer, type CleanAnswer } from './forward/response-headers.ts';
 import { createSignIdentity, type SignIdentity } from './forward/signed-identity.ts';
 import { createForwardUpgrade } from './forward/upgrade.ts';
 import { createUpstreamPath } from './forward/upstream-path.ts';
@@ -124,13 +124,13 @@ export function createGateway(
   const askedParts = { readBody: actionParts.readBody, config, crossOrigin, clientBehind, claimed };
   const router = createRouter(new Map(config.routes.map((route) => [route.path, stagesOf(route)])));
 
-  function ownHeaders(route: Route): OwnHeaders {
-    return {
+  function cleanAnswerOf(route: Route): CleanAnswer {
+    return createCleanAnswer({
       crossOrigin: crossOrigin.headers,
       upstreamChallenges: route.upstream.token.kind === 'forward',
       nonce: nonceOf(route),
       sessionId: createSessionId(route, sessions),
-    };
+    });
   }
 
   function signIdentityOf({ upstream: { signedIdentity } }: Route): SignIdentity | undefined {
@@ -148,6 +148,13 @@ export function createGateway(
       tokens?.revalidate(token, client);
     const exchange = lasting.exchanges(route, { clients, revalidate });
     const authorize = createAuthorize(route);
+    const forwarding: ForwardParts = {
+      ...forwardParts,
+      cleanAnswer: cleanAnswerOf(route),
+      signIdentity,
+      bindHandles: createBindHandles(route, handles),
+      onUnauthorized: exchange.onUnauthorized,
+    };
     const stages: Stages = {
       route,
       allow: allowed.require,
@@ -160,14 +167,8 @@ export function createGateway(
       authorize,
       exchange: exchange.credential,
       revalidation: (token, call) => (token === undefined ? undefined : () => lasting.revalidate(token, call)),
-      forward: createForward(route, {
-        ...forwardParts,
-        own: ownHeaders(route),
-        signIdentity,
-        bindHandles: createBindHandles(route, handles),
-        onUnauthorized: exchange.onUnauthorized,
-      }),
-      forwardUpgrade: createForwardUpgrade(route, config.publicUrl, claimed, signIdentity, streams, metrics, clock),
+      forward: createForward(route, forwarding),
+      forwardUpgrade: createForwardUpgrade(route, forwarding),
       refuse: createRefuse(route, methodsOf(route), config.publicUrl, crossOrigin, nonceOf(route)),
     };
     return {

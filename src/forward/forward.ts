@@ -13,7 +13,7 @@ import type { OpenStreams } from './open-streams.ts';
 import type { Pools } from './pools.ts';
 import { Relay, type RelayParts } from './relay.ts';
 import { createRequestHeaders } from './request-headers.ts';
-import type { OwnHeaders } from './response-headers.ts';
+import type { CleanAnswer } from './response-headers.ts';
 import type { SignIdentity } from './signed-identity.ts';
 import type { Revalidate } from './stream-guards.ts';
 import { createUpstreamPath } from './upstream-path.ts';
@@ -34,7 +34,7 @@ export type Forward = (
 export interface ForwardParts {
   readonly publicUrl: string;
   readonly pools: Pools;
-  readonly own: OwnHeaders;
+  readonly cleanAnswer: CleanAnswer;
   /** As `identityNames` has them, of all routes. */
   readonly claimed: ReadonlySet<string>;
   /** Undefined where the route signs nothing. */
@@ -50,15 +50,13 @@ export interface ForwardParts {
 const LINGER_MS = 1_000;
 
 /** Creates the forwarding of a route. */
-export function createForward(
-  route: Route,
-  { publicUrl, pools, own, claimed, signIdentity, bindHandles, onUnauthorized, streams, observer, clock }: ForwardParts,
-): Forward {
+export function createForward(route: Route, parts: ForwardParts): Forward {
+  const { publicUrl, pools, claimed, signIdentity, bindHandles } = parts;
   const pool = pools.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
   const headersTimeout = route.upstream.responseTimeoutMs;
-  const relayParts = { route, own, onUnauthorized, streams, observer, clock };
+  const relayParts: RelayParts = { route, ...parts };
 
   return (call, grant, credential, revalidate) => {
     // The client left while somebody was asked; `close` will not come again to tell.

@@ -11,14 +11,14 @@ import type { ChooseFilter } from './answer-filter.ts';
 import { ClientAnswer } from './client-answer.ts';
 import { createKeepalive, type Keepalive } from './keepalive.ts';
 import type { OpenStreams } from './open-streams.ts';
-import { responseHeaders, type OwnHeaders, type ResponseHeaders } from './response-headers.ts';
+import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
 import { guardStream, type Revalidate } from './stream-guards.ts';
 import { upstreamDenial } from './upstream-denial.ts';
 
 /** What all answers on a route need on their way. */
 export interface RelayParts {
   readonly route: Route;
-  readonly own: OwnHeaders;
+  readonly cleanAnswer: CleanAnswer;
   /** Told that the upstream did not take the credential of a call; undefined where that was not of our making. */
   readonly onUnauthorized: ((grant: Grant) => void) | undefined;
   readonly streams: OpenStreams;
@@ -71,7 +71,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#requireSoon();
       return;
     }
-    const { route, own, observer, onUnauthorized } = this.#parts;
+    const { route, cleanAnswer, observer, onUnauthorized } = this.#parts;
     const { call, grant, chooseFilter } = this.#forwarded;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
     if (status === 401) onUnauthorized?.(grant);
@@ -79,7 +79,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
     // An error tells no names and gives out no handles.
     const filter = status < 300 && status !== 204 ? chooseFilter : undefined;
-    const headers = responseHeaders((controller.rawHeaders ?? []) as Buffer[], call, grant, own, filter !== undefined);
+    const raw = (controller.rawHeaders ?? []) as Buffer[];
+    const headers = cleanAnswer(raw, status, call, grant, filter !== undefined);
     this.#filter = filter?.(headers);
     this.#answer.begin(status, statusMessage, headers);
     // When all that came with them has been handed over: most answers are whole then, those that are called streams too.

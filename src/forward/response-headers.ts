@@ -43,61 +43,69 @@ const aboutBytes = [
   'accept-ranges',
 ];
 
-/**
- * The header section for the client: without what is about the upstream's connection, and an event stream without a
- * length (some servers send one) and with the word that keeps other proxies from buffering it.
- *
- * @param willChange whether the body may be changed on its way.
- */
-export function responseHeaders(
+/** Cleans the header section of an upstream's answer; `willChange` says that the body may be changed on its way. */
+export type CleanAnswer = (
   raw: readonly (Buffer | string)[],
+  status: number,
   call: Call,
   grant: Grant,
-  own: OwnHeaders,
   willChange: boolean,
-): ResponseHeaders {
-  const all: string[] = [];
-  const crossOrigin = Object.entries(own.crossOrigin(call));
-  let connection = '';
-  let contentType = '';
-  let contentEncoding = '';
-  let hasDate = false;
-  let hasLength = false;
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = text(raw[i]);
-    let value: string | undefined = text(raw[i + 1]);
-    const lower = name.toLowerCase();
-    if (lower === 'connection') connection = connection === '' ? value : `${connection},${value}`;
-    if (hopByHop.has(lower)) continue;
-    if (crossOrigin.length > 0 && lower.startsWith('access-control-')) continue;
-    if (lower === 'www-authenticate' && !own.upstreamChallenges) continue;
-    if (lower === 'dpop-nonce') continue;
-    if (lower === 'date') hasDate = true;
-    else if (lower === 'content-length') hasLength = true;
-    else if (lower === 'content-type') contentType = value;
-    else if (lower === 'content-encoding') contentEncoding = value;
-    else if (lower === 'mcp-session-id') value = own.sessionId(value, grant);
-    if (value !== undefined) all.push(name, value);
-  }
-  const isEventStream = /^text\/event-stream *(?:;|$)/i.test(contentType);
-  const nominated = connection === '' ? undefined : nominatedBy(connection);
-  const dropped = nominated === undefined ? [] : [...nominated];
-  if (isEventStream) dropped.push('content-length', 'x-accel-buffering');
-  // RFC 9449 §8.2: a stored answer would hand out its nonce again when that has long ended.
-  if (own.nonce !== undefined) dropped.push('cache-control');
-  if (willChange) dropped.push(...aboutBytes);
-  const fields = dropped.length === 0 ? all : without(all, dropped);
-  if (isEventStream) fields.push('X-Accel-Buffering', 'no');
-  for (const [name, value] of crossOrigin) fields.push(name, value);
-  if (own.nonce !== undefined) fields.push('DPoP-Nonce', own.nonce(), 'Cache-Control', 'no-store');
-  return {
-    fields,
-    hasDate,
-    hasLength: hasLength && !isEventStream && !willChange,
-    isEventStream,
-    isJson: /^application\/json *(?:;|$)/i.test(contentType),
-    hasType: contentType !== '',
-    isEncoded: contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity',
+) => ResponseHeaders;
+
+/**
+ * Creates what makes the header section for the client out of an upstream's, on every path: requests, streams and
+ * WebSocket handshakes. It leaves out what is about the upstream's connection and what only the gateway may say. An event
+ * stream goes without a length (some servers send one) and with the word that keeps other proxies from buffering it.
+ */
+export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
+  const never = new Set([...hopByHop, 'dpop-nonce']);
+  if (!own.upstreamChallenges) never.add('www-authenticate');
+
+  return (raw, status, call, grant, willChange) => {
+    const all: string[] = [];
+    const crossOrigin = Object.entries(own.crossOrigin(call));
+    let connection = '';
+    let contentType = '';
+    let contentEncoding = '';
+    let hasDate = false;
+    let hasLength = false;
+    for (let i = 0; i < raw.length; i += 2) {
+      const name = text(raw[i]);
+      let value: string | undefined = text(raw[i + 1]);
+      const lower = name.toLowerCase();
+      if (lower === 'connection') connection = connection === '' ? value : `${connection},${value}`;
+      if (never.has(lower)) continue;
+      if (crossOrigin.length > 0 && lower.startsWith('access-control-')) continue;
+      if (lower === 'date') hasDate = true;
+      else if (lower === 'content-length') hasLength = true;
+      else if (lower === 'content-type') contentType = value;
+      else if (lower === 'content-encoding') contentEncoding = value;
+      else if (lower === 'mcp-session-id') value = own.sessionId(value, grant);
+      if (value !== undefined) all.push(name, value);
+    }
+    const isEventStream = /^text\/event-stream *(?:;|$)/i.test(contentType);
+    const nominated = connection === '' ? undefined : nominatedBy(connection);
+    const dropped = nominated === undefined ? [] : [...nominated];
+    // RFC 9110 §8.6: no 1xx and no 204 has a length.
+    const mayHaveLength = !isEventStream && status !== 204 && status >= 200;
+    if (hasLength && !mayHaveLength) dropped.push('content-length');
+    if (isEventStream) dropped.push('x-accel-buffering');
+    // RFC 9449 §8.2: a stored answer would hand out its nonce again when that has long ended.
+    if (own.nonce !== undefined) dropped.push('cache-control');
+    if (willChange) dropped.push(...aboutBytes);
+    const fields = dropped.length === 0 ? all : without(all, dropped);
+    if (isEventStream) fields.push('X-Accel-Buffering', 'no');
+    for (const [name, value] of crossOrigin) fields.push(name, value);
+    if (own.nonce !== undefined) fields.push('DPoP-Nonce', own.nonce(), 'Cache-Control', 'no-store');
+    return {
+      fields,
+      hasDate,
+      hasLength: hasLength && mayHaveLength && !willChange,
+      isEventStream,
+      isJson: /^application\/json *(?:;|$)/i.test(contentType),
+      hasType: contentType !== '',
+      isEncoded: contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity',
+    };
   };
 }
 

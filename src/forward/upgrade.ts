@@ -1,16 +1,14 @@
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'http-proxy-3';
-import type { Clock } from '../lib/clock.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
-import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
-import type { OpenStreams } from './open-streams.ts';
+import { ClientAnswer } from './client-answer.ts';
+import type { ForwardParts } from './forward.ts';
 import { createRequestHeaders } from './request-headers.ts';
-import type { SignIdentity } from './signed-identity.ts';
 import { guardStream, type Revalidate } from './stream-guards.ts';
 import { createUpstreamPath } from './upstream-path.ts';
 
@@ -28,19 +26,11 @@ export type ForwardUpgrade = (
 ) => void;
 
 /**
- * Creates the forwarding of a route's upgrades. http-proxy-3 sees only a request that we have cleaned.
- *
- * @param claimed As `identityNames` has them, of all routes.
+ * Creates the forwarding of a route's upgrades. http-proxy-3 sees only a request and a 101 that we have cleaned; any other
+ * answer goes to the client as every other answer of an upstream does.
  */
-export function createForwardUpgrade(
-  route: Route,
-  publicUrl: string,
-  claimed: ReadonlySet<string>,
-  signIdentity: SignIdentity | undefined,
-  streams: OpenStreams,
-  observer: ForwardObserver,
-  clock: Clock,
-): ForwardUpgrade {
+export function createForwardUpgrade(route: Route, parts: ForwardParts): ForwardUpgrade {
+  const { publicUrl, claimed, cleanAnswer, signIdentity, onUnauthorized, streams, observer, clock } = parts;
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
   const { origin, connectTimeoutMs, responseTimeoutMs } = route.upstream;
@@ -49,6 +39,7 @@ export function createForwardUpgrade(
     const socket: Duplex = call.request.socket;
     if (socket.destroyed) return;
     const proxy = createProxyServer({ target: origin, changeOrigin: true, connectTimeout: connectTimeoutMs });
+    let outgoing: ClientRequest | undefined;
     let state: 'waiting' | 'answered' | 'open' = 'waiting';
 
     const stream = { route, call, grant, isUpgrade: true, end: () => socket.destroy() };
@@ -56,28 +47,22 @@ export function createForwardUpgrade(
     socket.once('close', () => {
       stopGuards();
       if (state === 'open') observer.streamClosed(route);
+      // The library forgets the client until the upstream has switched.
+      else outgoing?.destroy();
     });
-    proxy.on('proxyReqWs', (outgoing, incoming) => {
+    proxy.on('proxyReqWs', (request, incoming) => {
+      outgoing = request;
       // The library parses and joins the path anew; what was decided on is forwarded byte for byte.
-      outgoing.path = incoming.url ?? '/';
+      request.path = incoming.url ?? '/';
       // From now to the end of the answer's header section: an upstream that says a byte at a time is not silent.
       const late = new Denial('upstream.timeout', 'no answer to the handshake in time');
-      const deadline = setTimeout(() => outgoing.destroy(late), responseTimeoutMs);
-      outgoing.once('upgrade', () => clearTimeout(deadline)).once('close', () => clearTimeout(deadline));
-      outgoing.setTimeout(responseTimeoutMs, () => outgoing.destroy(late));
-      // The library forgets the client until the upstream has answered.
-      socket.once('close', () => {
-        if (state === 'waiting') outgoing.destroy();
-      });
-      // An answer other than 101: the library relays it and closes.
-      outgoing.once('response', (answer) => {
-        clearTimeout(deadline);
-        state = 'answered';
-        call.response.statusCode = answer.statusCode ?? 502;
-        // Of one that breaks off it says nothing to the client.
-        answer.once('close', () => {
-          if (!answer.complete) socket.destroy();
-        });
+      const deadline = setTimeout(() => request.destroy(late), responseTimeoutMs);
+      const inTime = (): void => clearTimeout(deadline);
+      request.once('upgrade', inTime).once('response', inTime).once('close', inTime);
+      request.setTimeout(responseTimeoutMs, () => request.destroy(late));
+      // Before the library's own listener, which writes the header section from `headers`.
+      request.once('upgrade', (answer: IncomingMessage) => {
+        answer.headers = switchingHeaders(cleanAnswer(answer.rawHeaders, 101, call, grant, false).fields);
       });
     });
     proxy.on('open', (upstream) => {
@@ -97,6 +82,23 @@ export function createForwardUpgrade(
 
     const headers = requestHeaders(call, grant, credential, false);
     proxy.ws(cleaned(call.request, headers, upstreamPath(call.path, call.query)), socket, head, {}, onError);
+    // In the place of the library's listener, which passes on every field, frames a 204, and lets no client slow it down.
+    outgoing?.removeAllListeners('response').once('response', relay);
+
+    /** Passes on an answer other than 101. */
+    function relay(answer: IncomingMessage): void {
+      const { statusCode: status = 502, statusMessage = '', rawHeaders } = answer;
+      state = 'answered';
+      if (status === 401) onUnauthorized?.(grant);
+      const client = new ClientAnswer(call.response);
+      client.begin(status, statusMessage, cleanAnswer(rawHeaders, status, call, grant, false));
+      client.show();
+      // One that breaks off must not look whole.
+      answer.once('close', () => {
+        if (!answer.complete) socket.destroy();
+      });
+      answer.pipe(call.response);
+    }
   };
 }
 
@@ -122,6 +124,12 @@ function unanswered(error: Error): Denial {
 
 /** The request as the library may see it: our header section, our path, and the handshake's own two fields. */
 function cleaned(request: IncomingMessage, fields: readonly string[], path: string): IncomingMessage {
+  const headers = switchingHeaders(fields);
+  return Object.create(request, { url: { value: path }, headers: { value: headers } }) as IncomingMessage;
+}
+
+/** Fields as the library takes them, and the two of a switch to WebSocket, RFC 6455 §4. */
+function switchingHeaders(fields: readonly string[]): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
   for (let i = 0; i < fields.length; i += 2) {
     const name = (fields[i] as string).toLowerCase();
@@ -131,5 +139,5 @@ function cleaned(request: IncomingMessage, fields: readonly string[], path: stri
   }
   headers['connection'] = 'Upgrade';
   headers['upgrade'] = 'websocket';
-  return Object.create(request, { url: { value: path }, headers: { value: headers } }) as IncomingMessage;
+  return headers;
 }

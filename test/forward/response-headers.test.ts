@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { responseHeaders, type ResponseHeaders } from '../../src/forward/response-headers.ts';
+import { createCleanAnswer, type ResponseHeaders } from '../../src/forward/response-headers.ts';
 import type { Call } from '../../src/model/call.ts';
 import type { Grant } from '../../src/model/grant.ts';
 
@@ -11,8 +11,10 @@ const own = {
   sessionId: (theirs: string) => theirs,
 };
 
-function read(raw: readonly (Buffer | string)[]): ResponseHeaders {
-  return responseHeaders(raw, {} as Call, {} as Grant, own, false);
+const cleanAnswer = createCleanAnswer(own);
+
+function read(raw: readonly (Buffer | string)[], status = 200): ResponseHeaders {
+  return cleanAnswer(raw, status, {} as Call, {} as Grant, false);
 }
 
 const fieldsOf = (...raw: string[]): string[] => read(raw.map((text) => Buffer.from(text, 'latin1'))).fields;

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startRawUpstream, type RawUpstream } from '../forward/world.ts';
+import { head, lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+
+let world: World;
+let upstream: RawUpstream;
+/** The bytes of its answer. */
+let answer = '';
+beforeAll(async () => {
+  upstream = await startRawUpstream(({ socket }) => socket.end(answer));
+  world = await startWorld({
+    routes: [
+      `name: raw, path: /raw, audience: "https://api.example", authorization_servers: [main], upgrade: websocket, upstream: { url: "${upstream.url}" }`,
+    ],
+  });
+});
+afterAll(() => Promise.all([world.close(), upstream.close()]));
+
+const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+const accept = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
+const switching = ['Connection: Upgrade, x-hop', 'Upgrade: websocket', `Sec-WebSocket-Accept: ${accept}`];
+
+/** Each of them is the gateway's to say, or about another connection. */
+const claims = [
+  'WWW-Authenticate: Bearer resource_metadata="https://evil.example/.well-known/oauth-protected-resource"',
+  'DPoP-Nonce: evil',
+  'Access-Control-Allow-Origin: https://evil.example',
+  'Access-Control-Allow-Credentials: true',
+  'Proxy-Authenticate: Basic realm="evil"',
+  'Proxy-Authentication-Info: evil',
+  'Keep-Alive: timeout=evil',
+  'Trailer: evil',
+  'X-Hop: evil',
+];
+const kept = ['X-Kept: 1', 'Set-Cookie: a=1', 'Set-Cookie: b=2', 'X-Twice: 1', 'X-Twice: 2'];
+
+function answerOf(status: string, ...fields: readonly string[]): string {
+  return [`HTTP/1.1 ${status}`, ...fields, ...claims, ...kept, '', ''].join('\r\n');
+}
+
+const page = 'Origin: http://gateway.test';
+const handshakes = [
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  `Sec-WebSocket-Key: ${key}`,
+];
+const text = `Content-Length: ${UPSTREAM_TEXT.length}`;
+
+describe.each([
+  ['a plain request', (): string => lastHead('GET /raw', world.authorization, page)],
+  ['a WebSocket handshake', (): string => head('GET /raw', world.authorization, page, ...handshakes)],
+])('the answer to %s', (what, request) => {
+  const switches = what === 'a WebSocket handshake' ? ['101 Switching Protocols'] : [];
+  test.each([...switches, '200 OK', '401 Unauthorized', '403 Forbidden'])(
+    'of %s speaks for the upstream alone',
+    async (status) => {
+      const isSwitch = status.startsWith('101');
+      answer = isSwitch
+        ? answerOf(status, ...switching, 'Content-Length: 3')
+        : answerOf(status, 'Connection: x-hop', text) +
+          (status === '200 OK' ? UPSTREAM_TEXT : 'x'.repeat(UPSTREAM_TEXT.length));
+      const { answers } = await world.withstand(request(), {
+        statuses: [Number.parseInt(status, 10)],
+        reasons: ['allow'],
+      });
+      const section = answers[0]?.split('\r\n\r\n')[0] ?? '';
+      expect(section).not.toMatch(/evil/);
+      expect(section).not.toMatch(/^(?:www-authenticate|dpop-nonce|proxy-[^:]*|keep-alive|trailer|x-hop):/im);
+      expect(section).toMatch(/^access-control-allow-origin: http:\/\/gateway\.test\r?$/im);
+      expect(section.match(/^(?:x-kept: 1|set-cookie: a=1|set-cookie: b=2|x-twice: [12])\r?$/gim)).toHaveLength(5);
+      const connection = section.match(/^connection:.*$/gim)?.map((line) => line.trim().toLowerCase());
+      expect(connection).toEqual([isSwitch ? 'connection: upgrade' : 'connection: close']);
+      if (!isSwitch) return;
+      expect(section).toMatch(/^upgrade: websocket\r?$/im);
+      expect(section).toMatch(new RegExp(`^sec-websocket-accept: ${accept.replaceAll('+', '\\+')}\r?$`, 'im'));
+      // RFC 9110 §8.6.
+      expect(section).not.toMatch(/^content-length:/im);
+    },
+  );
+});
