@@ -33,10 +33,15 @@ const httpAction: Action = {
 /** Creates the reader for a route: an HTTP route is decided on by its head alone, an MCP route by each message. */
 export function createActionReader(route: Route, parts: ActionParts): ReadAction {
   if (route.protocol === 'http') return () => httpAction;
-  return (call, principal) =>
-    call.method === 'POST'
+  return (call, principal) => {
+    // A query steers the upstream and no policy reads it. After authentication: a token in a query counts as none.
+    if (route.query === 'refuse' && call.query !== '') {
+      throw new Denial('route.query', 'a query on an MCP route without `query: pass`');
+    }
+    return call.method === 'POST'
       ? messageAction(call, principal, route, parts)
       : sessionAction(call, principal, route, parts);
+  };
 }
 
 /** A GET opens the server's stream and a DELETE ends a session (Streamable HTTP, legacy revisions): no message. */

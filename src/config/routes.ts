@@ -75,6 +75,8 @@ function readRoute(field: Field, referents: Referents): Route {
     revalidateMs: field.get('revalidate').read(duration('1ms')),
     dpop: open ? undefined : readDpop(field.get('dpop'), field.get('upstream')),
     rate: readRate(field.get('rate'), referents.rate),
+    below: readRemainder(field.get('below'), protocol),
+    query: readRemainder(field.get('query'), protocol),
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
 }
@@ -142,6 +144,13 @@ function readPolicy(
     field.refuse(`${file} has ${listing}, which only protocol: mcp can tell apart`);
   }
   return folder.policies.get(policy);
+}
+
+/** `below` and `query`: what an MCP client sends besides its message, which is all that a policy decides on. */
+function readRemainder(field: Field, protocol: 'http' | 'mcp' | undefined): 'refuse' | 'pass' {
+  if (protocol === 'http' && field.present)
+    field.refuse('goes with protocol: mcp only: an http route passes both', 'key');
+  return field.read(oneOf('refuse', 'pass')) ?? (protocol === 'mcp' ? 'refuse' : 'pass');
 }
 
 function readUpgrade(field: Field, protocol: 'http' | 'mcp' | undefined): 'websocket' | undefined {

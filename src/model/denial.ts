@@ -39,6 +39,7 @@ export const refusals = {
   'request.origin': { status: 403, message: 'Origin not allowed' },
   'route.unknown': { status: 404, message: 'Not found' },
   'route.method': { status: 405, message: 'Method not allowed' },
+  'route.query': { status: 400, code: -32600, message: 'Query not supported here' },
   'route.upgrade': { status: 400, code: -32600, message: 'Upgrade not supported here' },
   'credentials.missing': token,
   'token.malformed': token,

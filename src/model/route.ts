@@ -117,6 +117,10 @@ export interface Route {
   readonly dpop: Dpop | undefined;
   /** Requests of one subject on this route; undefined: unlimited. */
   readonly rate: Rate | undefined;
+  /** What happens to a path below the route's own; always `pass` on an http route. */
+  readonly below: 'refuse' | 'pass';
+  /** What happens to a query; always `pass` on an http route. */
+  readonly query: 'refuse' | 'pass';
   /** Whether WebSocket upgrades are let through. */
   readonly upgrade: 'websocket' | undefined;
 }

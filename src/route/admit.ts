@@ -11,13 +11,18 @@ export function methodsOf(route: Route): ReadonlySet<string> | undefined {
   return route.methods ?? (route.protocol === 'mcp' ? mcpMethods : undefined);
 }
 
-/** Lets a call onto a route, or refuses its method or its upgrade. */
+/** Lets a call onto a route, or refuses its path, its method or its upgrade. */
 export type Admit = (call: Call, isUpgrade: boolean) => void;
 
-/** @returns a guard that throws {Denial} `route.method` or `route.upgrade`. */
+/** @returns a guard that throws {Denial} `route.unknown`, `route.method` or `route.upgrade`. */
 export function createAdmit(route: Route): Admit {
   const methods = methodsOf(route);
   return (call, isUpgrade) => {
+    // A policy decides on messages, not on paths: below the endpoint a harmless message could start anything. Before the
+    // token is asked for, so that clients that look for metadata there learn that there is none.
+    if (route.below === 'refuse' && call.path !== route.path) {
+      throw new Denial('route.unknown', 'a path below the endpoint of an MCP route without `below: pass`');
+    }
     // RFC 9110 §9.3.8: it is answered with the request itself, and ours tells the upstream what no client may see.
     if (call.method === 'TRACE') throw new Denial('route.method', 'TRACE');
     if (methods !== undefined && !methods.has(call.method))

@@ -98,6 +98,14 @@ export const everyKey: unknown = {
         timeouts: { connect: '1s', response: '2s' },
       },
     },
+    {
+      name: 'tools',
+      path: '/mcp',
+      protocol: 'mcp',
+      below: 'pass',
+      query: 'refuse',
+      upstream: { url: 'http://127.0.0.1:3001/mcp' },
+    },
   ],
 };
 

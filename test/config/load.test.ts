@@ -134,9 +134,17 @@ describe('a configuration', () => {
         connectTimeoutMs: 500,
         responseTimeoutMs: 60_000,
       },
+      below: 'refuse',
+      query: 'refuse',
       upgrade: undefined,
     });
-    expect(data).toMatchObject({ protocol: 'http', methods: new Set(['GET']), resource: undefined });
+    expect(data).toMatchObject({
+      protocol: 'http',
+      below: 'pass',
+      query: 'pass',
+      methods: new Set(['GET']),
+      resource: undefined,
+    });
     expect(fallback).toMatchObject({ audiences: ['https://api.demo.example', 'urn:demo'], upgrade: 'websocket' });
     expect(fallback?.policy).toBeUndefined();
     expect(fallback?.upstream).toMatchObject({ origin: 'http://127.0.0.1:3002', path: '' });

@@ -101,6 +101,21 @@ describe('routes', () => {
     ],
     ['CONNECT', edited(route('methods: [CONNECT]')), ':11:15: routes[0].methods[0]: "CONNECT" is never let through'],
     ['a method twice', edited(route('methods: [GET, POST, GET]')), ':11:26: routes[0].methods[2]: is listed twice'],
+    [
+      'below, on an http route',
+      edited(route('below: pass')),
+      ':11:5: routes[0].below: goes with protocol: mcp only: an http route passes both',
+    ],
+    [
+      'query, on an http route',
+      edited(route('query: refuse')),
+      ':11:5: routes[0].query: goes with protocol: mcp only: an http route passes both',
+    ],
+    [
+      'another query',
+      edited(route('protocol: mcp\n    query: keep')),
+      ':12:12: routes[0].query: "keep" is not refuse or pass',
+    ],
     ['an upgrade', edited(route('upgrade: h2c')), ':11:14: routes[0].upgrade: "h2c" is not websocket'],
     [
       'an upgrade of mcp',

@@ -51,7 +51,7 @@ test('what is quoted of the gateway is what it says', async () => {
   const reload = await readFile('src/cli/start.ts', 'utf8');
   expect(reload).toContain('configuration refused; the last good one goes on');
   const codes = [...page.matchAll(/^\| (-32\d{3}) +\| `([a-z_.]+)`(?:, `([a-z_.]+)`)?/gm)];
-  expect(codes).toHaveLength(7);
+  expect(codes).toHaveLength(8);
   for (const [, code, ...reasons] of codes) {
     for (const reason of reasons.filter(Boolean)) {
       expect(refusals[reason as keyof typeof refusals]).toMatchObject({ status: 400, code: Number(code) });
@@ -110,12 +110,14 @@ const cases: readonly (readonly [section: string, what: string, reason: string, 
   ['401 although the token is fresh', 'bound', 'token.sender_constrained', 401, { claims: { cnf: { jkt: 'x' } } }],
   ['403 without a challenge', 'a new tool', 'tool.unlisted', 403, { tool: 'new' }],
   ['404 "Session not found"', 'a foreign session', 'session.unknown', 404, { headers: { 'mcp-session-id': 'x' } }],
+  ['404 "Session not found"', 'a trailing slash', 'route.unknown', 404, { path: '/mcp/' }],
   ['404 "Session not found"', 'no such path', 'route.unknown', 404, { path: '/nowhere' }],
   ['400 with a JSON-RPC code', 'a batch', 'body.message', 400, { body: `[${call('get')}]` }],
   ['400 with a JSON-RPC code', 'no JSON', 'body.malformed', 400, { body: '{' }],
   ['400 with a JSON-RPC code', 'another version', 'message.version', 400, version('2099-01-01')],
   ['400 with a JSON-RPC code', 'no _meta', 'message.meta', 400, version('2026-07-28')],
   ['400 with a JSON-RPC code', 'also in the query', 'request.credentials', 400, { path: '/mcp?access_token=x' }],
+  ['400 with a JSON-RPC code', 'a query', 'route.query', 400, { path: '/mcp?x=y' }],
   ['400 with a JSON-RPC code', '//', 'request.path', 400, { path: '//mcp' }],
   ['415', 'curl -d', 'body.type', 415, { headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
   ['415', 'compressed', 'body.encoding', 415, { headers: { 'content-encoding': 'gzip' } }],

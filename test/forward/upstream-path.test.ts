@@ -16,3 +16,12 @@ test.each([
 ])('%s on %s: %s%s → %s', (path, base, asked, query, wanted) => {
   expect(createUpstreamPath({ path, upstream: { path: base } } as Route)(asked, query)).toBe(wanted);
 });
+
+test.each([
+  ['refuse', 'refuse', '/base'],
+  ['pass', 'refuse', '/base/admin'],
+  ['refuse', 'pass', '/base?confirm=yes'],
+] as const)('below: %s, query: %s → %s', (below, query, wanted) => {
+  const route = { path: '/mcp', below, query, upstream: { path: '/base' } } as Route;
+  expect(createUpstreamPath(route)('/mcp/admin', '?confirm=yes')).toBe(wanted);
+});

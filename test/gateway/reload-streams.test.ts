@@ -63,8 +63,10 @@ async function begin(before: Edited, policy = 'scope: write\n'): Promise<void> {
   gateway = await startEditedGateway(yamlOf(before), { api: policy, any: '{}\n' });
 }
 
-async function open(shown: string, headers = {}): Promise<ReadableStreamDefaultReader<Uint8Array>> {
-  const answer = await fetch(`${gateway.url}/api`, { headers: { authorization: `Bearer ${shown}`, ...headers } });
+async function open(shown: string, headers = {}, query = ''): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+  const answer = await fetch(`${gateway.url}/api${query}`, {
+    headers: { authorization: `Bearer ${shown}`, ...headers },
+  });
   expect(answer.status).toBe(200);
   const stream = answer.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   await stream.read();
@@ -89,6 +91,14 @@ describe('contract §2 — a stream ends with what let it open', () => {
     await gateway.save('gateway.yaml', yamlOf(after));
     await expect(stream.read()).resolves.toMatchObject({ done: true });
     expect(ended()).toBe(reason);
+  });
+
+  test('the query', async () => {
+    await begin({ route: 'protocol: mcp\n    query: pass' });
+    const stream = await open(token, {}, '?session=1');
+    await gateway.save('gateway.yaml', yamlOf({ route: 'protocol: mcp' }));
+    await expect(stream.read()).resolves.toMatchObject({ done: true });
+    expect(ended()).toBe('route.unknown');
   });
 
   test('a scope that was implied', async () => {

@@ -80,6 +80,8 @@ routes[].policy
 routes[].methods
 routes[].public
 routes[].upgrade
+routes[].below
+routes[].query
 routes[].keepalive
 routes[].rate
 routes[].rate.requests!

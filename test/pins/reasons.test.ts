@@ -17,6 +17,7 @@ request.host                      403  -                   -       Host not allo
 request.origin                    403  -                   -       Origin not allowed
 route.unknown                     404  -                   -       Not found
 route.method                      405  -                   -       Method not allowed
+route.query                       400  -                   -32600  Query not supported here
 route.upgrade                     400  -                   -32600  Upgrade not supported here
 credentials.missing               401  invalid_token       -       A valid access token is required
 token.malformed                   401  invalid_token       -       A valid access token is required

@@ -42,6 +42,32 @@ describe('methods', () => {
   });
 });
 
+describe('paths', () => {
+  const tools = { ...mcp, path: '/mcp', below: 'refuse' } as Route;
+  const atRoot = { ...tools, path: '/' } as Route;
+  const legacy = { ...tools, below: 'pass' } as Route;
+
+  test.each([
+    ['the endpoint', tools, '/mcp', 'admitted'],
+    ['below the endpoint', tools, '/mcp/messages', 'route.unknown'],
+    ['a trailing slash', tools, '/mcp/', 'route.unknown'],
+    ['the root as the endpoint', atRoot, '/', 'admitted'],
+    ['below the root', atRoot, '/messages', 'route.unknown'],
+    ['below, where the route passes it', legacy, '/mcp/messages', 'admitted'],
+  ])('%s', (_what, route, path, wanted) => {
+    const admit = createAdmit(route);
+    const judge = (): string => {
+      try {
+        admit({ method: 'POST', path, fields: {} } as Call, false);
+        return 'admitted';
+      } catch (error) {
+        return (error as Denial).reason;
+      }
+    };
+    expect(judge()).toBe(wanted);
+  });
+});
+
 describe('upgrades', () => {
   test.each([
     ['where they are served', webSocket, 'GET', {}, 'admitted'],

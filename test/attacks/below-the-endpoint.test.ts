@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bodyOf, get } from './requests.ts';
+import { lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({
+    routes: [
+      'name: legacy, path: /legacy, protocol: mcp, audience: https://api.example, authorization_servers: [main], policy: tools, below: pass, query: pass, upstream: { url: UPSTREAM/old }',
+    ],
+    answer: (_request, response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text: UPSTREAM_TEXT } })),
+  });
+});
+afterAll(() => world.close());
+
+const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+const posted = (target: string, authorization?: string): string => {
+  const own = authorization === undefined ? [] : [authorization];
+  const about = ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(ping)}`];
+  return lastHead(`POST ${target}`, ...own, ...about) + ping;
+};
+
+const below = ['/mcp/admin/shutdown', '/mcp/admin/shutdown?confirm=yes', '/mcp/'];
+
+test.each(below)('refuses a harmless message at %s', async (target) => {
+  const { answers } = await world.withstand(posted(target, world.authorization), {
+    statuses: [404],
+    reasons: ['route.unknown'],
+  });
+  expect(bodyOf(answers[0])).toMatchObject({ error: { code: 404, data: { reason: 'route.unknown' } } });
+});
+
+test.each(below)('asks for no token at %s, where nothing is served', async (target) => {
+  const { answers } = await world.withstand(posted(target), { statuses: [404], reasons: ['route.unknown'] });
+  expect(answers[0]).not.toMatch(/^www-authenticate:/im);
+});
+
+test.each(['/mcp/admin/export', '/mcp/'])('refuses a GET of %s', async (target) => {
+  await world.withstand(get(target, await world.token()), { statuses: [404], reasons: ['route.unknown'] });
+});
+
+test('refuses a query at the endpoint', async () => {
+  for (const query of ['?confirm=yes', '?', '?/admin']) {
+    // oxlint-disable-next-line no-await-in-loop -- One attack at a time.
+    const { answers } = await world.withstand(posted(`/mcp${query}`, world.authorization), {
+      statuses: [400],
+      reasons: ['route.query'],
+    });
+    expect(bodyOf(answers[0])).toMatchObject({ error: { code: -32600, data: { reason: 'route.query' } } });
+  }
+  await world.withstand(get('/mcp?confirm=yes', await world.token()), { statuses: [400], reasons: ['route.query'] });
+});
+
+test('answers a query without a token as any call without a token', async () => {
+  await world.withstand(posted('/mcp?confirm=yes'), { statuses: [401], reasons: ['credentials.missing'] });
+});
+
+test.each([
+  ['/mcp/admin/shutdown', 404, 'route.unknown'],
+  ['/mcp?confirm=yes', 400, 'route.query'],
+] as const)('refuses a question of a proxy about %s', async (target, status, reason) => {
+  const question = posted(`/_sallyport/authorize${target}`, world.authorization);
+  await world.withstand(question, { statuses: [status], reasons: [reason] }, world.gateway.forwardAuthUrl);
+});
+
+test('forwards both where the route says so', async () => {
+  for (const rest of ['', '/', '/messages', '/messages?sessionId=1', '?api_key=2']) {
+    // oxlint-disable-next-line no-await-in-loop -- One request at a time.
+    await world.withstand(posted(`/legacy${rest}`, world.authorization), {
+      statuses: [200],
+      reached: [`POST /old${rest}`],
+    });
+  }
+});
