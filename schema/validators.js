@@ -1,7 +1,7 @@
 // What ajv makes of the schemas beside it; `npm run schemas` writes it anew.
 "use strict";
 export const gateway = validate20;
-const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"Where clients are served, `host:port`; `0.0.0.0:8080` in a container. Default: 127.0.0.1:8080."},"admin":{"description":"Where /metrics, /healthz and /readyz are served, `host:port`; `off` disables. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; public_url must be https then. Files that change are read again without a restart; a pair that does not fit changes nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this one: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Asks clients for a certificate, for tokens that are bound to one (RFC 8705): a PEM file of the authorities that may have issued it, or `any`, also self-signed. None is required to connect, and one that does not verify counts as none. Default: none are asked for."}}},"trusted_proxies":{"description":"Addresses and networks of proxies before the gateway whose word counts: on the client's address (`X-Forwarded-For`) and on its certificate (`Client-Cert`, RFC 9440). Each of them must remove what clients send under these names. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A listener of its own where a proxy that you have already asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Never reachable for clients: who asks chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"Where proxies ask, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may ask; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each under a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"scopes":{"description":"A broader scope implies narrower ones: `write: [read]`. Implications of implied scopes count too.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"Binds MCP sessions to the person who began them, and makes the keys of signed identities, at least 32 random characters: `${env:SESSION_KEY}`. The same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey by which replicas know together what authorization servers answered (introspection and exchange, encrypted under session_key) and which proofs were used. `rediss:` is TLS. Needs session_key. Default: each replica for itself.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"What becomes of a request whose proof cannot be checked for reuse because the shared store is away: `closed` answers 503, `open` goes by what this replica remembers itself. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names, without port, under which the gateway is called, besides public_url's and loopback; any other is answered 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, besides public_url's and loopback; any other is answered 403. Allowed ones get CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Bounds on what one request may cost.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"Of a body that the gateway must read (MCP); others stream through unread, for as long as they take. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"Of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"How often each subject may call each route (each client where a token has no subject, each address where there is neither or no token); more is answered 429 with Retry-After. A request that is refused later counts too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"How often one address (an IPv6 /64) may present tokens that are refused; after that nobody is asked about tokens from there that are not known yet, and the answer is 429 with Retry-After. Known tokens go on, and a request without token is no failure. Behind a proxy that is not in trusted_proxies all callers are one address. Default: { requests: 100, per: 1m }."}}},"log":{"description":"What is logged, as JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]}}},"telemetry":{"description":"Makes spans of requests and sends them to an OpenTelemetry collector. Default: no spans; a client's trace context (`traceparent`, `tracestate`) goes on to upstreams as it came either way.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans go to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"Which part of the traces is recorded, from 0 to 1: of those that begin here, and of those that a client wants recorded. A client that wants none is heeded; what a peer in trusted_proxies wants recorded always is. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Sent to the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets, never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"What is served. The longest matching path wins; a request that matches none is answered 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` says how its tokens are validated.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"Where the gateway itself reaches it, when that differs from the issuer (compose, split DNS). The issuer stays as it is."},"jwt":{"description":"Accept JWT access tokens that it signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"Where its JWK Set is. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens that it explains, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there, which `client_secret_basic` and `client_secret_post` need; better `${env:NAME}` or `${file:/run/secrets/name}` than the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to introspect. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"Longest time for which a positive answer is reused; never past `exp`. A negative one is for as long, but 5s at most. `0s` asks every time. Default: 30s."},"response":{"description":"`jwt` asks for a signed answer and believes no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. It is what `token: phantom` sends to an upstream. A phantom token is an access token, for the upstream to verify as any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` keeps it from being an access token; an upstream that takes it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only signature algorithms of signed answers; goes with `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"All the leniency there is on `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"Of one call to it, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"While it is away: how long its metadata and keys are used after they could be fetched last, at most 168h. Then what needs them gets 503. They are used while they are fresh in any case: 5m, for keys what their `Cache-Control` says (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, who may call it, and the server behind it.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"What the protected resource metadata (RFC 9728) of this route says. An mcp route publishes it even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, for people."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"Which of `authorization_servers` this route trusts. May be left out where only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: what the trusted authorization servers allow: `jwt` where one has `jwt`, `opaque` where one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"policy":{"$ref":"#/$defs/name","description":"The policy that decides: `demo` is policies/demo.yaml. Without it any valid token for the audience will do."},"methods":{"description":"Accepted HTTP methods; another is answered 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to everybody, without token or policy. The only way to be open.","type":"boolean"},"upgrade":{"description":"`websocket` lets WebSocket upgrades through, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. Whether messages to paths below `path` are forwarded. `refuse`: they are answered 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. Whether requests with a query are forwarded. `refuse`: they are answered 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"keepalive":{"$ref":"#/$defs/duration","description":"Sends a comment into an event stream that has been quiet for this long, so that proxies between do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"As limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept tokens that are bound to a key of the client with the proof of it, RFC 9449; `{}` switches it on. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound to nothing: neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` wants a nonce of the gateway in each proof, RFC 9449 §9, so that none can be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"How old a proof may be, at most 5m. Each serves once. Default: 60s."}}},"revalidate":{"$ref":"#/$defs/duration","description":"While an event stream or a WebSocket is open, asks this often whether its token still holds, and ends it otherwise. Default: only when it expires."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what it is told.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or by a JSON Pointer, `x-auth-actor: /act/sub`. What the client itself sends under these names is always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of who calls, such as `x-auth-identity`, or a mapping that says more: a JWT of the gateway's own (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: none besides subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"What the upstream gets as `Authorization`: nothing, the signed answer of introspection (`phantom`; needs `introspection.response: jwt`, which says what that is, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token again (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The new token for the upstream, RFC 8693; goes with `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"Which of `authorization_servers` is asked. May be left out where only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to exchange. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: where the new token is to be good, by names that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the same as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: what the upstream gets. With jwt, an answer that is not called a JWT is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: what the caller's token is called. Default: access_token."},"actor":{"description":"Who acts for the caller, RFC 8693 §1.1: nobody is named, or the gateway by an `actor_token` of its own, which it gets there by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"timeouts":{"description":"How long the gateway waits for the upstream. Exact to about half a second; less than a second may take up to one and a half.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is up. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the response's headers; a stream has no end time of its own. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"How the gateway authenticates there: by a secret (RFC 6749 §2.3.1), or by assertions that it signs with a key (RFC 7523 §2.2), so that no secret is shared. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key of `client_auth: private_key_jwt`: PEM (PKCS#8; PKCS#1 and SEC 1 will do) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. Its algorithm is the JWK's `alg`, or else RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA as the key is; for PS256 write it into a JWK. An assertion names the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; what it stands for is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"So many in so much time, or `off` for as many as there are.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"How many, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"In how much time; they come back evenly over it."},"burst":{"$ref":"#/$defs/count","description":"How many at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"}}};
+const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"Where clients are served, `host:port`; `0.0.0.0:8080` in a container. Default: 127.0.0.1:8080."},"admin":{"description":"Where /metrics, /healthz and /readyz are served, `host:port`; `off` disables. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; public_url must be https then. Files that change are read again without a restart; a pair that does not fit changes nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this one: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Asks clients for a certificate, for tokens that are bound to one (RFC 8705): a PEM file of the authorities that may have issued it, or `any`, also self-signed. None is required to connect, and one that does not verify counts as none. Default: none are asked for."}}},"trusted_proxies":{"description":"Addresses and networks of proxies before the gateway whose `X-Forwarded-For` tells the client's address. It says nothing about certificates: see certificate_proxies. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"certificate_proxies":{"description":"Addresses and networks of proxies whose `Client-Cert` (RFC 9440) tells the client's certificate, in requests and in forward-auth questions. Each of them must verify the client's key in its TLS handshake, and on every path to the gateway set or remove that header. trusted_proxies and forward_auth.trusted never imply it. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A listener of its own where a proxy that you have already asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Never reachable for clients: who asks chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"Where proxies ask, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may ask; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each under a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"scopes":{"description":"A broader scope implies narrower ones: `write: [read]`. Implications of implied scopes count too.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"Binds MCP sessions to the person who began them, and makes the keys of signed identities, at least 32 random characters: `${env:SESSION_KEY}`. The same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey by which replicas know together what authorization servers answered (introspection and exchange, encrypted under session_key) and which proofs were used. `rediss:` is TLS. Needs session_key. Default: each replica for itself.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"What becomes of a request whose proof cannot be checked for reuse because the shared store is away: `closed` answers 503, `open` goes by what this replica remembers itself. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names, without port, under which the gateway is called, besides public_url's and loopback; any other is answered 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, besides public_url's and loopback; any other is answered 403. Allowed ones get CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Bounds on what one request may cost.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"Of a body that the gateway must read (MCP); others stream through unread, for as long as they take. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"Of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"How often each subject may call each route (each client where a token has no subject, each address where there is neither or no token); more is answered 429 with Retry-After. A request that is refused later counts too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"How often one address (an IPv6 /64) may present tokens that are refused; after that nobody is asked about tokens from there that are not known yet, and the answer is 429 with Retry-After. Known tokens go on, and a request without token is no failure. Behind a proxy that is not in trusted_proxies all callers are one address. Default: { requests: 100, per: 1m }."}}},"log":{"description":"What is logged, as JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]}}},"telemetry":{"description":"Makes spans of requests and sends them to an OpenTelemetry collector. Default: no spans; a client's trace context (`traceparent`, `tracestate`) goes on to upstreams as it came either way.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans go to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"Which part of the traces is recorded, from 0 to 1: of those that begin here, and of those that a client wants recorded. A client that wants none is heeded; what a peer in trusted_proxies wants recorded always is. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Sent to the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets, never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"What is served. The longest matching path wins; a request that matches none is answered 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` says how its tokens are validated.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"Where the gateway itself reaches it, when that differs from the issuer (compose, split DNS). The issuer stays as it is."},"jwt":{"description":"Accept JWT access tokens that it signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"Where its JWK Set is. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens that it explains, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there, which `client_secret_basic` and `client_secret_post` need; better `${env:NAME}` or `${file:/run/secrets/name}` than the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to introspect. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"Longest time for which a positive answer is reused; never past `exp`. A negative one is for as long, but 5s at most. `0s` asks every time. Default: 30s."},"response":{"description":"`jwt` asks for a signed answer and believes no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. It is what `token: phantom` sends to an upstream. A phantom token is an access token, for the upstream to verify as any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` keeps it from being an access token; an upstream that takes it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only signature algorithms of signed answers; goes with `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"All the leniency there is on `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"Of one call to it, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"While it is away: how long its metadata and keys are used after they could be fetched last, at most 168h. Then what needs them gets 503. They are used while they are fresh in any case: 5m, for keys what their `Cache-Control` says (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, who may call it, and the server behind it.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"What the protected resource metadata (RFC 9728) of this route says. An mcp route publishes it even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, for people."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"Which of `authorization_servers` this route trusts. May be left out where only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: what the trusted authorization servers allow: `jwt` where one has `jwt`, `opaque` where one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"policy":{"$ref":"#/$defs/name","description":"The policy that decides: `demo` is policies/demo.yaml. Without it any valid token for the audience will do."},"methods":{"description":"Accepted HTTP methods; another is answered 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to everybody, without token or policy. The only way to be open.","type":"boolean"},"upgrade":{"description":"`websocket` lets WebSocket upgrades through, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. Whether messages to paths below `path` are forwarded. `refuse`: they are answered 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. Whether requests with a query are forwarded. `refuse`: they are answered 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"keepalive":{"$ref":"#/$defs/duration","description":"Sends a comment into an event stream that has been quiet for this long, so that proxies between do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"As limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept tokens that are bound to a key of the client with the proof of it, RFC 9449; `{}` switches it on. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound to nothing: neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` wants a nonce of the gateway in each proof, RFC 9449 §9, so that none can be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"How old a proof may be, at most 5m. Each serves once. Default: 60s."}}},"revalidate":{"$ref":"#/$defs/duration","description":"While an event stream or a WebSocket is open, asks this often whether its token still holds, and ends it otherwise. Default: only when it expires."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what it is told.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or by a JSON Pointer, `x-auth-actor: /act/sub`. What the client itself sends under these names is always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of who calls, such as `x-auth-identity`, or a mapping that says more: a JWT of the gateway's own (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: none besides subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"What the upstream gets as `Authorization`: nothing, the signed answer of introspection (`phantom`; needs `introspection.response: jwt`, which says what that is, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token again (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The new token for the upstream, RFC 8693; goes with `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"Which of `authorization_servers` is asked. May be left out where only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to exchange. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: where the new token is to be good, by names that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the same as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: what the upstream gets. With jwt, an answer that is not called a JWT is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: what the caller's token is called. Default: access_token."},"actor":{"description":"Who acts for the caller, RFC 8693 §1.1: nobody is named, or the gateway by an `actor_token` of its own, which it gets there by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"timeouts":{"description":"How long the gateway waits for the upstream. Exact to about half a second; less than a second may take up to one and a half.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is up. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the response's headers; a stream has no end time of its own. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"How the gateway authenticates there: by a secret (RFC 6749 §2.3.1), or by assertions that it signs with a key (RFC 7523 §2.2), so that no secret is shared. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key of `client_auth: private_key_jwt`: PEM (PKCS#8; PKCS#1 and SEC 1 will do) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. Its algorithm is the JWK's `alg`, or else RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA as the key is; for PS256 write it into a JWK. An assertion names the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; what it stands for is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"So many in so much time, or `off` for as many as there are.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"How many, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"In how much time; they come back evenly over it."},"burst":{"$ref":"#/$defs/count","description":"How many at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"}}};
 const schema32 = {"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema33 = {"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema34 = {"title":"a string","type":"string","minLength":1};
@@ -17,19 +17,19 @@ const pattern4 = new RegExp("^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"
 const pattern5 = new RegExp("^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern6 = new RegExp("^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern7 = new RegExp("^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern10 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
-const pattern23 = new RegExp("^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$", "u");
-const pattern25 = new RegExp("^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern13 = new RegExp("\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern27 = new RegExp("^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern29 = new RegExp("^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern11 = new RegExp("^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern38 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", "u");
+const pattern11 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
+const pattern24 = new RegExp("^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$", "u");
+const pattern26 = new RegExp("^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern14 = new RegExp("\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern28 = new RegExp("^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern30 = new RegExp("^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern12 = new RegExp("^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern39 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", "u");
 const schema38 = {"description":"An authorization server. At least one of `jwt` and `introspection` says how its tokens are validated.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"Where the gateway itself reaches it, when that differs from the issuer (compose, split DNS). The issuer stays as it is."},"jwt":{"description":"Accept JWT access tokens that it signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"Where its JWK Set is. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens that it explains, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there, which `client_secret_basic` and `client_secret_post` need; better `${env:NAME}` or `${file:/run/secrets/name}` than the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to introspect. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"Longest time for which a positive answer is reused; never past `exp`. A negative one is for as long, but 5s at most. `0s` asks every time. Default: 30s."},"response":{"description":"`jwt` asks for a signed answer and believes no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. It is what `token: phantom` sends to an upstream. A phantom token is an access token, for the upstream to verify as any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` keeps it from being an access token; an upstream that takes it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only signature algorithms of signed answers; goes with `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"All the leniency there is on `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"Of one call to it, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"While it is away: how long its metadata and keys are used after they could be fetched last, at most 168h. Then what needs them gets 503. They are used while they are fresh in any case: 5m, for keys what their `Cache-Control` says (1m to 1h). Default: 24h."}}};
 const schema44 = {"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema52 = {"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"};
-const pattern14 = new RegExp("^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern17 = new RegExp("^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern15 = new RegExp("^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern18 = new RegExp("^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const schema41 = {"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}};
 
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -73,7 +73,7 @@ var _valid0 = _errs3 === errors;
 valid2 = valid2 || _valid0;
 const _errs4 = errors;
 if(typeof data0 === "string"){
-if(!pattern13.test(data0)){
+if(!pattern14.test(data0)){
 const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data0};
 if(vErrors === null){
 vErrors = [err2];
@@ -183,7 +183,7 @@ var _valid0 = _errs1 === errors;
 valid0 = valid0 || _valid0;
 const _errs2 = errors;
 if(typeof data === "string"){
-if(!pattern13.test(data)){
+if(!pattern14.test(data)){
 const err1 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err1];
@@ -269,7 +269,7 @@ errors++;
 if(data.issuer !== undefined){
 let data0 = data.issuer;
 if(typeof data0 === "string"){
-if(!pattern11.test(data0)){
+if(!pattern12.test(data0)){
 const err2 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema39,data:data0};
 if(vErrors === null){
 vErrors = [err2];
@@ -294,7 +294,7 @@ errors++;
 if(data.backchannel !== undefined){
 let data1 = data.backchannel;
 if(typeof data1 === "string"){
-if(!pattern11.test(data1)){
+if(!pattern12.test(data1)){
 const err4 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema39,data:data1};
 if(vErrors === null){
 vErrors = [err4];
@@ -421,7 +421,7 @@ errors++;
 if(data2.jwks !== undefined){
 let data6 = data2.jwks;
 if(typeof data6 === "string"){
-if(!pattern14.test(data6)){
+if(!pattern15.test(data6)){
 const err13 = {instancePath:instancePath+"/jwt/jwks",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data6};
 if(vErrors === null){
 vErrors = [err13];
@@ -589,7 +589,7 @@ errors++;
 if(data7.endpoint !== undefined){
 let data13 = data7.endpoint;
 if(typeof data13 === "string"){
-if(!pattern14.test(data13)){
+if(!pattern15.test(data13)){
 const err26 = {instancePath:instancePath+"/introspection/endpoint",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data13};
 if(vErrors === null){
 vErrors = [err26];
@@ -614,7 +614,7 @@ errors++;
 if(data7.cache !== undefined){
 let data14 = data7.cache;
 if(typeof data14 === "string"){
-if(!pattern17.test(data14)){
+if(!pattern18.test(data14)){
 const err28 = {instancePath:instancePath+"/introspection/cache",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data14};
 if(vErrors === null){
 vErrors = [err28];
@@ -655,7 +655,7 @@ var _valid0 = _errs44 === errors;
 valid16 = valid16 || _valid0;
 const _errs45 = errors;
 if(typeof data15 === "string"){
-if(!pattern13.test(data15)){
+if(!pattern14.test(data15)){
 const err31 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data15};
 if(vErrors === null){
 vErrors = [err31];
@@ -725,7 +725,7 @@ var _valid1 = _errs51 === errors;
 valid18 = valid18 || _valid1;
 const _errs52 = errors;
 if(typeof data17 === "string"){
-if(!pattern13.test(data17)){
+if(!pattern14.test(data17)){
 const err35 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data17};
 if(vErrors === null){
 vErrors = [err35];
@@ -785,7 +785,7 @@ errors++;
 if(data.clock_tolerance !== undefined){
 let data18 = data.clock_tolerance;
 if(typeof data18 === "string"){
-if(!pattern17.test(data18)){
+if(!pattern18.test(data18)){
 const err39 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data18};
 if(vErrors === null){
 vErrors = [err39];
@@ -810,7 +810,7 @@ errors++;
 if(data.timeout !== undefined){
 let data19 = data.timeout;
 if(typeof data19 === "string"){
-if(!pattern17.test(data19)){
+if(!pattern18.test(data19)){
 const err41 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data19};
 if(vErrors === null){
 vErrors = [err41];
@@ -835,7 +835,7 @@ errors++;
 if(data.stale !== undefined){
 let data20 = data.stale;
 if(typeof data20 === "string"){
-if(!pattern17.test(data20)){
+if(!pattern18.test(data20)){
 const err43 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data20};
 if(vErrors === null){
 vErrors = [err43];
@@ -875,7 +875,7 @@ validate21.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema58 = {"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}};
 const schema59 = {"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"};
-const pattern24 = new RegExp("^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern25 = new RegExp("^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 
 function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -892,7 +892,7 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(typeof data0 === "string"){
-if(!pattern24.test(data0)){
+if(!pattern25.test(data0)){
 const err0 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/pattern",keyword:"pattern",params:{pattern: "^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema59,data:data0};
 if(vErrors === null){
 vErrors = [err0];
@@ -951,7 +951,7 @@ return errors === 0;
 validate28.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema66 = {"description":"So many in so much time, or `off` for as many as there are.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"How many, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"In how much time; they come back evenly over it."},"burst":{"$ref":"#/$defs/count","description":"How many at once after a pause, from 1 to 1000000. Default: `requests`."}}};
-const pattern31 = new RegExp("^off$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern32 = new RegExp("^off$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const schema67 = {"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]};
 
 function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1003,7 +1003,7 @@ var _valid0 = _errs1 === errors;
 valid0 = valid0 || _valid0;
 const _errs3 = errors;
 if(typeof data === "string"){
-if(!pattern13.test(data)){
+if(!pattern14.test(data)){
 const err3 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err3];
@@ -1074,7 +1074,7 @@ vErrors.push(err0);
 errors++;
 }
 if(typeof data === "string"){
-if(!pattern31.test(data)){
+if(!pattern32.test(data)){
 const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^off$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^off$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^off$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema66,data};
 if(vErrors === null){
 vErrors = [err1];
@@ -1127,7 +1127,7 @@ errors = vErrors.length;
 if(data.per !== undefined){
 let data1 = data.per;
 if(typeof data1 === "string"){
-if(!pattern17.test(data1)){
+if(!pattern18.test(data1)){
 const err5 = {instancePath:instancePath+"/per",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data1};
 if(vErrors === null){
 vErrors = [err5];
@@ -1164,12 +1164,12 @@ validate30.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 const schema76 = {"description":"A path prefix, who may call it, and the server behind it.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"What the protected resource metadata (RFC 9728) of this route says. An mcp route publishes it even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, for people."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"Which of `authorization_servers` this route trusts. May be left out where only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: what the trusted authorization servers allow: `jwt` where one has `jwt`, `opaque` where one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"policy":{"$ref":"#/$defs/name","description":"The policy that decides: `demo` is policies/demo.yaml. Without it any valid token for the audience will do."},"methods":{"description":"Accepted HTTP methods; another is answered 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to everybody, without token or policy. The only way to be open.","type":"boolean"},"upgrade":{"description":"`websocket` lets WebSocket upgrades through, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. Whether messages to paths below `path` are forwarded. `refuse`: they are answered 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. Whether requests with a query are forwarded. `refuse`: they are answered 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"keepalive":{"$ref":"#/$defs/duration","description":"Sends a comment into an event stream that has been quiet for this long, so that proxies between do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"As limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept tokens that are bound to a key of the client with the proof of it, RFC 9449; `{}` switches it on. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound to nothing: neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` wants a nonce of the gateway in each proof, RFC 9449 §9, so that none can be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"How old a proof may be, at most 5m. Each serves once. Default: 60s."}}},"revalidate":{"$ref":"#/$defs/duration","description":"While an event stream or a WebSocket is open, asks this often whether its token still holds, and ends it otherwise. Default: only when it expires."},"upstream":{"$ref":"#/$defs/upstream"}}};
 const schema77 = {"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema80 = {"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"};
-const pattern39 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern40 = new RegExp("^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern42 = new RegExp("^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern48 = new RegExp("^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern40 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern41 = new RegExp("^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern43 = new RegExp("^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern49 = new RegExp("^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const schema93 = {"description":"The server behind the route, and what it is told.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or by a JSON Pointer, `x-auth-actor: /act/sub`. What the client itself sends under these names is always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of who calls, such as `x-auth-identity`, or a mapping that says more: a JWT of the gateway's own (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: none besides subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"What the upstream gets as `Authorization`: nothing, the signed answer of introspection (`phantom`; needs `introspection.response: jwt`, which says what that is, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token again (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The new token for the upstream, RFC 8693; goes with `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"Which of `authorization_servers` is asked. May be left out where only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to exchange. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: where the new token is to be good, by names that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the same as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: what the upstream gets. With jwt, an answer that is not called a JWT is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: what the caller's token is called. Default: access_token."},"actor":{"description":"Who acts for the caller, RFC 8693 §1.1: nobody is named, or the gateway by an `actor_token` of its own, which it gets there by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"timeouts":{"description":"How long the gateway waits for the upstream. Exact to about half a second; less than a second may take up to one and a half.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is up. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the response's headers; a stream has no end time of its own. Default: 60s."}}}}};
-const pattern57 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern58 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const schema105 = {"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]};
 
 function validate42(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1339,7 +1339,7 @@ var _valid0 = _errs1 === errors;
 valid0 = valid0 || _valid0;
 const _errs2 = errors;
 if(typeof data === "string"){
-if(!pattern13.test(data)){
+if(!pattern14.test(data)){
 const err1 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err1];
@@ -1425,7 +1425,7 @@ errors++;
 if(data.url !== undefined){
 let data0 = data.url;
 if(typeof data0 === "string"){
-if(!pattern11.test(data0)){
+if(!pattern12.test(data0)){
 const err2 = {instancePath:instancePath+"/url",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema39,data:data0};
 if(vErrors === null){
 vErrors = [err2];
@@ -1453,7 +1453,7 @@ if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 const _errs7 = errors;
 if(typeof key1 === "string"){
-if(!pattern38.test(key1)){
+if(!pattern39.test(key1)){
 const err4 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema93.properties.identity.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err4];
@@ -1526,7 +1526,7 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(!pattern57.test(data3)){
+if(!pattern58.test(data3)){
 const err10 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema93.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err10];
@@ -1563,7 +1563,7 @@ errors++;
 if(data3.header !== undefined){
 let data4 = data3.header;
 if(typeof data4 === "string"){
-if(!pattern57.test(data4)){
+if(!pattern58.test(data4)){
 const err13 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema93.properties.identity.properties.signed.properties.header,data:data4};
 if(vErrors === null){
 vErrors = [err13];
@@ -1704,7 +1704,7 @@ var _valid0 = _errs27 === errors;
 valid12 = valid12 || _valid0;
 const _errs28 = errors;
 if(typeof data8 === "string"){
-if(!pattern13.test(data8)){
+if(!pattern14.test(data8)){
 const err23 = {instancePath:instancePath+"/token",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data8};
 if(vErrors === null){
 vErrors = [err23];
@@ -1767,7 +1767,7 @@ errors++;
 if(data9.server !== undefined){
 let data10 = data9.server;
 if(typeof data10 === "string"){
-if(!pattern39.test(data10)){
+if(!pattern40.test(data10)){
 const err27 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data10};
 if(vErrors === null){
 vErrors = [err27];
@@ -1898,7 +1898,7 @@ errors++;
 if(data9.endpoint !== undefined){
 let data16 = data9.endpoint;
 if(typeof data16 === "string"){
-if(!pattern14.test(data16)){
+if(!pattern15.test(data16)){
 const err37 = {instancePath:instancePath+"/exchange/endpoint",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data16};
 if(vErrors === null){
 vErrors = [err37];
@@ -1969,7 +1969,7 @@ var _valid1 = _errs60 === errors;
 valid21 = valid21 || _valid1;
 const _errs61 = errors;
 if(typeof data22 === "string"){
-if(!pattern13.test(data22)){
+if(!pattern14.test(data22)){
 const err40 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data22};
 if(vErrors === null){
 vErrors = [err40];
@@ -2044,7 +2044,7 @@ errors++;
 if(data23.connect !== undefined){
 let data24 = data23.connect;
 if(typeof data24 === "string"){
-if(!pattern17.test(data24)){
+if(!pattern18.test(data24)){
 const err45 = {instancePath:instancePath+"/timeouts/connect",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data24};
 if(vErrors === null){
 vErrors = [err45];
@@ -2069,7 +2069,7 @@ errors++;
 if(data23.response !== undefined){
 let data25 = data23.response;
 if(typeof data25 === "string"){
-if(!pattern17.test(data25)){
+if(!pattern18.test(data25)){
 const err47 = {instancePath:instancePath+"/timeouts/response",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data25};
 if(vErrors === null){
 vErrors = [err47];
@@ -2176,7 +2176,7 @@ errors++;
 if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
-if(!pattern39.test(data0)){
+if(!pattern40.test(data0)){
 const err4 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data0};
 if(vErrors === null){
 vErrors = [err4];
@@ -2201,7 +2201,7 @@ errors++;
 if(data.path !== undefined){
 let data1 = data.path;
 if(typeof data1 === "string"){
-if(!pattern40.test(data1)){
+if(!pattern41.test(data1)){
 const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema76.properties.path,data:data1};
 if(vErrors === null){
 vErrors = [err6];
@@ -2242,7 +2242,7 @@ var _valid0 = _errs9 === errors;
 valid2 = valid2 || _valid0;
 const _errs10 = errors;
 if(typeof data2 === "string"){
-if(!pattern13.test(data2)){
+if(!pattern14.test(data2)){
 const err9 = {instancePath:instancePath+"/protocol",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data2};
 if(vErrors === null){
 vErrors = [err9];
@@ -2336,7 +2336,7 @@ errors = vErrors.length;
 if(data3.documentation !== undefined){
 let data6 = data3.documentation;
 if(typeof data6 === "string"){
-if(!pattern42.test(data6)){
+if(!pattern43.test(data6)){
 const err15 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema80,data:data6};
 if(vErrors === null){
 vErrors = [err15];
@@ -2361,7 +2361,7 @@ errors++;
 if(data3.policy_uri !== undefined){
 let data7 = data3.policy_uri;
 if(typeof data7 === "string"){
-if(!pattern42.test(data7)){
+if(!pattern43.test(data7)){
 const err17 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema80,data:data7};
 if(vErrors === null){
 vErrors = [err17];
@@ -2386,7 +2386,7 @@ errors++;
 if(data3.tos_uri !== undefined){
 let data8 = data3.tos_uri;
 if(typeof data8 === "string"){
-if(!pattern42.test(data8)){
+if(!pattern43.test(data8)){
 const err19 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema80,data:data8};
 if(vErrors === null){
 vErrors = [err19];
@@ -2437,7 +2437,7 @@ const len0 = data9.length;
 for(let i0=0; i0<len0; i0++){
 let data10 = data9[i0];
 if(typeof data10 === "string"){
-if(!pattern39.test(data10)){
+if(!pattern40.test(data10)){
 const err23 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data10};
 if(vErrors === null){
 vErrors = [err23];
@@ -2646,7 +2646,7 @@ var _valid2 = _errs47 === errors;
 valid20 = valid20 || _valid2;
 const _errs48 = errors;
 if(typeof data14 === "string"){
-if(!pattern13.test(data14)){
+if(!pattern14.test(data14)){
 const err37 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data14};
 if(vErrors === null){
 vErrors = [err37];
@@ -2726,7 +2726,7 @@ errors++;
 if(data.policy !== undefined){
 let data15 = data.policy;
 if(typeof data15 === "string"){
-if(!pattern39.test(data15)){
+if(!pattern40.test(data15)){
 const err42 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data15};
 if(vErrors === null){
 vErrors = [err42];
@@ -2765,7 +2765,7 @@ const len3 = data16.length;
 for(let i6=0; i6<len3; i6++){
 let data17 = data16[i6];
 if(typeof data17 === "string"){
-if(!pattern48.test(data17)){
+if(!pattern49.test(data17)){
 const err45 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/pattern",keyword:"pattern",params:{pattern: "^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema76.properties.methods.items,data:data17};
 if(vErrors === null){
 vErrors = [err45];
@@ -2855,7 +2855,7 @@ var _valid3 = _errs62 === errors;
 valid27 = valid27 || _valid3;
 const _errs63 = errors;
 if(typeof data19 === "string"){
-if(!pattern13.test(data19)){
+if(!pattern14.test(data19)){
 const err51 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data19};
 if(vErrors === null){
 vErrors = [err51];
@@ -2919,7 +2919,7 @@ var _valid4 = _errs68 === errors;
 valid29 = valid29 || _valid4;
 const _errs69 = errors;
 if(typeof data20 === "string"){
-if(!pattern13.test(data20)){
+if(!pattern14.test(data20)){
 const err55 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data20};
 if(vErrors === null){
 vErrors = [err55];
@@ -2983,7 +2983,7 @@ var _valid5 = _errs74 === errors;
 valid31 = valid31 || _valid5;
 const _errs75 = errors;
 if(typeof data21 === "string"){
-if(!pattern13.test(data21)){
+if(!pattern14.test(data21)){
 const err59 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data21};
 if(vErrors === null){
 vErrors = [err59];
@@ -3031,7 +3031,7 @@ vErrors = null;
 if(data.keepalive !== undefined){
 let data22 = data.keepalive;
 if(typeof data22 === "string"){
-if(!pattern17.test(data22)){
+if(!pattern18.test(data22)){
 const err62 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data22};
 if(vErrors === null){
 vErrors = [err62];
@@ -3109,7 +3109,7 @@ errors = vErrors.length;
 if(data24.proof_lifetime !== undefined){
 let data28 = data24.proof_lifetime;
 if(typeof data28 === "string"){
-if(!pattern17.test(data28)){
+if(!pattern18.test(data28)){
 const err67 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data28};
 if(vErrors === null){
 vErrors = [err67];
@@ -3146,7 +3146,7 @@ errors++;
 if(data.revalidate !== undefined){
 let data29 = data.revalidate;
 if(typeof data29 === "string"){
-if(!pattern17.test(data29)){
+if(!pattern18.test(data29)){
 const err70 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data29};
 if(vErrors === null){
 vErrors = [err70];
@@ -3496,11 +3496,15 @@ vErrors.push(err22);
 errors++;
 }
 }
-if(data.forward_auth !== undefined){
-let data9 = data.forward_auth;
-if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
-if(data9.listen === undefined){
-const err23 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/required",keyword:"required",params:{missingProperty: "listen"},message:"must have required property '"+"listen"+"'",schema:schema31.properties.forward_auth.required,parentSchema:schema31.properties.forward_auth,data:data9};
+if(data.certificate_proxies !== undefined){
+let data9 = data.certificate_proxies;
+if(Array.isArray(data9)){
+const len1 = data9.length;
+for(let i2=0; i2<len1; i2++){
+let data10 = data9[i2];
+if(typeof data10 === "string"){
+if(!pattern7.test(data10)){
+const err23 = {instancePath:instancePath+"/certificate_proxies/" + i2,schemaPath:"#/properties/certificate_proxies/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.certificate_proxies.items,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -3509,9 +3513,9 @@ vErrors.push(err23);
 }
 errors++;
 }
-for(const key2 in data9){
-if(!((key2 === "listen") || (key2 === "trusted"))){
-const err24 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.forward_auth,data:data9};
+}
+else {
+const err24 = {instancePath:instancePath+"/certificate_proxies/" + i2,schemaPath:"#/properties/certificate_proxies/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.certificate_proxies.items.type,parentSchema:schema31.properties.certificate_proxies.items,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -3521,77 +3525,23 @@ vErrors.push(err24);
 errors++;
 }
 }
-if(data9.listen !== undefined){
-let data10 = data9.listen;
-if(typeof data10 === "string"){
-if(!pattern5.test(data10)){
-const err25 = {instancePath:instancePath+"/forward_auth/listen",schemaPath:"#/$defs/address/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema33,data:data10};
-if(vErrors === null){
-vErrors = [err25];
-}
-else {
-vErrors.push(err25);
-}
-errors++;
-}
-}
-else {
-const err26 = {instancePath:instancePath+"/forward_auth/listen",schemaPath:"#/$defs/address/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.type,parentSchema:schema33,data:data10};
-if(vErrors === null){
-vErrors = [err26];
-}
-else {
-vErrors.push(err26);
-}
-errors++;
-}
-}
-if(data9.trusted !== undefined){
-let data11 = data9.trusted;
-if(Array.isArray(data11)){
-const len1 = data11.length;
-for(let i2=0; i2<len1; i2++){
-let data12 = data11[i2];
-if(typeof data12 === "string"){
-if(!pattern7.test(data12)){
-const err27 = {instancePath:instancePath+"/forward_auth/trusted/" + i2,schemaPath:"#/properties/forward_auth/properties/trusted/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.forward_auth.properties.trusted.items,data:data12};
-if(vErrors === null){
-vErrors = [err27];
-}
-else {
-vErrors.push(err27);
-}
-errors++;
-}
-}
-else {
-const err28 = {instancePath:instancePath+"/forward_auth/trusted/" + i2,schemaPath:"#/properties/forward_auth/properties/trusted/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.forward_auth.properties.trusted.items.type,parentSchema:schema31.properties.forward_auth.properties.trusted.items,data:data12};
-if(vErrors === null){
-vErrors = [err28];
-}
-else {
-vErrors.push(err28);
-}
-errors++;
-}
-}
-let i3 = data11.length;
+let i3 = data9.length;
 let j1;
 if(i3 > 1){
 const indices1 = {};
 for(;i3--;){
-let item1 = data11[i3];
+let item1 = data9[i3];
 if(typeof item1 !== "string"){
 continue;
 }
 if(typeof indices1[item1] == "number"){
 j1 = indices1[item1];
-const err29 = {instancePath:instancePath+"/forward_auth/trusted",schemaPath:"#/properties/forward_auth/properties/trusted/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema31.properties.forward_auth.properties.trusted,data:data11};
+const err25 = {instancePath:instancePath+"/certificate_proxies",schemaPath:"#/properties/certificate_proxies/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema31.properties.certificate_proxies,data:data9};
 if(vErrors === null){
-vErrors = [err29];
+vErrors = [err25];
 }
 else {
-vErrors.push(err29);
+vErrors.push(err25);
 }
 errors++;
 break;
@@ -3601,7 +3551,57 @@ indices1[item1] = i3;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/forward_auth/trusted",schemaPath:"#/properties/forward_auth/properties/trusted/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.forward_auth.properties.trusted.type,parentSchema:schema31.properties.forward_auth.properties.trusted,data:data11};
+const err26 = {instancePath:instancePath+"/certificate_proxies",schemaPath:"#/properties/certificate_proxies/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.certificate_proxies.type,parentSchema:schema31.properties.certificate_proxies,data:data9};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+}
+if(data.forward_auth !== undefined){
+let data11 = data.forward_auth;
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(data11.listen === undefined){
+const err27 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/required",keyword:"required",params:{missingProperty: "listen"},message:"must have required property '"+"listen"+"'",schema:schema31.properties.forward_auth.required,parentSchema:schema31.properties.forward_auth,data:data11};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+for(const key2 in data11){
+if(!((key2 === "listen") || (key2 === "trusted"))){
+const err28 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.forward_auth,data:data11};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+}
+if(data11.listen !== undefined){
+let data12 = data11.listen;
+if(typeof data12 === "string"){
+if(!pattern5.test(data12)){
+const err29 = {instancePath:instancePath+"/forward_auth/listen",schemaPath:"#/$defs/address/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema33,data:data12};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+}
+}
+else {
+const err30 = {instancePath:instancePath+"/forward_auth/listen",schemaPath:"#/$defs/address/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.type,parentSchema:schema33,data:data12};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -3611,9 +3611,15 @@ vErrors.push(err30);
 errors++;
 }
 }
-}
-else {
-const err31 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.forward_auth.type,parentSchema:schema31.properties.forward_auth,data:data9};
+if(data11.trusted !== undefined){
+let data13 = data11.trusted;
+if(Array.isArray(data13)){
+const len2 = data13.length;
+for(let i4=0; i4<len2; i4++){
+let data14 = data13[i4];
+if(typeof data14 === "string"){
+if(!pattern7.test(data14)){
+const err31 = {instancePath:instancePath+"/forward_auth/trusted/" + i4,schemaPath:"#/properties/forward_auth/properties/trusted/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.forward_auth.properties.trusted.items,data:data14};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -3623,14 +3629,8 @@ vErrors.push(err31);
 errors++;
 }
 }
-if(data.authorization_servers !== undefined){
-let data13 = data.authorization_servers;
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-for(const key3 in data13){
-const _errs38 = errors;
-if(typeof key3 === "string"){
-if(!pattern10.test(key3)){
-const err32 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.authorization_servers.propertyNames,data:key3,propertyName:key3};
+else {
+const err32 = {instancePath:instancePath+"/forward_auth/trusted/" + i4,schemaPath:"#/properties/forward_auth/properties/trusted/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.forward_auth.properties.trusted.items.type,parentSchema:schema31.properties.forward_auth.properties.trusted.items,data:data14};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -3640,9 +3640,18 @@ vErrors.push(err32);
 errors++;
 }
 }
-var valid15 = _errs38 === errors;
-if(!valid15){
-const err33 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema31.properties.authorization_servers.propertyNames,parentSchema:schema31.properties.authorization_servers,data:data13};
+let i5 = data13.length;
+let j2;
+if(i5 > 1){
+const indices2 = {};
+for(;i5--;){
+let item2 = data13[i5];
+if(typeof item2 !== "string"){
+continue;
+}
+if(typeof indices2[item2] == "number"){
+j2 = indices2[item2];
+const err33 = {instancePath:instancePath+"/forward_auth/trusted",schemaPath:"#/properties/forward_auth/properties/trusted/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema31.properties.forward_auth.properties.trusted,data:data13};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -3650,17 +3659,14 @@ else {
 vErrors.push(err33);
 }
 errors++;
+break;
 }
-}
-for(const key4 in data13){
-if(!(validate21(data13[key4], {instancePath:instancePath+"/authorization_servers/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data13,parentDataProperty:key4,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
-errors = vErrors.length;
+indices2[item2] = i5;
 }
 }
 }
 else {
-const err34 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.authorization_servers.type,parentSchema:schema31.properties.authorization_servers,data:data13};
+const err34 = {instancePath:instancePath+"/forward_auth/trusted",schemaPath:"#/properties/forward_auth/properties/trusted/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.forward_auth.properties.trusted.type,parentSchema:schema31.properties.forward_auth.properties.trusted,data:data13};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -3670,14 +3676,9 @@ vErrors.push(err34);
 errors++;
 }
 }
-if(data.scopes !== undefined){
-let data15 = data.scopes;
-if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
-for(const key5 in data15){
-const _errs43 = errors;
-if(typeof key5 === "string"){
-if(!pattern23.test(key5)){
-const err35 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.scopes.propertyNames,data:key5,propertyName:key5};
+}
+else {
+const err35 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.forward_auth.type,parentSchema:schema31.properties.forward_auth,data:data11};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -3687,9 +3688,14 @@ vErrors.push(err35);
 errors++;
 }
 }
-var valid17 = _errs43 === errors;
-if(!valid17){
-const err36 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema31.properties.scopes.propertyNames,parentSchema:schema31.properties.scopes,data:data15};
+if(data.authorization_servers !== undefined){
+let data15 = data.authorization_servers;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+for(const key3 in data15){
+const _errs42 = errors;
+if(typeof key3 === "string"){
+if(!pattern11.test(key3)){
+const err36 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.authorization_servers.propertyNames,data:key3,propertyName:key3};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -3699,15 +3705,9 @@ vErrors.push(err36);
 errors++;
 }
 }
-for(const key6 in data15){
-if(!(validate28(data15[key6], {instancePath:instancePath+"/scopes/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data15,parentDataProperty:key6,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err37 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.scopes.type,parentSchema:schema31.properties.scopes,data:data15};
+var valid18 = _errs42 === errors;
+if(!valid18){
+const err37 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema31.properties.authorization_servers.propertyNames,parentSchema:schema31.properties.authorization_servers,data:data15};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -3717,11 +3717,15 @@ vErrors.push(err37);
 errors++;
 }
 }
-if(data.policies !== undefined){
-let data17 = data.policies;
-if(typeof data17 === "string"){
-if(func2(data17) < 1){
-const err38 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data17};
+for(const key4 in data15){
+if(!(validate21(data15[key4], {instancePath:instancePath+"/authorization_servers/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data15,parentDataProperty:key4,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err38 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.authorization_servers.type,parentSchema:schema31.properties.authorization_servers,data:data15};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -3731,8 +3735,14 @@ vErrors.push(err38);
 errors++;
 }
 }
-else {
-const err39 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data17};
+if(data.scopes !== undefined){
+let data17 = data.scopes;
+if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
+for(const key5 in data17){
+const _errs47 = errors;
+if(typeof key5 === "string"){
+if(!pattern24.test(key5)){
+const err39 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.scopes.propertyNames,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -3742,11 +3752,9 @@ vErrors.push(err39);
 errors++;
 }
 }
-if(data.session_key !== undefined){
-let data18 = data.session_key;
-if(typeof data18 === "string"){
-if(func2(data18) < 1){
-const err40 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data18};
+var valid20 = _errs47 === errors;
+if(!valid20){
+const err40 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema31.properties.scopes.propertyNames,parentSchema:schema31.properties.scopes,data:data17};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -3756,8 +3764,15 @@ vErrors.push(err40);
 errors++;
 }
 }
+for(const key6 in data17){
+if(!(validate28(data17[key6], {instancePath:instancePath+"/scopes/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data17,parentDataProperty:key6,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
+errors = vErrors.length;
+}
+}
+}
 else {
-const err41 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data18};
+const err41 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.scopes.type,parentSchema:schema31.properties.scopes,data:data17};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -3767,11 +3782,11 @@ vErrors.push(err41);
 errors++;
 }
 }
-if(data.shared !== undefined){
-let data19 = data.shared;
+if(data.policies !== undefined){
+let data19 = data.policies;
 if(typeof data19 === "string"){
-if(!pattern25.test(data19)){
-const err42 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/pattern",keyword:"pattern",params:{pattern: "^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.shared,data:data19};
+if(func2(data19) < 1){
+const err42 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -3782,7 +3797,7 @@ errors++;
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.shared.type,parentSchema:schema31.properties.shared,data:data19};
+const err43 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data19};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -3792,13 +3807,11 @@ vErrors.push(err43);
 errors++;
 }
 }
-if(data.on_store_failure !== undefined){
-let data20 = data.on_store_failure;
-const _errs55 = errors;
-let valid21 = false;
-const _errs56 = errors;
-if(!((data20 === "closed") || (data20 === "open"))){
-const err44 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.on_store_failure.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.on_store_failure.anyOf[0].enum,parentSchema:schema31.properties.on_store_failure.anyOf[0],data:data20};
+if(data.session_key !== undefined){
+let data20 = data.session_key;
+if(typeof data20 === "string"){
+if(func2(data20) < 1){
+const err44 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -3807,12 +3820,9 @@ vErrors.push(err44);
 }
 errors++;
 }
-var _valid0 = _errs56 === errors;
-valid21 = valid21 || _valid0;
-const _errs57 = errors;
-if(typeof data20 === "string"){
-if(!pattern13.test(data20)){
-const err45 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data20};
+}
+else {
+const err45 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data20};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -3822,8 +3832,11 @@ vErrors.push(err45);
 errors++;
 }
 }
-else {
-const err46 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data20};
+if(data.shared !== undefined){
+let data21 = data.shared;
+if(typeof data21 === "string"){
+if(!pattern26.test(data21)){
+const err46 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/pattern",keyword:"pattern",params:{pattern: "^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.shared,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -3832,10 +3845,9 @@ vErrors.push(err46);
 }
 errors++;
 }
-var _valid0 = _errs57 === errors;
-valid21 = valid21 || _valid0;
-if(!valid21){
-const err47 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.on_store_failure.anyOf,parentSchema:schema31.properties.on_store_failure,data:data20};
+}
+else {
+const err47 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.shared.type,parentSchema:schema31.properties.shared,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -3844,27 +3856,14 @@ vErrors.push(err47);
 }
 errors++;
 }
-else {
-errors = _errs55;
-if(vErrors !== null){
-if(_errs55){
-vErrors.length = _errs55;
 }
-else {
-vErrors = null;
-}
-}
-}
-}
-if(data.allowed_hosts !== undefined){
-let data21 = data.allowed_hosts;
-if(Array.isArray(data21)){
-const len2 = data21.length;
-for(let i4=0; i4<len2; i4++){
-let data22 = data21[i4];
-if(typeof data22 === "string"){
-if(!pattern27.test(data22)){
-const err48 = {instancePath:instancePath+"/allowed_hosts/" + i4,schemaPath:"#/properties/allowed_hosts/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.allowed_hosts.items,data:data22};
+if(data.on_store_failure !== undefined){
+let data22 = data.on_store_failure;
+const _errs59 = errors;
+let valid24 = false;
+const _errs60 = errors;
+if(!((data22 === "closed") || (data22 === "open"))){
+const err48 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.on_store_failure.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.on_store_failure.anyOf[0].enum,parentSchema:schema31.properties.on_store_failure.anyOf[0],data:data22};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -3873,9 +3872,12 @@ vErrors.push(err48);
 }
 errors++;
 }
-}
-else {
-const err49 = {instancePath:instancePath+"/allowed_hosts/" + i4,schemaPath:"#/properties/allowed_hosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.allowed_hosts.items.type,parentSchema:schema31.properties.allowed_hosts.items,data:data22};
+var _valid0 = _errs60 === errors;
+valid24 = valid24 || _valid0;
+const _errs61 = errors;
+if(typeof data22 === "string"){
+if(!pattern14.test(data22)){
+const err49 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data22};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -3885,18 +3887,8 @@ vErrors.push(err49);
 errors++;
 }
 }
-let i5 = data21.length;
-let j2;
-if(i5 > 1){
-const indices2 = {};
-for(;i5--;){
-let item2 = data21[i5];
-if(typeof item2 !== "string"){
-continue;
-}
-if(typeof indices2[item2] == "number"){
-j2 = indices2[item2];
-const err50 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema31.properties.allowed_hosts,data:data21};
+else {
+const err50 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data22};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -3904,14 +3896,11 @@ else {
 vErrors.push(err50);
 }
 errors++;
-break;
 }
-indices2[item2] = i5;
-}
-}
-}
-else {
-const err51 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_hosts.type,parentSchema:schema31.properties.allowed_hosts,data:data21};
+var _valid0 = _errs61 === errors;
+valid24 = valid24 || _valid0;
+if(!valid24){
+const err51 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.on_store_failure.anyOf,parentSchema:schema31.properties.on_store_failure,data:data22};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -3920,16 +3909,27 @@ vErrors.push(err51);
 }
 errors++;
 }
+else {
+errors = _errs59;
+if(vErrors !== null){
+if(_errs59){
+vErrors.length = _errs59;
 }
-if(data.allowed_origins !== undefined){
-let data23 = data.allowed_origins;
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data.allowed_hosts !== undefined){
+let data23 = data.allowed_hosts;
 if(Array.isArray(data23)){
 const len3 = data23.length;
 for(let i6=0; i6<len3; i6++){
 let data24 = data23[i6];
 if(typeof data24 === "string"){
-if(!pattern4.test(data24)){
-const err52 = {instancePath:instancePath+"/allowed_origins/" + i6,schemaPath:"#/$defs/origin/pattern",keyword:"pattern",params:{pattern: "^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema32,data:data24};
+if(!pattern28.test(data24)){
+const err52 = {instancePath:instancePath+"/allowed_hosts/" + i6,schemaPath:"#/properties/allowed_hosts/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.allowed_hosts.items,data:data24};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -3940,7 +3940,7 @@ errors++;
 }
 }
 else {
-const err53 = {instancePath:instancePath+"/allowed_origins/" + i6,schemaPath:"#/$defs/origin/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data24};
+const err53 = {instancePath:instancePath+"/allowed_hosts/" + i6,schemaPath:"#/properties/allowed_hosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.allowed_hosts.items.type,parentSchema:schema31.properties.allowed_hosts.items,data:data24};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -3953,11 +3953,15 @@ errors++;
 let i7 = data23.length;
 let j3;
 if(i7 > 1){
-outer0:
+const indices3 = {};
 for(;i7--;){
-for(j3 = i7; j3--;){
-if(func0(data23[i7], data23[j3])){
-const err54 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema31.properties.allowed_origins,data:data23};
+let item3 = data23[i7];
+if(typeof item3 !== "string"){
+continue;
+}
+if(typeof indices3[item3] == "number"){
+j3 = indices3[item3];
+const err54 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema31.properties.allowed_hosts,data:data23};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -3965,14 +3969,14 @@ else {
 vErrors.push(err54);
 }
 errors++;
-break outer0;
+break;
 }
-}
+indices3[item3] = i7;
 }
 }
 }
 else {
-const err55 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_origins.type,parentSchema:schema31.properties.allowed_origins,data:data23};
+const err55 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_hosts.type,parentSchema:schema31.properties.allowed_hosts,data:data23};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -3982,12 +3986,15 @@ vErrors.push(err55);
 errors++;
 }
 }
-if(data.limits !== undefined){
-let data25 = data.limits;
-if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
-for(const key7 in data25){
-if(!((((key7 === "request_body") || (key7 === "request_headers")) || (key7 === "rate")) || (key7 === "failures"))){
-const err56 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.limits,data:data25};
+if(data.allowed_origins !== undefined){
+let data25 = data.allowed_origins;
+if(Array.isArray(data25)){
+const len4 = data25.length;
+for(let i8=0; i8<len4; i8++){
+let data26 = data25[i8];
+if(typeof data26 === "string"){
+if(!pattern4.test(data26)){
+const err56 = {instancePath:instancePath+"/allowed_origins/" + i8,schemaPath:"#/$defs/origin/pattern",keyword:"pattern",params:{pattern: "^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema32,data:data26};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -3997,11 +4004,8 @@ vErrors.push(err56);
 errors++;
 }
 }
-if(data25.request_body !== undefined){
-let data26 = data25.request_body;
-if(typeof data26 === "string"){
-if(!pattern29.test(data26)){
-const err57 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema64,data:data26};
+else {
+const err57 = {instancePath:instancePath+"/allowed_origins/" + i8,schemaPath:"#/$defs/origin/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data26};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -4011,8 +4015,14 @@ vErrors.push(err57);
 errors++;
 }
 }
-else {
-const err58 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema64.type,parentSchema:schema64,data:data26};
+let i9 = data25.length;
+let j4;
+if(i9 > 1){
+outer0:
+for(;i9--;){
+for(j4 = i9; j4--;){
+if(func0(data25[i9], data25[j4])){
+const err58 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/uniqueItems",keyword:"uniqueItems",params:{i: i9, j: j4},message:"must NOT have duplicate items (items ## "+j4+" and "+i9+" are identical)",schema:true,parentSchema:schema31.properties.allowed_origins,data:data25};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -4020,13 +4030,14 @@ else {
 vErrors.push(err58);
 }
 errors++;
+break outer0;
 }
 }
-if(data25.request_headers !== undefined){
-let data27 = data25.request_headers;
-if(typeof data27 === "string"){
-if(!pattern29.test(data27)){
-const err59 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema64,data:data27};
+}
+}
+}
+else {
+const err59 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_origins.type,parentSchema:schema31.properties.allowed_origins,data:data25};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -4036,8 +4047,12 @@ vErrors.push(err59);
 errors++;
 }
 }
-else {
-const err60 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema64.type,parentSchema:schema64,data:data27};
+if(data.limits !== undefined){
+let data27 = data.limits;
+if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
+for(const key7 in data27){
+if(!((((key7 === "request_body") || (key7 === "request_headers")) || (key7 === "rate")) || (key7 === "failures"))){
+const err60 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.limits,data:data27};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -4047,21 +4062,11 @@ vErrors.push(err60);
 errors++;
 }
 }
-if(data25.rate !== undefined){
-if(!(validate30(data25.rate, {instancePath:instancePath+"/limits/rate",parentData:data25,parentDataProperty:"rate",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
-errors = vErrors.length;
-}
-}
-if(data25.failures !== undefined){
-if(!(validate30(data25.failures, {instancePath:instancePath+"/limits/failures",parentData:data25,parentDataProperty:"failures",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err61 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.limits.type,parentSchema:schema31.properties.limits,data:data25};
+if(data27.request_body !== undefined){
+let data28 = data27.request_body;
+if(typeof data28 === "string"){
+if(!pattern30.test(data28)){
+const err61 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema64,data:data28};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -4071,12 +4076,8 @@ vErrors.push(err61);
 errors++;
 }
 }
-if(data.log !== undefined){
-let data30 = data.log;
-if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
-for(const key8 in data30){
-if(!((key8 === "level") || (key8 === "decisions"))){
-const err62 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.log,data:data30};
+else {
+const err62 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema64.type,parentSchema:schema64,data:data28};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -4086,13 +4087,11 @@ vErrors.push(err62);
 errors++;
 }
 }
-if(data30.level !== undefined){
-let data31 = data30.level;
-const _errs84 = errors;
-let valid34 = false;
-const _errs85 = errors;
-if(!((((data31 === "debug") || (data31 === "info")) || (data31 === "warn")) || (data31 === "error"))){
-const err63 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.level.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.level.anyOf[0].enum,parentSchema:schema31.properties.log.properties.level.anyOf[0],data:data31};
+if(data27.request_headers !== undefined){
+let data29 = data27.request_headers;
+if(typeof data29 === "string"){
+if(!pattern30.test(data29)){
+const err63 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema64,data:data29};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -4101,12 +4100,9 @@ vErrors.push(err63);
 }
 errors++;
 }
-var _valid1 = _errs85 === errors;
-valid34 = valid34 || _valid1;
-const _errs86 = errors;
-if(typeof data31 === "string"){
-if(!pattern13.test(data31)){
-const err64 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data31};
+}
+else {
+const err64 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema64.type,parentSchema:schema64,data:data29};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -4116,8 +4112,21 @@ vErrors.push(err64);
 errors++;
 }
 }
+if(data27.rate !== undefined){
+if(!(validate30(data27.rate, {instancePath:instancePath+"/limits/rate",parentData:data27,parentDataProperty:"rate",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
+errors = vErrors.length;
+}
+}
+if(data27.failures !== undefined){
+if(!(validate30(data27.failures, {instancePath:instancePath+"/limits/failures",parentData:data27,parentDataProperty:"failures",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
+errors = vErrors.length;
+}
+}
+}
 else {
-const err65 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data31};
+const err65 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.limits.type,parentSchema:schema31.properties.limits,data:data27};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -4126,10 +4135,13 @@ vErrors.push(err65);
 }
 errors++;
 }
-var _valid1 = _errs86 === errors;
-valid34 = valid34 || _valid1;
-if(!valid34){
-const err66 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.level.anyOf,parentSchema:schema31.properties.log.properties.level,data:data31};
+}
+if(data.log !== undefined){
+let data32 = data.log;
+if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
+for(const key8 in data32){
+if(!((key8 === "level") || (key8 === "decisions"))){
+const err66 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.log,data:data32};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -4138,25 +4150,14 @@ vErrors.push(err66);
 }
 errors++;
 }
-else {
-errors = _errs84;
-if(vErrors !== null){
-if(_errs84){
-vErrors.length = _errs84;
 }
-else {
-vErrors = null;
-}
-}
-}
-}
-if(data30.decisions !== undefined){
-let data32 = data30.decisions;
-const _errs90 = errors;
-let valid36 = false;
-const _errs91 = errors;
-if(!((data32 === "all") || (data32 === "denials"))){
-const err67 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.decisions.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.decisions.anyOf[0].enum,parentSchema:schema31.properties.log.properties.decisions.anyOf[0],data:data32};
+if(data32.level !== undefined){
+let data33 = data32.level;
+const _errs88 = errors;
+let valid37 = false;
+const _errs89 = errors;
+if(!((((data33 === "debug") || (data33 === "info")) || (data33 === "warn")) || (data33 === "error"))){
+const err67 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.level.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.level.anyOf[0].enum,parentSchema:schema31.properties.log.properties.level.anyOf[0],data:data33};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -4165,12 +4166,12 @@ vErrors.push(err67);
 }
 errors++;
 }
-var _valid2 = _errs91 === errors;
-valid36 = valid36 || _valid2;
-const _errs92 = errors;
-if(typeof data32 === "string"){
-if(!pattern13.test(data32)){
-const err68 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data32};
+var _valid1 = _errs89 === errors;
+valid37 = valid37 || _valid1;
+const _errs90 = errors;
+if(typeof data33 === "string"){
+if(!pattern14.test(data33)){
+const err68 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data33};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -4181,7 +4182,7 @@ errors++;
 }
 }
 else {
-const err69 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data32};
+const err69 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data33};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -4190,10 +4191,10 @@ vErrors.push(err69);
 }
 errors++;
 }
-var _valid2 = _errs92 === errors;
-valid36 = valid36 || _valid2;
-if(!valid36){
-const err70 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.decisions.anyOf,parentSchema:schema31.properties.log.properties.decisions,data:data32};
+var _valid1 = _errs90 === errors;
+valid37 = valid37 || _valid1;
+if(!valid37){
+const err70 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.level.anyOf,parentSchema:schema31.properties.log.properties.level,data:data33};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -4203,10 +4204,74 @@ vErrors.push(err70);
 errors++;
 }
 else {
-errors = _errs90;
+errors = _errs88;
 if(vErrors !== null){
-if(_errs90){
-vErrors.length = _errs90;
+if(_errs88){
+vErrors.length = _errs88;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data32.decisions !== undefined){
+let data34 = data32.decisions;
+const _errs94 = errors;
+let valid39 = false;
+const _errs95 = errors;
+if(!((data34 === "all") || (data34 === "denials"))){
+const err71 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.decisions.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.decisions.anyOf[0].enum,parentSchema:schema31.properties.log.properties.decisions.anyOf[0],data:data34};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
+}
+errors++;
+}
+var _valid2 = _errs95 === errors;
+valid39 = valid39 || _valid2;
+const _errs96 = errors;
+if(typeof data34 === "string"){
+if(!pattern14.test(data34)){
+const err72 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data34};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+}
+else {
+const err73 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data34};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+var _valid2 = _errs96 === errors;
+valid39 = valid39 || _valid2;
+if(!valid39){
+const err74 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.decisions.anyOf,parentSchema:schema31.properties.log.properties.decisions,data:data34};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+}
+else {
+errors = _errs94;
+if(vErrors !== null){
+if(_errs94){
+vErrors.length = _errs94;
 }
 else {
 vErrors = null;
@@ -4216,57 +4281,7 @@ vErrors = null;
 }
 }
 else {
-const err71 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.log.type,parentSchema:schema31.properties.log,data:data30};
-if(vErrors === null){
-vErrors = [err71];
-}
-else {
-vErrors.push(err71);
-}
-errors++;
-}
-}
-if(data.telemetry !== undefined){
-let data33 = data.telemetry;
-if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
-if(data33.otlp === undefined){
-const err72 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/required",keyword:"required",params:{missingProperty: "otlp"},message:"must have required property '"+"otlp"+"'",schema:schema31.properties.telemetry.required,parentSchema:schema31.properties.telemetry,data:data33};
-if(vErrors === null){
-vErrors = [err72];
-}
-else {
-vErrors.push(err72);
-}
-errors++;
-}
-for(const key9 in data33){
-if(!((((key9 === "otlp") || (key9 === "service_name")) || (key9 === "sample")) || (key9 === "headers"))){
-const err73 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.telemetry,data:data33};
-if(vErrors === null){
-vErrors = [err73];
-}
-else {
-vErrors.push(err73);
-}
-errors++;
-}
-}
-if(data33.otlp !== undefined){
-let data34 = data33.otlp;
-if(typeof data34 === "string"){
-if(!pattern11.test(data34)){
-const err74 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema39,data:data34};
-if(vErrors === null){
-vErrors = [err74];
-}
-else {
-vErrors.push(err74);
-}
-errors++;
-}
-}
-else {
-const err75 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.type,parentSchema:schema39,data:data34};
+const err75 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.log.type,parentSchema:schema31.properties.log,data:data32};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -4276,11 +4291,11 @@ vErrors.push(err75);
 errors++;
 }
 }
-if(data33.service_name !== undefined){
-let data35 = data33.service_name;
-if(typeof data35 === "string"){
-if(func2(data35) < 1){
-const err76 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data35};
+if(data.telemetry !== undefined){
+let data35 = data.telemetry;
+if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
+if(data35.otlp === undefined){
+const err76 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/required",keyword:"required",params:{missingProperty: "otlp"},message:"must have required property '"+"otlp"+"'",schema:schema31.properties.telemetry.required,parentSchema:schema31.properties.telemetry,data:data35};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -4289,9 +4304,9 @@ vErrors.push(err76);
 }
 errors++;
 }
-}
-else {
-const err77 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data35};
+for(const key9 in data35){
+if(!((((key9 === "otlp") || (key9 === "service_name")) || (key9 === "sample")) || (key9 === "headers"))){
+const err77 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.telemetry,data:data35};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -4301,14 +4316,11 @@ vErrors.push(err77);
 errors++;
 }
 }
-if(data33.sample !== undefined){
-let data36 = data33.sample;
-const _errs105 = errors;
-let valid41 = false;
-const _errs106 = errors;
-if((typeof data36 == "number") && (isFinite(data36))){
-if(data36 > 1 || isNaN(data36)){
-const err78 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data36};
+if(data35.otlp !== undefined){
+let data36 = data35.otlp;
+if(typeof data36 === "string"){
+if(!pattern12.test(data36)){
+const err78 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema39,data:data36};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -4317,8 +4329,9 @@ vErrors.push(err78);
 }
 errors++;
 }
-if(data36 < 0 || isNaN(data36)){
-const err79 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data36};
+}
+else {
+const err79 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.type,parentSchema:schema39,data:data36};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -4328,8 +4341,11 @@ vErrors.push(err79);
 errors++;
 }
 }
-else {
-const err80 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema31.properties.telemetry.properties.sample.anyOf[0].type,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data36};
+if(data35.service_name !== undefined){
+let data37 = data35.service_name;
+if(typeof data37 === "string"){
+if(func2(data37) < 1){
+const err80 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data37};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -4338,12 +4354,9 @@ vErrors.push(err80);
 }
 errors++;
 }
-var _valid3 = _errs106 === errors;
-valid41 = valid41 || _valid3;
-const _errs108 = errors;
-if(typeof data36 === "string"){
-if(!pattern13.test(data36)){
-const err81 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data36};
+}
+else {
+const err81 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data37};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -4353,8 +4366,14 @@ vErrors.push(err81);
 errors++;
 }
 }
-else {
-const err82 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data36};
+if(data35.sample !== undefined){
+let data38 = data35.sample;
+const _errs109 = errors;
+let valid44 = false;
+const _errs110 = errors;
+if((typeof data38 == "number") && (isFinite(data38))){
+if(data38 > 1 || isNaN(data38)){
+const err82 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data38};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -4363,10 +4382,8 @@ vErrors.push(err82);
 }
 errors++;
 }
-var _valid3 = _errs108 === errors;
-valid41 = valid41 || _valid3;
-if(!valid41){
-const err83 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.telemetry.properties.sample.anyOf,parentSchema:schema31.properties.telemetry.properties.sample,data:data36};
+if(data38 < 0 || isNaN(data38)){
+const err83 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data38};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -4375,26 +4392,9 @@ vErrors.push(err83);
 }
 errors++;
 }
-else {
-errors = _errs105;
-if(vErrors !== null){
-if(_errs105){
-vErrors.length = _errs105;
 }
 else {
-vErrors = null;
-}
-}
-}
-}
-if(data33.headers !== undefined){
-let data37 = data33.headers;
-if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
-for(const key10 in data37){
-const _errs113 = errors;
-if(typeof key10 === "string"){
-if(!pattern38.test(key10)){
-const err84 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema31.properties.telemetry.properties.headers.propertyNames,data:key10,propertyName:key10};
+const err84 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema31.properties.telemetry.properties.sample.anyOf[0].type,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data38};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -4403,10 +4403,12 @@ vErrors.push(err84);
 }
 errors++;
 }
-}
-var valid43 = _errs113 === errors;
-if(!valid43){
-const err85 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key10},message:"property name must be valid",schema:schema31.properties.telemetry.properties.headers.propertyNames,parentSchema:schema31.properties.telemetry.properties.headers,data:data37};
+var _valid3 = _errs110 === errors;
+valid44 = valid44 || _valid3;
+const _errs112 = errors;
+if(typeof data38 === "string"){
+if(!pattern14.test(data38)){
+const err85 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data38};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -4416,11 +4418,8 @@ vErrors.push(err85);
 errors++;
 }
 }
-for(const key11 in data37){
-let data38 = data37[key11];
-if(typeof data38 === "string"){
-if(func2(data38) < 1){
-const err86 = {instancePath:instancePath+"/telemetry/headers/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data38};
+else {
+const err86 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data38};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -4429,9 +4428,10 @@ vErrors.push(err86);
 }
 errors++;
 }
-}
-else {
-const err87 = {instancePath:instancePath+"/telemetry/headers/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data38};
+var _valid3 = _errs112 === errors;
+valid44 = valid44 || _valid3;
+if(!valid44){
+const err87 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.telemetry.properties.sample.anyOf,parentSchema:schema31.properties.telemetry.properties.sample,data:data38};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -4440,10 +4440,26 @@ vErrors.push(err87);
 }
 errors++;
 }
-}
+else {
+errors = _errs109;
+if(vErrors !== null){
+if(_errs109){
+vErrors.length = _errs109;
 }
 else {
-const err88 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.properties.headers.type,parentSchema:schema31.properties.telemetry.properties.headers,data:data37};
+vErrors = null;
+}
+}
+}
+}
+if(data35.headers !== undefined){
+let data39 = data35.headers;
+if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
+for(const key10 in data39){
+const _errs117 = errors;
+if(typeof key10 === "string"){
+if(!pattern39.test(key10)){
+const err88 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema31.properties.telemetry.properties.headers.propertyNames,data:key10,propertyName:key10};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -4453,9 +4469,9 @@ vErrors.push(err88);
 errors++;
 }
 }
-}
-else {
-const err89 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.type,parentSchema:schema31.properties.telemetry,data:data33};
+var valid46 = _errs117 === errors;
+if(!valid46){
+const err89 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key10},message:"property name must be valid",schema:schema31.properties.telemetry.properties.headers.propertyNames,parentSchema:schema31.properties.telemetry.properties.headers,data:data39};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -4465,11 +4481,11 @@ vErrors.push(err89);
 errors++;
 }
 }
-if(data.routes !== undefined){
-let data39 = data.routes;
-if(Array.isArray(data39)){
-if(data39.length < 1){
-const err90 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.routes,data:data39};
+for(const key11 in data39){
+let data40 = data39[key11];
+if(typeof data40 === "string"){
+if(func2(data40) < 1){
+const err90 = {instancePath:instancePath+"/telemetry/headers/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data40};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -4478,16 +4494,9 @@ vErrors.push(err90);
 }
 errors++;
 }
-const len4 = data39.length;
-for(let i8=0; i8<len4; i8++){
-if(!(validate36(data39[i8], {instancePath:instancePath+"/routes/" + i8,parentData:data39,parentDataProperty:i8,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
-errors = vErrors.length;
-}
-}
 }
 else {
-const err91 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.routes.type,parentSchema:schema31.properties.routes,data:data39};
+const err91 = {instancePath:instancePath+"/telemetry/headers/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data40};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -4499,12 +4508,68 @@ errors++;
 }
 }
 else {
-const err92 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+const err92 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.properties.headers.type,parentSchema:schema31.properties.telemetry.properties.headers,data:data39};
 if(vErrors === null){
 vErrors = [err92];
 }
 else {
 vErrors.push(err92);
+}
+errors++;
+}
+}
+}
+else {
+const err93 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.type,parentSchema:schema31.properties.telemetry,data:data35};
+if(vErrors === null){
+vErrors = [err93];
+}
+else {
+vErrors.push(err93);
+}
+errors++;
+}
+}
+if(data.routes !== undefined){
+let data41 = data.routes;
+if(Array.isArray(data41)){
+if(data41.length < 1){
+const err94 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.routes,data:data41};
+if(vErrors === null){
+vErrors = [err94];
+}
+else {
+vErrors.push(err94);
+}
+errors++;
+}
+const len5 = data41.length;
+for(let i10=0; i10<len5; i10++){
+if(!(validate36(data41[i10], {instancePath:instancePath+"/routes/" + i10,parentData:data41,parentDataProperty:i10,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err95 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.routes.type,parentSchema:schema31.properties.routes,data:data41};
+if(vErrors === null){
+vErrors = [err95];
+}
+else {
+vErrors.push(err95);
+}
+errors++;
+}
+}
+}
+else {
+const err96 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+if(vErrors === null){
+vErrors = [err96];
+}
+else {
+vErrors.push(err96);
 }
 errors++;
 }
@@ -4517,9 +4582,9 @@ export const policy = validate51;
 const schema112 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: who may call a route and, for MCP, what. Everything that it states must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, and what each asks on top of the conditions above. `*` in a name stands for any run of characters; an exact name beats a pattern, a longer pattern a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run at all; an exact URI beats a pattern, a longer pattern a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, nothing encoded that could be plain, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be got, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, what is done with one task …) need not be listed. What is asked here comes on top of everything else that a request with this method has to meet, housekeeping and calls of tools included.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call; what lacks only a scope stays visible, so that it can be asked for. `show` leaves lists as they are. Default: filter where `tools`, `resources` or `prompts` say what may be called.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Everything that it states must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"What its calls need on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"What is needed on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"arguments":{"description":"What the call's arguments must be, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that is refused by an argument is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must have, all of them: one, several separated by single spaces, or a list. A caller who lacks only scopes is told all that the operation needs, and can ask for them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"What the token must claim, by the claim's name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A caller who is refused by a claim is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. Where none does, the first that lacks only scopes is what the caller is told to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold; to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold as soon as one thing that it states does not: a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails everything but `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` says to parse it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string in which this regular expression (JavaScript, u flag) is found; anchor it with ^ and $. A string of more than 4096 characters is an error, and denied.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). Numbers beside it, also under `not`, are compared with that integer.","const":true}},"additionalProperties":false}}};
 const schema113 = {"description":"The scopes that the token must have, all of them: one, several separated by single spaces, or a list. A caller who lacks only scopes is told all that the operation needs, and can ask for them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
 const schema124 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
-const pattern66 = new RegExp("^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$", "u");
-const pattern67 = new RegExp("^[!#-\\[\\]-~]+$", "u");
-const pattern70 = new RegExp("^[1-9][0-9]{0,8}(ms|s|m|h)$", "u");
+const pattern67 = new RegExp("^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$", "u");
+const pattern68 = new RegExp("^[!#-\\[\\]-~]+$", "u");
+const pattern71 = new RegExp("^[1-9][0-9]{0,8}(ms|s|m|h)$", "u");
 const schema114 = {"description":"What the token must claim, by the claim's name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A caller who is refused by a claim is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
 const schema115 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails everything but `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` says to parse it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string in which this regular expression (JavaScript, u flag) is found; anchor it with ^ and $. A string of more than 4096 characters is an error, and denied.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). Numbers beside it, also under `not`, are compared with that integer.","const":true}},"additionalProperties":false};
 const schema116 = {"type":["string","number","boolean"]};
@@ -4931,7 +4996,7 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern66.test(data0)){
+if(!pattern67.test(data0)){
 const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema113,data:data0};
 if(vErrors === null){
 vErrors = [err2];
@@ -4957,7 +5022,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern67.test(data1)){
+if(!pattern68.test(data1)){
 const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema113.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
@@ -5008,7 +5073,7 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern70.test(data6)){
+if(!pattern71.test(data6)){
 const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema124,data:data6};
 if(vErrors === null){
 vErrors = [err6];
@@ -5093,7 +5158,7 @@ validate56.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema126 = {"description":"What its calls need on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
 const schema129 = {"description":"What the call's arguments must be, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that is refused by an argument is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
-const pattern75 = new RegExp("^/", "u");
+const pattern76 = new RegExp("^/", "u");
 
 function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -5119,7 +5184,7 @@ errors++;
 for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
-if(!pattern75.test(key0)){
+if(!pattern76.test(key0)){
 const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema129.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
@@ -5201,7 +5266,7 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern66.test(data0)){
+if(!pattern67.test(data0)){
 const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema113,data:data0};
 if(vErrors === null){
 vErrors = [err2];
@@ -5227,7 +5292,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern67.test(data1)){
+if(!pattern68.test(data1)){
 const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema113.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
@@ -5278,7 +5343,7 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern70.test(data6)){
+if(!pattern71.test(data6)){
 const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema124,data:data6};
 if(vErrors === null){
 vErrors = [err6];
@@ -5360,7 +5425,7 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern66.test(data0)){
+if(!pattern67.test(data0)){
 const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema113,data:data0};
 if(vErrors === null){
 vErrors = [err2];
@@ -5386,7 +5451,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern67.test(data1)){
+if(!pattern68.test(data1)){
 const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema113.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
@@ -5437,7 +5502,7 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern70.test(data6)){
+if(!pattern71.test(data6)){
 const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema124,data:data6};
 if(vErrors === null){
 vErrors = [err6];
@@ -5512,7 +5577,7 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern66.test(data0)){
+if(!pattern67.test(data0)){
 const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema113,data:data0};
 if(vErrors === null){
 vErrors = [err2];
@@ -5538,7 +5603,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern67.test(data1)){
+if(!pattern68.test(data1)){
 const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema113.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
@@ -5589,7 +5654,7 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern70.test(data6)){
+if(!pattern71.test(data6)){
 const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema124,data:data6};
 if(vErrors === null){
 vErrors = [err6];
@@ -5964,7 +6029,7 @@ vErrors.push(err8);
 errors++;
 }
 if(typeof data2 === "string"){
-if(!pattern66.test(data2)){
+if(!pattern67.test(data2)){
 const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema135.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err9];
@@ -5980,7 +6045,7 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
-if(!pattern67.test(data3)){
+if(!pattern68.test(data3)){
 const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema135.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
@@ -6020,7 +6085,7 @@ errors++;
 if(data1.lifetime !== undefined){
 let data5 = data1.lifetime;
 if(typeof data5 === "string"){
-if(!pattern70.test(data5)){
+if(!pattern71.test(data5)){
 const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema135.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err13];

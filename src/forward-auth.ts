@@ -11,7 +11,7 @@ import type { SignIdentity } from './forward/signed-identity.ts';
 import { declaresBody } from './lib/declares-body.ts';
 import { arrive } from './listen/call.ts';
 import { originalCall } from './listen/original-request.ts';
-import { addressBehind, createIsWithin, type ClientBehind } from './listen/trusted-proxies.ts';
+import { createClientBehind, createIsWithin } from './listen/trusted-proxies.ts';
 import { createHandleBinding } from './mcp/handles-binding.ts';
 import type { OwnerBound } from './mcp/owner-bound.ts';
 import type { Call } from './model/call.ts';
@@ -30,7 +30,6 @@ export interface AskedParts {
   readonly readBody: (call: Call) => Promise<Buffer>;
   readonly config: Config;
   readonly crossOrigin: CrossOrigin;
-  readonly clientBehind: ClientBehind | undefined;
   /** As `identityNames` has them, of all routes. */
   readonly claimed: ReadonlySet<string>;
 }
@@ -125,17 +124,12 @@ function requireMessage({ fields: { names, raw, mcpSessionId, contentLength, tra
 export function createForwardAuth(
   gateway: Gateway,
   route: Gateway['route'],
-  { config, crossOrigin, clientBehind }: AskedParts,
+  { config, crossOrigin }: AskedParts,
 ): Gateway {
   const trusted = config.forwardAuth?.trusted ?? [];
   const mayAsk = createIsWithin(trusted);
-  const isTrusted = createIsWithin([...trusted, ...config.trustedProxies]);
-  const addressOf: ClientBehind = (peer, fields) => ({
-    ...addressBehind(peer, fields, isTrusted),
-    certificateThumbprint: undefined,
-    // Of certificates only who is trusted with them speaks: whoever may ask need not remove a client's own `Client-Cert`.
-    ...clientBehind?.(peer, fields),
-  });
+  // A proxy that may ask reports the client's address. It need not remove a `Client-Cert` that the client wrote.
+  const clientBehind = createClientBehind([...trusted, ...config.trustedProxies], config.certificateProxies);
 
   return {
     ...gateway,
@@ -143,7 +137,7 @@ export function createForwardAuth(
     arrive: (request, response) => arrive(request, response, () => undefined),
     canonical(arrived) {
       if (!mayAsk(arrived.peer)) throw new Denial('forward_auth.peer', 'not among forward_auth.trusted');
-      return originalCall(arrived, canonicalTarget, addressOf);
+      return originalCall(arrived, canonicalTarget, clientBehind);
     },
     // A success would let the request pass, to the proxy's own upstream.
     publish: () => false,

@@ -112,7 +112,7 @@ export function createGateway(
   const failures = createFailures(config.limits.failures && limiters('failures', config.limits.failures));
   const authentication = lasting.authenticators(clients, config.scopeHierarchy, failures);
   const proofChecks = createProofChecks({ publicUrl: config.publicUrl, nonces, replays, clock });
-  const clientBehind = createClientBehind(config.trustedProxies);
+  const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
   const handles = createHandleBinding(sessions);
@@ -121,7 +121,7 @@ export function createGateway(
   const actionParts = { readBody: (call: Call) => readBody(call, requestBodyBytes, room), sessions, handles };
   const claimed = identityNames(config.routes);
   const forwardParts = { publicUrl: config.publicUrl, claimed, pools, streams, observer: metrics, clock };
-  const askedParts = { readBody: actionParts.readBody, config, crossOrigin, clientBehind, claimed };
+  const askedParts = { readBody: actionParts.readBody, config, crossOrigin, claimed };
   const router = createRouter(new Map(config.routes.map((route) => [route.path, stagesOf(route)])));
 
   function cleanAnswerOf(route: Route): CleanAnswer {

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createAuthenticators } from './authenticate/authenticator.ts';
 import { createNonces } from './authenticate/nonces.ts';
 import { createServerClient } from './authenticate/server-client.ts';
+import { warningsOf } from './config/warnings.ts';
 import { createExchanges } from './exchange/exchange.ts';
 import type { OpenStream } from './forward/open-streams.ts';
 import { createPools } from './forward/pools.ts';
@@ -10,7 +11,6 @@ import { createGateway, type ConfiguredGateway, type Lasting, type Parts } from 
 import type { Clock } from './lib/clock.ts';
 import { createRotatingKeys } from './lib/rotating-keys.ts';
 import { createCertificateOf } from './listen/client-certificate.ts';
-import { trustsEverybody } from './listen/trusted-proxies.ts';
 import { createOwnerBound } from './mcp/owner-bound.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from './model/authorization-server.ts';
 import type { Config } from './model/config.ts';
@@ -99,9 +99,7 @@ export function createNewestGateway(config: Config, surroundings: Surroundings):
     log.configure(next.log);
     metrics.configLoaded(next.hash);
     for (const stream of open) endIfRefused(stream);
-    if (trustsEverybody(next.trustedProxies)) {
-      log.event('warn', 'trusted_proxies trusts everybody: each client can choose its address and certificate');
-    }
+    for (const warning of warningsOf(next)) log.event('warn', warning);
   }
 
   function partsOf(next: Config): Parts {

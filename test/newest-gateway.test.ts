@@ -32,6 +32,7 @@ function configOf(otherwise: Partial<Config>): Config {
   return {
     publicUrl: 'http://gateway.test',
     trustedProxies: [],
+    certificateProxies: [],
     authorizationServers: new Map([['main', main]]),
     scopeHierarchy: new Map(),
     allowedHosts: new Set(),

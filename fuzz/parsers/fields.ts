@@ -7,7 +7,7 @@ import { canonicalTarget } from '../../src/route/target.ts';
 import { parserTarget } from '../target.ts';
 import { must, readOrReason } from './must.ts';
 
-const behind = createClientBehind(['10.0.0.0/8', '::1'])!;
+const behind = createClientBehind(['10.0.0.0/8', '::1'], ['10.0.0.0/8', '::1'])!;
 const decisive = [
   'authorization',
   'content-length',

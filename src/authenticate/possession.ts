@@ -51,7 +51,8 @@ function ownerOf({ issuer, subject, clientId }: Principal): string {
 /** RFC 8705 §3: MUST be the certificate of this connection. */
 function requireCertificate(bound: string, { certificateThumbprint }: Call): void {
   if (certificateThumbprint === undefined) {
-    throw new Denial('token.binding', 'the token is bound to a certificate, and the connection has none');
+    const found = 'neither TLS nor a peer in certificate_proxies showed one';
+    throw new Denial('token.binding', `the token is bound to a certificate, and ${found}`);
   }
   if (certificateThumbprint !== bound) {
     throw new Denial('token.binding', 'the token is bound to another certificate than that of the connection');

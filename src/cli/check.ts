@@ -1,11 +1,14 @@
 import { loadConfig } from '../config/load.ts';
+import { warningsOf } from '../config/warnings.ts';
 import type { ExitCode } from './exit-code.ts';
 import { reportProblems } from './report-problems.ts';
 
-/** `sallyport check`: loads everything and says what is wrong. */
+/** `sallyport check`: loads everything and says what is wrong. A warning does not change the exit code. */
 export async function check(file: string): Promise<ExitCode> {
   try {
-    const { routes, policies } = await loadConfig(file);
+    const config = await loadConfig(file);
+    const { routes, policies } = config;
+    for (const warning of warningsOf(config)) process.stderr.write(`warning: ${file}: ${warning}\n`);
     process.stdout.write(
       `${file}: ${count(routes.length, 'route', 'routes')}, ${count(policies.size, 'policy', 'policies')}: ok\n`,
     );

@@ -95,6 +95,7 @@ function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<
     publicUrl,
     ...readAddresses(root),
     trustedProxies: root.get('trusted_proxies').list(network),
+    certificateProxies: root.get('certificate_proxies').list(network),
     shared: readShared(root),
     authorizationServers: servers,
     scopeHierarchy: readScopes(root.get('scopes')),

@@ -40,5 +40,5 @@ function certificateIn(der: Buffer): X509Certificate | undefined {
 }
 
 function malformed(what: string): Denial {
-  return new Denial('request.certificate', `Client-Cert of a trusted proxy ${what}`);
+  return new Denial('request.certificate', `Client-Cert of a peer in certificate_proxies ${what}`);
 }

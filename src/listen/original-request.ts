@@ -37,12 +37,16 @@ const plainConnection = /^(?:close|keep-alive|upgrade|te)?$/;
  *
  * @throws {Denial} as {@link originalRequest}.
  */
-export function originalCall(arrived: Call, canonicalTarget: CanonicalTarget, clientBehind: ClientBehind): Call {
+export function originalCall(
+  arrived: Call,
+  canonicalTarget: CanonicalTarget,
+  clientBehind: ClientBehind | undefined,
+): Call {
   const { request, peer } = arrived;
   const fields = headerSection(request);
   const { method, target, host } = originalRequest(request, fields);
   const { path, query } = canonicalTarget(target);
-  return { ...arrived, ...clientBehind(peer, fields), method, path, query, fields: { ...fields, host } };
+  return { ...arrived, ...clientBehind?.(peer, fields), method, path, query, fields: { ...fields, host } };
 }
 
 /**

@@ -7,7 +7,7 @@ import { thumbprintOfHeader } from './client-cert-header.ts';
 type Client = Pick<Call, 'client' | 'forwardedFor' | 'certificateThumbprint'>;
 
 /**
- * Who the client is, by the word of the peer; undefined where the peer is no trusted proxy.
+ * Who the client is, by the word of the peer; undefined where the peer is not trusted with anything.
  *
  * @throws {Denial} `request.duplicate_header` for a second `Client-Cert`, `request.certificate` for a malformed one.
  */
@@ -17,25 +17,37 @@ export type ClientBehind = (peer: string, fields: Fields) => Client | undefined;
 const MAX_HOPS = 32;
 
 /**
- * Creates what believes trusted proxies, and nobody else; undefined where there are none.
+ * Creates the reader of what proxies say about their clients; undefined where no proxy is trusted.
  *
- * They are believed in `X-Forwarded-For` and in `Client-Cert` (RFC 9440): of the certificate, whether there is one at
- * all, even over TLS, where the peer's own is the proxy's. `Forwarded` (RFC 7239) and `Client-Cert-Chain` are not read.
+ * A proxy that reports addresses has not therefore checked a certificate: many proxies forward the `Client-Cert` that
+ * the client itself wrote. With a certificate, which is public, a stolen token would pass that is bound to it. So the two
+ * kinds of trust are separate lists. The certificate of the connection from either kind of proxy is the proxy's own and
+ * never the client's. `Forwarded` (RFC 7239) and `Client-Cert-Chain` are not read.
  *
- * @param trustedProxies Addresses and networks, `10.0.0.0/8`.
+ * @param trustedProxies Addresses and networks, `10.0.0.0/8`, whose `X-Forwarded-For` counts.
+ * @param certificateProxies Addresses and networks whose `Client-Cert` (RFC 9440) counts.
  */
-export function createClientBehind(trustedProxies: readonly string[]): ClientBehind | undefined {
-  if (trustedProxies.length === 0) return undefined;
+export function createClientBehind(
+  trustedProxies: readonly string[],
+  certificateProxies: readonly string[],
+): ClientBehind | undefined {
+  if (trustedProxies.length + certificateProxies.length === 0) return undefined;
   const isTrusted = createIsWithin(trustedProxies);
+  const verifiesCertificates = createIsWithin(certificateProxies);
   return (peer, fields) => {
-    if (!isTrusted(peer)) return undefined;
-    const [certificate, second] = valuesOf(fields, 'client-cert');
-    if (second !== undefined) throw new Denial('request.duplicate_header', 'two client-cert headers');
+    const verified = verifiesCertificates(peer);
+    if (!verified && !isTrusted(peer)) return undefined;
     return {
       ...addressBehind(peer, fields, isTrusted),
-      certificateThumbprint: certificate === undefined ? undefined : thumbprintOfHeader(certificate),
+      certificateThumbprint: verified ? certificateIn(fields) : undefined,
     };
   };
+}
+
+function certificateIn(fields: Fields): string | undefined {
+  const [certificate, second] = valuesOf(fields, 'client-cert');
+  if (second !== undefined) throw new Denial('request.duplicate_header', 'two client-cert headers');
+  return certificate === undefined ? undefined : thumbprintOfHeader(certificate);
 }
 
 /** Whether an address is one of some, or in one of some networks. */
@@ -53,12 +65,9 @@ export function createIsWithin(networks: readonly string[]): IsWithin {
   return (address) => isIP(address) !== 0 && within.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 
-/** The client's address by the word of a trusted `peer`, who says nothing of a certificate. */
-export function addressBehind(
-  peer: string,
-  fields: Fields,
-  isTrusted: IsWithin,
-): Pick<Client, 'client' | 'forwardedFor'> {
+/** The client's address as `peer` reports it; a peer that is not trusted with addresses is itself the client. */
+function addressBehind(peer: string, fields: Fields, isTrusted: IsWithin): Pick<Client, 'client' | 'forwardedFor'> {
+  if (!isTrusted(peer)) return { client: peer, forwardedFor: peer };
   const hops = hopsBefore(peer, valuesOf(fields, 'x-forwarded-for').join(','), isTrusted);
   return { client: hops[0] as string, forwardedFor: hops.join(', ') };
 }
@@ -95,9 +104,4 @@ export function plainAddress(address: string): string {
 
 function valuesOf({ names, raw }: Fields, wanted: string): readonly string[] {
   return names.flatMap((name, index) => (name === wanted ? [raw[2 * index + 1] as string] : []));
-}
-
-/** Whether some network of `trustedProxies` is the whole of IPv4 or IPv6. */
-export function trustsEverybody(trustedProxies: readonly string[]): boolean {
-  return trustedProxies.some((proxy) => proxy.endsWith('/0'));
 }

@@ -18,8 +18,10 @@ export interface Config {
   readonly admin: Address | undefined;
   /** Undefined: proxies cannot ask. */
   readonly forwardAuth: ForwardAuth | undefined;
-  /** Addresses and prefixes (CIDR) of proxies whose word on the client counts: its address, its certificate. */
+  /** Addresses and prefixes (CIDR) of proxies whose `X-Forwarded-For` counts. */
   readonly trustedProxies: readonly string[];
+  /** Addresses and prefixes (CIDR) of proxies whose `Client-Cert` counts; trust in addresses never implies it. */
+  readonly certificateProxies: readonly string[];
   /** Where replicas keep what they know together; undefined: each for itself. */
   readonly shared: SharedStore | undefined;
   readonly authorizationServers: ReadonlyMap<string, AuthorizationServer>;

@@ -66,7 +66,7 @@ test('RFC 8705 §3 — the certificate of this connection, and the operator lear
   const principal = principalOf({ certificateThumbprint: 'a' });
   const { possession } = create(undefined);
   for (const [certificate, why] of [
-    [undefined, 'the connection has none'],
+    [undefined, 'neither TLS nor a peer in certificate_proxies showed one'],
     ['b', 'another certificate'],
   ] as const) {
     const attempt = (): unknown => possession(principal, bearer('t'), call(undefined, certificate));

@@ -75,6 +75,14 @@ describe('wrong usage', () => {
 });
 
 describe('check', () => {
+  test('prints a warning to stderr and succeeds', async () => {
+    await inFolder({ yaml: `${base}trusted_proxies: [0.0.0.0/0]\n` }, async (folder) => {
+      const { code, stderr } = await outcome(['check'], folder);
+      const warning = 'trusted_proxies trusts every address: each client can choose its own address';
+      expect({ code, stderr }).toEqual({ code: 0, stderr: `warning: gateway.yaml: ${warning}\n` });
+    });
+  });
+
   const files = { 'policies/a.yaml': '{}' };
 
   test('counts what is good', async () => {

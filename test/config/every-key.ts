@@ -11,6 +11,7 @@ export const everyKey: unknown = {
   admin: '127.0.0.1:9091',
   tls: { cert: certificate('server'), key: certificate('server-key'), client_ca: certificate('ca') },
   trusted_proxies: ['10.0.0.0/8', '::1'],
+  certificate_proxies: ['10.0.0.7'],
   forward_auth: { listen: '127.0.0.1:8082', trusted: ['127.0.0.1', '10.0.0.0/8'] },
   authorization_servers: {
     main: {

@@ -52,6 +52,14 @@ describe('trusted_proxies', () => {
     expect(await refused(yaml)).toEqual(lines);
   });
 
+  test('certificate_proxies is a list of its own, which neither of the others implies', async () => {
+    const yaml = top('trusted_proxies: [10.0.0.1]\nforward_auth: { listen: "127.0.0.1:8081", trusted: [10.0.0.2] }');
+    expect((await loaded({ yaml })).certificateProxies).toEqual([]);
+    const listed = await loaded({ yaml: top('certificate_proxies: [10.0.0.3, "fd00::/8"]') });
+    expect(listed).toMatchObject({ trustedProxies: [], certificateProxies: ['10.0.0.3', 'fd00::/8'] });
+    expect(await refused(top('certificate_proxies: [proxy]'))).toHaveLength(1);
+  });
+
   test('addresses and networks of both families, placeholders, none by default', async () => {
     expect((await loaded({ yaml: base })).trustedProxies).toEqual([]);
     const yaml = top('trusted_proxies: [192.0.2.7, 10.0.0.0/8, "::1", "FD00::/8", 0.0.0.0/0, "${env:POD_NETWORK}"]');

@@ -179,11 +179,14 @@ describe('a certificate that a header tells of', () => {
     return status;
   }
 
-  test('counts from a proxy that is trusted with certificates', async () => {
-    expect(await statusWith('trusted_proxies: [127.0.0.1]')).toBe(200);
+  test('counts from a proxy in certificate_proxies', async () => {
+    expect(await statusWith('certificate_proxies: [127.0.0.1]')).toBe(200);
   });
 
-  test('is the client’s own word from one that may ask and no more', async () => {
-    expect(await statusWith('')).toBe(401);
-  });
+  test.each(['', 'trusted_proxies: [127.0.0.1]', 'certificate_proxies: [10.0.0.0/8]'])(
+    'counts for nothing from a proxy that may ask, with %j',
+    async (yaml) => {
+      expect(await statusWith(yaml)).toBe(401);
+    },
+  );
 });

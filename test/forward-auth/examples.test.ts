@@ -22,11 +22,16 @@ describe('an example that is not run', () => {
         routers: Record<string, { middlewares?: string[] }>;
       };
     };
+    // A router added later without it would pass the client's own Client-Cert on.
+    const first = Object.values(http.routers).map(({ middlewares = [] }) => middlewares[0]);
+    expect(new Set(first)).toEqual(new Set(['no-client-cert']));
+    const { 'no-client-cert': removes } = http.middlewares as Record<string, unknown>;
+    expect(removes).toEqual({ headers: { customRequestHeaders: { 'Client-Cert': '' } } });
     const common = { address: 'http://127.0.0.1:8081/_sallyport/authorize', trustForwardHeader: false };
     expect(http.middlewares['sallyport']?.forwardAuth).toMatchObject(common);
     expect(http.middlewares['sallyport']?.forwardAuth).not.toHaveProperty('forwardBody');
     expect(http.middlewares['sallyport-mcp']?.forwardAuth).toMatchObject({ ...common, forwardBody: true });
-    const unasked = Object.entries(http.routers).filter(([, { middlewares = [] }]) => middlewares.length === 0);
+    const unasked = Object.entries(http.routers).filter(([, { middlewares = [] }]) => middlewares.length === 1);
     expect(unasked.map(([name]) => name)).toEqual(['metadata']);
   });
 
@@ -40,9 +45,11 @@ describe('an example that is not run', () => {
       'normalize_path: true',
       '{ exact: content-encoding }',
       '{ exact: origin }',
+      'request_headers_to_remove: [client-cert]',
       '{ prefix: mcp }',
     ]) {
       expect(example).toContain(line);
     }
+    expect(example).not.toMatch(/\{ (?:exact|prefix): c(?:l[\w-]*)? \}/);
   });
 });

@@ -61,10 +61,12 @@ describe('a token that is bound to a certificate', () => {
   });
 
   test('of a proxy that is trusted, its own certificate is never the client’s', async () => {
-    const trusting = await start(`${tlsLine(', client_ca: any')}trusted_proxies: [127.0.0.1]\n`);
+    const trusting = await start(`${tlsLine(', client_ca: any')}certificate_proxies: [127.0.0.1]\n`);
     expect(await bound(trusting, 'client')).toBe(401);
     expect(await bound(trusting, 'self-signed', asHeader)).toBe(200);
     expect(await bound(trusting, undefined, asHeader)).toBe(200);
+    const addressing = await start(`${tlsLine(', client_ca: any')}trusted_proxies: [127.0.0.1]\n`);
+    expect(await bound(addressing, 'client')).toBe(401);
   });
 
   test('a header counts for nothing beside a client’s own certificate', async () => {

@@ -2,12 +2,14 @@ import * as fc from 'fast-check';
 import { isIP } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readFields } from '../../src/listen/fields.ts';
-import { createClientBehind, plainAddress, trustsEverybody } from '../../src/listen/trusted-proxies.ts';
+import { createClientBehind, plainAddress } from '../../src/listen/trusted-proxies.ts';
+import { thumbprint } from '../../src/listen/client-certificate.ts';
+import { x509 } from '../support/certificates.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { exchangeRaw } from '../support/raw.ts';
 import { startWorld, type World } from '../forward/world.ts';
 
-const clientBehind = createClientBehind(['10.0.0.0/8', '192.0.2.7', '::1', 'fd00::/8']);
+const clientBehind = createClientBehind(['10.0.0.0/8', '192.0.2.7', '::1', 'fd00::/8'], []);
 
 /** What `peer` says of its client with these X-Forwarded-For fields: the whole way, or nothing. */
 function way(peer: string, ...forwardedFor: readonly string[]): string | undefined {
@@ -69,7 +71,33 @@ describe('the client', () => {
   });
 
   test('without trusted proxies nothing is asked', () => {
-    expect(createClientBehind([])).toBeUndefined();
+    expect(createClientBehind([], [])).toBeUndefined();
+  });
+});
+
+describe('the certificate', () => {
+  const { raw } = x509('client');
+  const said = readFields([
+    'Host',
+    'h',
+    'X-Forwarded-For',
+    '203.0.113.9',
+    'Client-Cert',
+    `:${raw.toString('base64')}:`,
+  ]);
+  const client = createClientBehind(['10.0.0.1', '10.0.0.3'], ['10.0.0.2', '10.0.0.3']);
+  const found = thumbprint(raw);
+
+  test.each([
+    ['trusted with addresses alone', '10.0.0.1', { client: '203.0.113.9', certificateThumbprint: undefined }],
+    ['trusted with certificates alone', '10.0.0.2', { client: '10.0.0.2', certificateThumbprint: found }],
+    ['trusted with both', '10.0.0.3', { client: '203.0.113.9', certificateThumbprint: found }],
+  ])('of a peer that is %s', (_title, peer, wanted) => {
+    expect(client?.(peer, said)).toMatchObject(wanted);
+  });
+
+  test('of a peer that is trusted with neither', () => {
+    expect(client?.('10.0.0.4', said)).toBeUndefined();
   });
 });
 
@@ -81,15 +109,6 @@ test.each([
   ['', ''],
 ])('%s is %s', (address, plain) => {
   expect(plainAddress(address)).toBe(plain);
-});
-
-test.each([
-  [['0.0.0.0/0'], true],
-  [['10.0.0.0/8', '::/0'], true],
-  [['10.0.0.0/8', '::1'], false],
-  [[], false],
-])('%j trusts everybody: %s', (proxies, everybody) => {
-  expect(trustsEverybody(proxies)).toBe(everybody);
 });
 
 describe('the upstream', () => {
@@ -129,11 +148,11 @@ describe('the upstream', () => {
     expect(found).toEqual(['x-forwarded-for: 127.0.0.1', ...ours]);
   });
 
-  test('who trusts everybody is warned at the start', async () => {
+  test('the log warns of a list that trusts every address', async () => {
     const warnings = async (line: string): Promise<unknown> =>
       (await forwarded(line))[1].filter(({ level }) => level === 'warn').map(({ msg }) => msg);
     expect(await warnings('trusted_proxies: [0.0.0.0/0]\n')).toEqual([
-      'trusted_proxies trusts everybody: each client can choose its address and certificate',
+      'trusted_proxies trusts every address: each client can choose its own address',
     ]);
     expect(await warnings('trusted_proxies: [10.0.0.0/8]\n')).toEqual([]);
   });

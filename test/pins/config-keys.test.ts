@@ -13,6 +13,7 @@ tls.cert!
 tls.key!
 tls.client_ca
 trusted_proxies
+certificate_proxies
 forward_auth
 forward_auth.listen!
 forward_auth.trusted

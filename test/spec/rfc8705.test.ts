@@ -9,7 +9,7 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld({
     yaml: (issuer, upstream) => `
-trusted_proxies: [127.0.0.1/32]
+certificate_proxies: [127.0.0.1/32]
 authorization_servers:
   main:
     issuer: ${issuer}

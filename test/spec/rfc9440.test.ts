@@ -10,14 +10,16 @@ routes:
   - { name: public, path: /public, public: true, upstream: { url: "${upstream}" } }
 `;
 
-/** Behind a proxy, and behind nobody. */
+/** Behind a proxy that verifies certificates, behind one that reports addresses only, and behind none. */
 let trusting: World;
+let addressing: World;
 let plain: World;
 beforeAll(async () => {
-  trusting = await startWorld({ yaml: (...urls) => `trusted_proxies: [127.0.0.0/8]${yaml(...urls)}` });
+  trusting = await startWorld({ yaml: (...urls) => `certificate_proxies: [127.0.0.0/8]${yaml(...urls)}` });
+  addressing = await startWorld({ yaml: (...urls) => `trusted_proxies: [127.0.0.0/8]${yaml(...urls)}` });
   plain = await startWorld({ yaml });
 });
-afterAll(() => Promise.all([trusting.close(), plain.close()]));
+afterAll(() => Promise.all([trusting.close(), addressing.close(), plain.close()]));
 
 const base64 = (name: string): string => x509(name).raw.toString('base64');
 const mine = `Client-Cert: :${base64('client')}:`;
@@ -80,14 +82,16 @@ test('RFC 9440 §2.2 — two are refused, though they be the same', async () => 
   expect(await bound(trusting, mine, mine)).toEqual([400, 'request.duplicate_header']);
 });
 
-test('RFC 9440 §2.4 — what a client itself says counts for nothing, well-formed or not', async () => {
-  expect(await bound(plain, mine)).toEqual([401, 'token.binding']);
-  expect(await bound(plain, mine, mine)).toEqual([401, 'token.binding']);
-  expect(await bound(plain, 'Client-Cert: nonsense')).toEqual([401, 'token.binding']);
+test('RFC 9440 §2.4 — the header counts for nothing from any other peer, well-formed or not', async () => {
+  for (const world of [plain, addressing]) {
+    expect(await bound(world, mine)).toEqual([401, 'token.binding']);
+    expect(await bound(world, mine, mine)).toEqual([401, 'token.binding']);
+    expect(await bound(world, 'Client-Cert: nonsense')).toEqual([401, 'token.binding']);
+  }
 });
 
 test('RFC 9440 §2.4 — the upstream gets neither field, whoever sent them', async () => {
-  for (const world of [trusting, plain]) {
+  for (const world of [trusting, addressing, plain]) {
     world.upstream.seen.length = 0;
     await world.sendRaw('GET /public HTTP/1.1', 'Host: gateway.test', mine, `Client-Cert-Chain: :${base64('ca')}:`);
     expect(world.upstream.seen).toHaveLength(1);

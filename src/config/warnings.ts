@@ -1,0 +1,18 @@
+import type { Config } from '../model/config.ts';
+
+/** What is allowed but probably a mistake in a configuration, a sentence each; `check` prints it, the log repeats it. */
+export function warningsOf(config: Pick<Config, 'trustedProxies' | 'certificateProxies'>): readonly string[] {
+  const warnings: string[] = [];
+  if (includesEveryAddress(config.trustedProxies)) {
+    warnings.push('trusted_proxies trusts every address: each client can choose its own address');
+  }
+  if (includesEveryAddress(config.certificateProxies)) {
+    warnings.push('certificate_proxies trusts every address: each client can claim any certificate');
+  }
+  return warnings;
+}
+
+/** Whether one of the networks is the whole of IPv4 or IPv6. */
+function includesEveryAddress(networks: readonly string[]): boolean {
+  return networks.some((network) => network.endsWith('/0'));
+}
