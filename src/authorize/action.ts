@@ -1,5 +1,6 @@
 import { declaresBody } from '../lib/declares-body.ts';
 import type { HandleBinding } from '../mcp/handles-binding.ts';
+import { createsNoTask } from '../mcp/handles.ts';
 import { readMessage, type Message } from '../mcp/message.ts';
 import type { OwnerBound } from '../mcp/owner-bound.ts';
 import type { Call } from '../model/call.ts';
@@ -27,6 +28,7 @@ const httpAction: Action = {
   sessionId: undefined,
   mcpName: undefined,
   mayYieldHandle: false,
+  tasks: undefined,
   body: undefined,
 };
 
@@ -63,6 +65,7 @@ function sessionAction(call: Call, principal: Principal | undefined, route: Rout
     // In a session the stream is its owner's. Without one a server speaks to everybody who listens, and the tasks that
     // it tells of there must not become anybody's.
     mayYieldHandle: sessionId !== undefined,
+    tasks: undefined,
     body: undefined,
   };
 }
@@ -93,6 +96,7 @@ async function messageAction(
     sessionId: sessionOf(message, call, principal, route, sessions),
     mcpName: own.mcpName,
     mayYieldHandle: message.mayYieldHandle,
+    tasks: createsNoTask(message.method) ? own.tasks : undefined,
     body: own.body,
   };
 }
@@ -103,10 +107,10 @@ function ownHandles(
   { handles: shown, id }: Message,
   owner: readonly string[],
   handles: HandleBinding,
-): Pick<Action, 'mcpName' | 'body'> {
-  if (shown.length === 0) return { mcpName: undefined, body };
-  const { text, mcpName } = handles.unbindAll(body.toString(), shown, owner, id);
-  return { mcpName, body: Buffer.from(text) };
+): Pick<Action, 'mcpName' | 'tasks' | 'body'> {
+  if (shown.length === 0) return { mcpName: undefined, tasks: new Set(), body };
+  const { text, mcpName, tasks } = handles.unbindAll(body.toString(), shown, owner, id);
+  return { mcpName, tasks, body: Buffer.from(text) };
 }
 
 /** MCP 2026-07-28 has no sessions: the header is ignored, and goes nowhere. */

@@ -32,14 +32,12 @@ export function createSessionId(
 }
 
 /**
- * Binds the handles in the text of an upstream's message to the caller; undefined where it has none. Those of a list of
- * tasks only where the policy names the method: a server that knows nobody lists everybody's tasks, and binding them
- * would hand them all to whoever asks.
+ * Binds the handles in the text of an upstream's message to the caller; undefined where it has none. A task becomes the
+ * caller's by its creation alone: an answer that tells of other tasks, as a list does, does not hand them out.
  */
 export function createBindHandles(
   route: Route,
   handles: HandleBinding,
 ): (text: string, grant: Grant) => string | undefined {
-  return (text, { principal, decision }) =>
-    handles.bindAll(text, ownerOf(route, principal), decision.rule.startsWith('methods.'));
+  return (text, { principal, action }) => handles.bindAll(text, ownerOf(route, principal), action.tasks);
 }

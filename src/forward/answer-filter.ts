@@ -4,7 +4,7 @@ import { Denial } from '../model/denial.ts';
 import type { Grant } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { handleRewriting, type BindHandles } from './handle-binding.ts';
-import { listRewriting, mayHoldList } from './list-filter.ts';
+import { listRewriting, mayHoldList, taskListRewriting } from './list-filter.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 
 /**
@@ -25,9 +25,12 @@ export function answerFilter(
   bindHandles: BindHandles,
 ): ChooseFilter | undefined {
   const lists = mayHoldList(route, grant) ? listRewriting(grant, route) : undefined;
+  const tasks = taskListRewriting(grant);
   const handles = grant.action.mayYieldHandle ? handleRewriting(grant, bindHandles) : undefined;
-  if (lists === undefined) return handles && ((answer) => filterOf(answer, handles));
-  return (answer) => filterOf(answer, handles === undefined ? lists : both(lists, handles));
+  const rewritings = [lists, tasks, handles].filter((each) => each !== undefined);
+  if (rewritings.length === 0) return undefined;
+  const rewriting = rewritings.reduce(both);
+  return (answer) => filterOf(answer, rewriting);
 }
 
 function both(first: Rewriting, second: Rewriting): Rewriting {

@@ -1,5 +1,5 @@
 import type { Rewriting } from '../mcp/body-filter.ts';
-import { filteredMessage, listMethods } from '../mcp/lists.ts';
+import { filteredMessage, listMethods, withoutTasks } from '../mcp/lists.ts';
 import type { Grant } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
@@ -9,6 +9,27 @@ export function mayHoldList(route: Route, { action: { attempt } }: Grant): boole
   if (route.policy?.lists !== 'filter' || attempt.kind !== 'mcp') return false;
   // Legacy revisions: a stream that broke off is resumed by another request, which may be any GET.
   return attempt.method === undefined || listMethods.has(attempt.method);
+}
+
+/**
+ * What takes the tasks out of an answer that may list them; undefined where it does not. Only that to `tasks/list` itself
+ * must be read whole: elsewhere the ids of foreign tasks stay the upstream's, which open nothing here.
+ */
+export function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefined {
+  if (attempt.kind !== 'mcp') return undefined;
+  const { method } = attempt;
+  if (method !== undefined && !method.startsWith('tasks/')) return undefined;
+  const mustRead = method === 'tasks/list';
+  return { concerns: (part) => mustRead || part.includes('taskId'), rewrite, mustRead };
+
+  function rewrite(text: string): string | undefined {
+    try {
+      return withoutTasks(text);
+    } catch (error) {
+      if (mustRead || !(error instanceof SyntaxError)) throw error;
+      return undefined;
+    }
+  }
 }
 
 /** What narrows the lists of an answer to what this caller could call. */

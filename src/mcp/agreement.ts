@@ -19,7 +19,12 @@ export interface Repeated {
 const modernVersion = '2026-07-28';
 const legacyVersions: readonly string[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 /** What legacy revisions have and 2026-07-28 has not: a server of both eras must not be asked for it past our rules. */
-const removed: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe', 'tasks/result']);
+const removed: ReadonlySet<string> = new Set([
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'tasks/list',
+  'tasks/result',
+]);
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
 
 /** MCP 2026-07-28, Streamable HTTP §Standard Request Headers: which parameter `Mcp-Name` repeats. */

@@ -9,6 +9,8 @@ interface Unbound {
   readonly text: string;
   /** The task that `Mcp-Name` repeats, as a field value; undefined where it repeats none. */
   readonly mcpName: string | undefined;
+  /** The upstream's ids of the tasks that the message shows. */
+  readonly tasks: ReadonlySet<string>;
 }
 
 /**
@@ -19,8 +21,10 @@ export interface HandleBinding {
   /**
    * The text of a server's message with its handles bound, or undefined where it has none. What is no JSON has none. An
    * unbound handle that slips by is worth nothing: no request that shows it passes.
+   *
+   * @param tasks The only tasks that are bound; undefined for any. The ids of others stay as they are, and open nothing.
    */
-  bindAll(text: string, owner: readonly string[], listIsOwn: boolean): string | undefined;
+  bindAll(text: string, owner: readonly string[], tasks: ReadonlySet<string> | undefined): string | undefined;
   /**
    * The text of a client's message with the upstream's own handles.
    *
@@ -44,16 +48,18 @@ export function createHandleBinding(handles: OwnerBound): HandleBinding {
   }
 
   return {
-    bindAll(text, owner, listIsOwn) {
-      const changes = given(text, listIsOwn)
+    bindAll(text, owner, tasks) {
+      const changes = given(text)
         // UTF-8 cannot hold a lone surrogate; another handle would come back.
         .filter(({ value }) => value.isWellFormed())
+        .filter(({ kind, value }) => kind !== 'task' || tasks === undefined || tasks.has(value))
         .map(({ path, kind, value }) => ({ path, from: value, to: bind(value, kind, owner) }));
       return changes.length === 0 ? undefined : spliceStrings(text, changes);
     },
     unbindAll(text, shown, owner, messageId) {
       const changes: Change[] = [];
       let mcpName: string | undefined;
+      const tasks = new Set<string>();
       for (const handle of shown) {
         const own = unbind(handle.value, handle.kind, owner);
         // In an answer to the server it may be of a task that the client runs: given out by itself, and bound by nobody.
@@ -64,24 +70,25 @@ export function createHandleBinding(handles: OwnerBound): HandleBinding {
           });
         }
         changes.push({ path: handle.path, from: handle.value, to: own });
+        if (handle.kind === 'task') tasks.add(own);
         if (isNamedTask(handle)) mcpName = fieldValue(own);
       }
-      return { text: changes.length === 0 ? text : spliceStrings(text, changes), mcpName };
+      return { text: changes.length === 0 ? text : spliceStrings(text, changes), mcpName, tasks };
     },
   };
 }
 
 /** The handles of a server's message, or of a batch of them (2025-03-26). */
-function given(text: string, listIsOwn: boolean): readonly Handle[] {
+function given(text: string): readonly Handle[] {
   let message: unknown;
   try {
     message = JSON.parse(text);
   } catch {
     return [];
   }
-  if (!Array.isArray(message)) return givenHandles(message, listIsOwn);
+  if (!Array.isArray(message)) return givenHandles(message);
   return message.flatMap((each, i) =>
-    givenHandles(each, listIsOwn).map(({ kind, path, value }) => ({ kind, path: [String(i), ...path], value })),
+    givenHandles(each).map(({ kind, path, value }) => ({ kind, path: [String(i), ...path], value })),
   );
 }
 

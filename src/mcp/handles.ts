@@ -40,7 +40,6 @@ const relatedTasks: readonly Place[] = [
   { kind: 'task', path: ['params', '_meta', 'io.modelcontextprotocol/relatedTaskIds', '*'] },
 ];
 const relatedToResult: Place = { kind: 'task', path: ['result', '_meta', relatedTask, 'taskId'] };
-const listedTasks: Place = { kind: 'task', path: ['result', 'tasks', '*', 'taskId'] };
 
 /** 2025-11-25 §Tasks (`result.task`, `tasks/get`), SEP-2663 (`result.taskId`), 2026-07-28 (`InputRequiredResult`). */
 const resultPlaces: readonly Place[] = [
@@ -113,18 +112,14 @@ function mistyped(path: readonly string[], messageId: MessageId): Denial {
 }
 
 /**
- * The handles that a server gives out in one message. What the server asks of a task that the client runs (`tasks/get`
- * from the server) carries the client's own handle, and is none of these.
- *
- * @param listIsOwn whether a list of tasks is known to hold only those of the caller.
+ * The handles that a server gives out in one message. The entries of a list of tasks are none: a list tells of the tasks of
+ * all callers. What the server asks of a task that the client runs (`tasks/get` from the server) carries the client's own
+ * handle, and is none of these.
  */
-export function givenHandles(message: unknown, listIsOwn: boolean): readonly Handle[] {
+export function givenHandles(message: unknown): readonly Handle[] {
   if (!isObject(message)) return [];
   const { method } = message;
-  if (typeof method !== 'string') {
-    const places = listIsOwn ? [...resultPlaces, listedTasks] : resultPlaces;
-    return places.flatMap((place) => givenAt(place, message));
-  }
+  if (typeof method !== 'string') return resultPlaces.flatMap((place) => givenAt(place, message));
   const places = [...relatedTasks];
   if (method === 'notifications/tasks' || method === 'notifications/tasks/status') places.push(namedTask);
   if (method === 'notifications/subscriptions/acknowledged') places.push(subscribedTasks);
@@ -159,6 +154,11 @@ export function mayYieldHandle(
   if (method === undefined) return false;
   if (shown.length > 0 || method.startsWith('tasks/')) return true;
   return era === 'modern' ? multiRoundTrip.has(method) : Object.hasOwn(params, 'task');
+}
+
+/** Whether the answer to a message creates no task, and so may tell only of those that the message shows. */
+export function createsNoTask(method: string | undefined): boolean {
+  return method !== undefined && (method.startsWith('tasks/') || method === 'subscriptions/listen');
 }
 
 function isObject(value: unknown): value is Members {

@@ -31,6 +31,27 @@ export function filteredMessage(text: string, visible: (target: McpTarget) => bo
   return changed ? JSON.stringify(message) : undefined;
 }
 
+/**
+ * The text of a message without the tasks that it lists (`tasks/list` of 2025-11-25), or undefined where it lists none. A
+ * task in a list was created by any caller: its status and its messages are for that caller, and its id says nothing of
+ * whose it is.
+ *
+ * @throws {SyntaxError} for what is not JSON.
+ */
+export function withoutTasks(text: string): string | undefined {
+  const message = parseToRewrite(text);
+  const messages = Array.isArray(message) ? (message as unknown[]) : [message];
+  let changed = false;
+  for (const each of messages) {
+    const result = isObject(each) ? each['result'] : undefined;
+    if (!isObject(result) || !Array.isArray(result['tasks'])) continue;
+    result['tasks'] = result['tasks'].filter((task: unknown) => !isObject(task) || !Object.hasOwn(task, 'taskId'));
+    // Written anew even where it is empty: of a key that stands twice another parser may read the first.
+    changed = true;
+  }
+  return changed ? JSON.stringify(message) : undefined;
+}
+
 function filterResult(message: unknown, visible: (target: McpTarget) => boolean): boolean {
   const result = isObject(message) ? message['result'] : undefined;
   if (!isObject(result)) return false;

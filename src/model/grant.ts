@@ -19,6 +19,8 @@ export interface Action {
   readonly mcpName: string | undefined;
   /** Whether the answer may give out task ids or `requestState`, which are bound to the caller then. */
   readonly mayYieldHandle: boolean;
+  /** The only tasks that the answer may make the caller's, by the upstream's ids; undefined: it may create any. */
+  readonly tasks: ReadonlySet<string> | undefined;
   /**
    * The bytes that were decided on, to be forwarded as they are, but for handles, which are the upstream's own;
    * undefined: the body was not read and streams.

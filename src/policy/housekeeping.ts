@@ -5,7 +5,7 @@
  *
  * `subscriptions/listen` is among them because the resources that it names are decided on one by one. So is what is done
  * with one task: its id is the handle of a call that was allowed, and the gateway binds it to the caller. `tasks/list` is
- * not: a server behind the gateway knows no users, and would list everybody's.
+ * not, see {@link onlyByName}.
  */
 const housekeeping: ReadonlySet<string> = new Set([
   'initialize',
@@ -22,6 +22,12 @@ const housekeeping: ReadonlySet<string> = new Set([
   'tasks/update',
   'tasks/cancel',
 ]);
+
+/**
+ * Methods that only their exact name covers. A server that knows no users answers `tasks/list` with the tasks of all
+ * callers: the operator who writes a pattern did not think of that.
+ */
+export const onlyByName: ReadonlySet<string> = new Set(['tasks/list']);
 
 /** Whether an MCP message only keeps house; undefined is a GET, a DELETE or the client's own response. */
 export function isHousekeeping(method: string | undefined): boolean {

@@ -1,6 +1,7 @@
 import type { McpTarget } from '../model/policy.ts';
 import type { PolicyDocument } from './document.ts';
 import { type Entry, type FindEntry, type ListingKey, compileEntries } from './entry.ts';
+import { onlyByName } from './housekeeping.ts';
 import { namePattern } from './name-pattern.ts';
 import { patternTable } from './pattern-table.ts';
 import type { PolicyFault } from './policy-error.ts';
@@ -37,7 +38,8 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
   const names = (key: ListingKey): FindEntry | undefined => {
     if (document[key] === undefined) return undefined;
     const { exact, matching } = patternTable(compiled(key), namePattern, faults);
-    return (name) => exact(name) ?? matching(name);
+    if (key !== 'methods') return (name) => exact(name) ?? matching(name);
+    return (name) => exact(name) ?? (onlyByName.has(name) ? undefined : matching(name));
   };
   const tables = resources && resourceTables(compiled('resources'), faults);
   checkMethods(document, faults);

@@ -38,6 +38,7 @@ describe('http', () => {
       sessionId: undefined,
       mcpName: undefined,
       mayYieldHandle: false,
+      tasks: undefined,
       body: undefined,
     });
   });
@@ -52,6 +53,7 @@ describe('mcp', () => {
       sessionId: undefined,
       mcpName: undefined,
       mayYieldHandle: false,
+      tasks: undefined,
       body: ping,
     });
   });
@@ -64,6 +66,7 @@ describe('mcp', () => {
       sessionId: undefined,
       mcpName: undefined,
       mayYieldHandle: false,
+      tasks: undefined,
       body: undefined,
     });
     expect(await action('mcp', method, { contentLength: '0' })).toHaveProperty('body', undefined);

@@ -44,15 +44,11 @@ describe('Mcp-Session-Id', () => {
   });
 });
 
-test.each([
-  ['methods.tasks/list', true],
-  ['methods', false],
-  ['tools.methods.', false],
-  ['', false],
-])('a list of tasks is bound only where the policy names the method: %s', (rule, listIsOwn) => {
+test('binds the handles of an answer to the caller, of tasks only those that the action says', () => {
   const asked: unknown[] = [];
   const handles = { bindAll: (...given: unknown[]) => String(asked.push(...given)) } as unknown as HandleBinding;
-  const grant = { principal: alice, decision: { rule } } as Grant;
+  const tasks = new Set(['a']);
+  const grant = { principal: alice, action: { tasks } } as unknown as Grant;
   expect(createBindHandles(tools, handles)('text', grant)).toBe('3');
-  expect(asked).toEqual(['text', ['tools', issuer, 'subject', 'alice'], listIsOwn]);
+  expect(asked).toEqual(['text', ['tools', issuer, 'subject', 'alice'], tasks]);
 });

@@ -129,23 +129,21 @@ describe('a task of 2025-11-25', () => {
     expect(await response.text()).toBe(says);
   });
 
-  test('a list of tasks hands out none, since a server that knows nobody lists everybody’s', async () => {
-    const tasks = result({ tasks: [{ taskId: 'a' }, { taskId: 'b' }] });
-    answer(tasks);
-    expect(await (await world.send(request('tasks/list'), { claims: bob })).text()).toBe(tasks);
+  test('a list of tasks is empty: it would tell of the tasks of all callers', async () => {
+    const own = await taskOf('a');
+    answer(`{"jsonrpc":"2.0","id":1,"result":{"tasks":[{"taskId":"b"}],"tasks":[], "nextCursor":"c"}}`);
+    const listed = await world.send(request('tasks/list'), { claims: alice });
+    expect(await listed.text()).toBe(result({ tasks: [], nextCursor: 'c' }));
+    expect(seen().headers['accept-encoding']).toBe('identity');
+    answer(result({}));
+    expect((await world.send(request('tasks/get', { taskId: own }), { claims: alice })).status).toBe(200);
   });
 
-  test('but where the policy names the method', async () => {
-    const own = await startMcpWorld({ policy: 'methods: { tasks/list: {} }' });
-    own.handle = (_request, response) =>
-      void response.writeHead(200, { 'content-type': 'application/json' }).end(result({ tasks: [{ taskId: 'a' }] }));
-    const listed = (await (await own.send(request('tasks/list'))).json()) as {
-      result: { tasks: [{ taskId: string }] };
-    };
-    const taskId = listed.result.tasks[0].taskId;
-    expect((await own.send(request('tasks/get', { taskId }))).status).toBe(200);
-    expect(JSON.parse(own.upstream.seen.at(-1)?.body ?? '')).toEqual(request('tasks/get', { taskId: 'a' }));
-    await own.close();
+  test('a list of tasks that cannot be read is not shown', async () => {
+    answer('not really', 'application/json', { 'content-encoding': 'x-other' });
+    expect((await world.send(request('tasks/list'), { claims: alice })).status).toBe(502);
+    answer('{"result":{"tasks":[{"taskId":"a"}', 'application/json');
+    expect((await world.send(request('tasks/list'), { claims: alice })).status).toBe(502);
   });
 });
 
@@ -165,6 +163,9 @@ describe('event streams', () => {
     const inSession = { claims: alice, method: 'GET', headers: { 'mcp-session-id': session } };
     expect(await (await world.send(undefined, inSession)).text()).toBe(status(task));
     expect(await (await world.send(undefined, { claims: alice, method: 'GET' })).text()).toBe(status('a'));
+    answer(`data: ${result({ tasks: [{ taskId: 'a' }] })}\n\ndata: {"taskId"\n\n`, 'text/event-stream');
+    const resumed = `data: ${result({ tasks: [] })}\n\ndata: {"taskId"\n\n`;
+    expect(await (await world.send(undefined, inSession)).text()).toBe(resumed);
   });
 });
 
@@ -217,6 +218,11 @@ describe('2026-07-28', () => {
     expect(await response.text()).toBe(acknowledged(task));
     expect(JSON.parse(seen().body)).toMatchObject({ params: { notifications: { taskIds: ['a'] } } });
     expect((await world.send(message, { ...options, claims: bob })).status).toBe(404);
+    // A server that acknowledges, or tells of, a task that was not asked for does not hand it out.
+    answer(acknowledged('b') + status('b'), 'text/event-stream');
+    expect(await (await world.send(message, { ...options, claims: alice })).text()).toBe(
+      acknowledged('b') + status('b'),
+    );
   });
 });
 

@@ -12,7 +12,7 @@ const bob = ['tools', 'https://issuer.example', 'subject', 'bob'];
 
 /** The handle that `owner` sees for the upstream's. */
 function boundTask(value: string, owner = alice): string {
-  const text = binding.bindAll(JSON.stringify({ result: { taskId: value } }), owner, false) ?? '{"result":{}}';
+  const text = binding.bindAll(JSON.stringify({ result: { taskId: value } }), owner, undefined) ?? '{"result":{}}';
   return (JSON.parse(text) as { result: { taskId: string } }).result.taskId;
 }
 
@@ -55,7 +55,7 @@ describe('binding', () => {
 
   test('only the handle changes: spaces, escapes and numbers stay', () => {
     expect(unbound(oddRequest(boundTask('a'))).text).toBe(oddRequest('a'));
-    expect(binding.bindAll(oddAnswer('a'), alice, false)).toBe(oddAnswer(boundTask('a')));
+    expect(binding.bindAll(oddAnswer('a'), alice, undefined)).toBe(oddAnswer(boundTask('a')));
   });
 
   test('an escaped spelling of the same handle is the same', () => {
@@ -65,8 +65,26 @@ describe('binding', () => {
     );
   });
 
+  test('binds only the tasks that it is told, and any state', () => {
+    const text = '{"result":{"taskId":"a","task":{"taskId":"b"},"requestState":"c"}}';
+    const { result } = JSON.parse(binding.bindAll(text, alice, new Set(['b'])) ?? '') as { result: object };
+    expect(result).toEqual({
+      taskId: 'a',
+      task: { taskId: boundTask('b') },
+      requestState: expect.stringMatching(/^Yw/),
+    });
+    expect(binding.bindAll('{"result":{"taskId":"a"}}', alice, new Set())).toBeUndefined();
+  });
+
+  test('tells which tasks a message shows', () => {
+    const related = { 'io.modelcontextprotocol/relatedTaskIds': [boundTask('b')] };
+    const message = { method: 'tasks/get', params: { taskId: boundTask('a'), _meta: related } };
+    expect(unbound(JSON.stringify(message)).tasks).toEqual(new Set(['a', 'b']));
+    expect(unbound(JSON.stringify({ method: 'ping' })).tasks).toEqual(new Set());
+  });
+
   test('a batch', () => {
-    expect(binding.bindAll(batch('a'), alice, false)).toBe(batch(boundTask('a')));
+    expect(binding.bindAll(batch('a'), alice, undefined)).toBe(batch(boundTask('a')));
   });
 
   test.each([
@@ -77,10 +95,10 @@ describe('binding', () => {
     '"taskId"',
     '{"result":{"content":[{"taskId":"x"}]}}',
     '{"result":{"taskId":"\\ud800"}}',
-  ])('%s has none', (text) => expect(binding.bindAll(text, alice, true)).toBeUndefined());
+  ])('%s has none', (text) => expect(binding.bindAll(text, alice, undefined)).toBeUndefined());
 
   test('a handle that stands twice is not guessed at', () => {
-    expect(() => binding.bindAll('{"result":{"taskId":"a","taskId":"b"}}', alice, false)).toThrow(SyntaxError);
+    expect(() => binding.bindAll('{"result":{"taskId":"a","taskId":"b"}}', alice, undefined)).toThrow(SyntaxError);
   });
 
   test('in a client’s answer, what is not bound is of a task that it runs itself', () => {
@@ -100,7 +118,7 @@ describe('binding', () => {
   ])('Mcp-Name of %j', (task, field) => expect(unbound(askedFor(boundTask(task))).mcpName).toBe(field));
 
   test('Mcp-Name repeats the task that a request is about, whatever else it shows', () => {
-    const given = JSON.parse(binding.bindAll('{"result":{"requestState":"s"}}', alice, false) ?? '') as {
+    const given = JSON.parse(binding.bindAll('{"result":{"requestState":"s"}}', alice, undefined) ?? '') as {
       result: { requestState: string };
     };
     const params = { taskId: boundTask('a'), requestState: given.result.requestState };
@@ -126,8 +144,8 @@ describe('binding', () => {
             typeof message === 'object' && message !== null ? { method, ...message } : { method },
           );
           try {
-            binding.bindAll(text, alice, true);
-            binding.bindAll(whole, alice, true);
+            binding.bindAll(text, alice, undefined);
+            binding.bindAll(whole, alice, undefined);
             unbound(whole);
           } catch (error) {
             if (!(error instanceof Denial || error instanceof SyntaxError)) throw error;

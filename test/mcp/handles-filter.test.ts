@@ -24,7 +24,7 @@ const events = (id: string): string =>
 
 const rewriting: Rewriting = {
   concerns: (part) => part.includes('taskId'),
-  rewrite: (text) => binding.bindAll(text, alice, false),
+  rewrite: (text) => binding.bindAll(text, alice, undefined),
   mustRead: false,
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { givenHandles, mayYieldHandle, shownHandles } from '../../src/mcp/handles.ts';
+import { createsNoTask, givenHandles, mayYieldHandle, shownHandles } from '../../src/mcp/handles.ts';
 import { Denial } from '../../src/model/denial.ts';
 
 const related = 'io.modelcontextprotocol/related-task';
@@ -107,20 +107,12 @@ describe('what a server gives out', () => {
       [],
     ],
     [{ result: { taskId: 1, task: null, tasks: {}, requestState: [] } }, []],
+    [{ result: { tasks: [{ taskId: 'of any caller' }] } }, []],
     [{ error: { data: { taskId: 'x' } } }, []],
     [{ result: null }, []],
     ['taskId', []],
     [null, []],
-  ])('%j', (message, wanted) => expect(givenHandles(message, true).map(text)).toEqual(wanted));
-
-  test('a list of tasks, only where it is known to be the caller’s', () => {
-    const message = { result: { tasks: [{ taskId: 'a' }, {}, { taskId: 'b' }] } };
-    expect(givenHandles(message, true).map(text)).toEqual([
-      'task result.tasks.0.taskId a',
-      'task result.tasks.2.taskId b',
-    ]);
-    expect(givenHandles(message, false)).toEqual([]);
-  });
+  ])('%j', (message, wanted) => expect(givenHandles(message).map(text)).toEqual(wanted));
 });
 
 const handle = { kind: 'task', path: ['params', 'taskId'], value: 'a' } as const;
@@ -139,3 +131,12 @@ test.each([
 ] as const)('%s: whether its answer is read', (_, method, params, era, handles, wanted) => {
   expect(mayYieldHandle(method, params, era, handles)).toBe(wanted);
 });
+
+test.each([
+  ['tasks/get', true],
+  ['tasks/list', true],
+  ['tasks/later', true],
+  ['subscriptions/listen', true],
+  ['tools/call', false],
+  [undefined, false],
+])('the answer to %s creates no task: %s', (method, wanted) => expect(createsNoTask(method)).toBe(wanted));

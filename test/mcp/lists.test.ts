@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
 import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
-import { filteredMessage, listMethods } from '../../src/mcp/lists.ts';
+import { filteredMessage, listMethods, withoutTasks } from '../../src/mcp/lists.ts';
 import type { McpTarget } from '../../src/model/policy.ts';
 
 const visible = ({ name }: McpTarget): boolean => !name.includes('hidden');
@@ -151,4 +151,32 @@ describe('a JSON body', () => {
   test('without a byte stays so', () => {
     expect(createJsonFilter(lists).end()).toEqual([]);
   });
+});
+
+describe('withoutTasks', () => {
+  test.each([
+    [
+      'the tasks of a list',
+      '{"result":{"tasks":[{"taskId":"a"},{"taskId":1}],"n":1e400}}',
+      '{"result":{"tasks":[],"n":1e400}}',
+    ],
+    ['of a batch', '[{"id":1},{"result":{"tasks":[{"taskId":"a"}]}}]', '[{"id":1},{"result":{"tasks":[]}}]'],
+    [
+      'a first list that is not the last',
+      '{"result":{"tasks":[{"taskId":"a"}],"tasks":[]}}',
+      '{"result":{"tasks":[]}}',
+    ],
+    [
+      'no entry that is no task',
+      '{"result":{"tasks":[{"name":"a"},"b",null]}}',
+      '{"result":{"tasks":[{"name":"a"},"b",null]}}',
+    ],
+  ])('takes out %s', (_, text, wanted) => expect(withoutTasks(text)).toBe(wanted));
+
+  test.each(['{"result":{"content":[{"taskId":"a"}]}}', '{"result":null}', '{"method":"x"}', '"tasks"', 'null', '[]'])(
+    '%s lists none',
+    (text) => expect(withoutTasks(text)).toBeUndefined(),
+  );
+
+  test('throws for what is not JSON', () => expect(() => withoutTasks('{"tasks"')).toThrow(SyntaxError));
 });

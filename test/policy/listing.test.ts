@@ -110,8 +110,8 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
       methods: { 'tasks/*': { scope: 'tasks' }, 'logging/setLevel': { scope: 'admin' }, 'x/*': {}, 'tasks/get': {} },
     },
     [
-      [{ scope: 'read tasks' }, message('tasks/list'), 'allow methods.tasks/*'],
-      [{ scope: 'read' }, message('tasks/list'), 'deny scope.insufficient methods.tasks/*.scope [read tasks]'],
+      [{ scope: 'read tasks' }, message('tasks/find'), 'allow methods.tasks/*'],
+      [{ scope: 'read tasks' }, message('tasks/list'), 'deny method.unlisted methods'],
       [{ scope: 'read' }, message('tasks/cancel'), 'deny scope.insufficient methods.tasks/*.scope [read tasks]'],
       [{ scope: 'read' }, message('tasks/get'), 'allow methods.tasks/get'],
       [{ scope: 'read admin' }, message('logging/setLevel'), 'allow methods.logging/setLevel'],
@@ -141,6 +141,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
       [{ scope: 'all' }, read('a:b'), 'deny resource.unlisted resources'],
       [{ scope: 'all' }, get('p'), 'deny prompt.unlisted prompts'],
       [{ scope: 'all' }, message('anything'), 'allow methods.*'],
+      [{ scope: 'all' }, message('tasks/list'), 'deny method.unlisted methods'],
       [{}, message('ping'), 'deny scope.insufficient methods.*.scope [all]'],
     ],
   ],
@@ -209,6 +210,11 @@ test.each<[PolicyDocument, string]>([
   ],
 ])('%j is refused', (document, told) => {
   expect(() => compilePolicy('test', document)).toThrow(new PolicyError('test', []).message + told);
+});
+
+test('tasks/list is allowed where methods name it', () => {
+  const rules = { methods: { 'tasks/*': {}, 'tasks/list': { scope: 'all' } } };
+  expect(told(decide(rules, { scope: 'all' }, message('tasks/list')))).toBe('allow methods.tasks/list');
 });
 
 test('methods may ask more of calls whose tools are listed', () => {

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bodyOf, post } from './requests.ts';
+import { startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+
+const tasksOfAll = [
+  { taskId: 'task-of-alice', status: 'working', statusMessage: 'pays the doctor' },
+  { taskId: 'task-of-bob', status: 'completed' },
+];
+const related = 'io.modelcontextprotocol/related-task';
+
+/** What the upstream answers from now on. */
+let result: object = {};
+let answeredAsEvents = false;
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({
+    routes: [
+      'name: exact, path: /exact, protocol: mcp, audience: "http://gateway.test/mcp", policy: exact, upstream: { url: "UPSTREAM/mcp" }',
+      'name: pattern, path: /pattern, protocol: mcp, audience: "http://gateway.test/mcp", policy: pattern, upstream: { url: "UPSTREAM/mcp" }',
+      'name: any, path: /any, protocol: mcp, audience: "http://gateway.test/mcp", policy: any, upstream: { url: "UPSTREAM/mcp" }',
+    ],
+    policies: {
+      exact: 'methods: { tasks/list: {} }',
+      pattern: 'methods: { "tasks/*": {} }',
+      any: 'methods: { "*": {} }',
+    },
+    answer: (_request, response) => {
+      const message = JSON.stringify({ jsonrpc: '2.0', id: 1, result, text: UPSTREAM_TEXT });
+      if (answeredAsEvents)
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${message}\n\n`);
+      else response.writeHead(200, { 'content-type': 'application/json' }).end(message);
+    },
+  });
+});
+afterAll(() => world.close());
+
+const by = async (sub: string): Promise<string> => `Authorization: Bearer ${await world.token({ sub })}`;
+const request = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+
+/** The same request on another route. */
+function on(path: string, sent: Buffer): Buffer {
+  return Buffer.from(sent.toString('latin1').replace('POST /mcp', `POST ${path}`), 'latin1');
+}
+
+/** The result that a client sees of a message that passes. */
+async function passed(sub: string, path: string, method: string, params: object): Promise<Record<string, unknown>> {
+  const headers = { authorization: `Bearer ${await world.token({ sub })}`, 'content-type': 'application/json' };
+  const response = await fetch(world.url + path, { method: 'POST', headers, body: request(method, params) });
+  expect(response.status).toBe(200);
+  const text = (await response.text()).replace(/^data: /, '');
+  return (JSON.parse(text) as { result: Record<string, unknown> }).result;
+}
+
+/** The task `id` of the upstream, as `sub` is given it on `path`. */
+async function taskOf(sub: string, path: string, id: string): Promise<string> {
+  result = { task: { taskId: id } };
+  const { task } = (await passed(sub, path, 'vendor/run', { task: {} })) as { task: { taskId: string } };
+  return task.taskId;
+}
+
+describe('a list of tasks', () => {
+  test.each(['/pattern', '/any'])('no pattern of methods covers it: %s', async (path) => {
+    result = { tasks: tasksOfAll };
+    const { answers } = await world.withstand(on(path, post(await by('bob'), request('tasks/list', {}))), {
+      statuses: [403],
+      reasons: ['method.unlisted'],
+    });
+    expect(bodyOf(answers[0])).toMatchObject({ id: 1 });
+  });
+
+  test.each([false, true])('tells nothing of tasks, whoever may ask for it (as events: %s)', async (asEvents) => {
+    answeredAsEvents = asEvents;
+    result = { tasks: tasksOfAll, nextCursor: 'more' };
+    expect(await passed('bob', '/exact', 'tasks/list', {})).toEqual({ tasks: [], nextCursor: 'more' });
+    answeredAsEvents = false;
+  });
+
+  test('is none in MCP 2026-07-28, which removed it', async () => {
+    const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+    const lines = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tasks/list'];
+    const sent = on('/exact', post(await by('bob'), request('tasks/list', params), ...lines));
+    const { answers } = await world.withstand(sent, { statuses: [404], reasons: ['message.method'] });
+    expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { code: -32601 } });
+  });
+});
+
+test('a method that concerns tasks hands out none but those that the request shows', async () => {
+  const own = await taskOf('bob', '/any', 'task-of-bob');
+  for (const method of ['tasks/get', 'tasks/recent']) {
+    result = {
+      taskId: 'task-of-alice',
+      task: { taskId: 'task-of-alice' },
+      _meta: { [related]: { taskId: 'task-of-bob' } },
+    };
+    expect(await passed('bob', '/any', method, { taskId: own })).toEqual({
+      ...result,
+      _meta: { [related]: { taskId: own } },
+    });
+  }
+  result = { tasks: tasksOfAll, taskId: 'task-of-alice' };
+  expect(await passed('bob', '/any', 'tasks/recent', {})).toEqual({ tasks: [], taskId: 'task-of-alice' });
+});
