@@ -88,7 +88,7 @@ async function messageAction(
   }
   const body = await readBody(call);
   const message = readMessage(body, call.fields);
-  const own = ownHandles(body, message, ownerOf(route, principal), handles);
+  const own = ownHandles(body, message, ownerOf(route, principal), handles, call.fields.mcpName);
   return {
     attempt: { kind: 'mcp', method: message.method, targets: message.targets, arguments: message.arguments },
     messageId: message.id,
@@ -101,16 +101,23 @@ async function messageAction(
   };
 }
 
-/** @throws {Denial} `handle.unknown` for a task or state that was given to somebody else, or to nobody. */
+/**
+ * @throws {Denial} `handle.unknown` for a task or state that was given to somebody else, or to nobody;
+ *   `message.header_mismatch` for a task that only `Mcp-Name` names, which would go on as it came.
+ */
 function ownHandles(
   body: Buffer,
-  { handles: shown, id }: Message,
+  { handles: shown, id, method }: Message,
   owner: readonly string[],
   handles: HandleBinding,
+  named: string | undefined,
 ): Pick<Action, 'mcpName' | 'tasks' | 'body'> {
-  if (shown.length === 0) return { mcpName: undefined, tasks: new Set(), body };
-  const { text, mcpName, tasks } = handles.unbindAll(body.toString(), shown, owner, id);
-  return { mcpName, tasks, body: Buffer.from(text) };
+  const none = { text: undefined, mcpName: undefined, tasks: new Set<string>() };
+  const { text, mcpName, tasks } = shown.length === 0 ? none : handles.unbindAll(body.toString(), shown, owner, id);
+  if (named !== undefined && mcpName === undefined && method?.startsWith('tasks/') === true) {
+    throw new Denial('message.header_mismatch', 'Mcp-Name names a task, the body names none', { messageId: id });
+  }
+  return { mcpName, tasks, body: text === undefined ? body : Buffer.from(text) };
 }
 
 /** MCP 2026-07-28 has no sessions: the header is ignored, and goes nowhere. */

@@ -33,9 +33,6 @@ export interface HandleBinding {
   unbindAll(text: string, handles: readonly Handle[], owner: readonly string[], messageId: MessageId): Unbound;
 }
 
-/** What was bound ends in a MAC of 128 bits, in its one spelling; the MAC holds the rest to what was bound. */
-const boundForm = /\.[A-Za-z0-9_-]{22}$/;
-
 /** Creates the binding of handles from that of anything. */
 export function createHandleBinding(handles: OwnerBound): HandleBinding {
   function bind(value: string, kind: HandleKind, owner: readonly string[]): string {
@@ -43,7 +40,7 @@ export function createHandleBinding(handles: OwnerBound): HandleBinding {
   }
 
   function unbind(value: string, kind: HandleKind, owner: readonly string[]): string | undefined {
-    const own = boundForm.test(value) ? handles.unbind(value, [...owner, kind]) : undefined;
+    const own = handles.unbind(value, [...owner, kind]);
     return own === undefined ? undefined : Buffer.from(own, 'base64url').toString();
   }
 

@@ -53,8 +53,9 @@ const resultPlaces: readonly Place[] = [
  * The handles that a client shows. In both eras alike: one that counted in one era only would be shown unbound in the
  * other, to a server that speaks both.
  *
- * @throws {Denial} `body.message` for a handle that is no string; `body.ambiguous` for a key that some parsers would take
- *   for the handle's. One that is missing is for the server to miss.
+ * @throws {Denial} `body.message` for a handle that is no string, `null` too: what a server makes of it nobody knows, all
+ *   tasks perhaps. `body.ambiguous` for a key that some parsers would take for the handle's. A handle that is missing is for
+ *   the server to miss, and so is a `_meta` or `notifications` of `null`, which hold none.
  */
 export function shownHandles(method: string | undefined, message: Members, messageId: MessageId): readonly Handle[] {
   const shown: Handle[] = [];
@@ -81,6 +82,9 @@ export function isNamedTask({ path }: Handle): boolean {
   return path.length === 2 && path[1] === 'taskId';
 }
 
+/** What holds more than handles. */
+const containers: ReadonlySet<string> = new Set(['_meta', 'notifications']);
+
 /** Adds what stands at `place` below `value`, which stands at `above`. */
 function addShown(
   shown: Handle[],
@@ -102,7 +106,7 @@ function addShown(
     throw mistyped(above, messageId);
   } else {
     const inner = member(value, step, messageId);
-    if (inner === undefined || inner === null) return;
+    if (inner === undefined || (inner === null && containers.has(step))) return;
     addShown(shown, place, depth + 1, inner, [...above, step], messageId);
   }
 }

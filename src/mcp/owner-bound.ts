@@ -30,8 +30,10 @@ export function createOwnerBound(key: string | Buffer): OwnerBound {
       const dot = bound.lastIndexOf('.');
       if (dot === -1) return undefined;
       const handle = bound.slice(0, dot);
-      const given = Buffer.from(bound.slice(dot + 1), 'base64url');
-      return given.length === MAC_BYTES && timingSafeEqual(given, mac(handle, owner)) ? handle : undefined;
+      // The text is compared, not what it decodes to: each MAC has one spelling, without padding or other spare bits.
+      const given = Buffer.from(bound.slice(dot + 1));
+      const wanted = Buffer.from(mac(handle, owner).toString('base64url'));
+      return given.length === wanted.length && timingSafeEqual(given, wanted) ? handle : undefined;
     },
   };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { bodyOf, post } from './requests.ts';
 import { startWorld, UPSTREAM_TEXT, type World } from './world.ts';
 
@@ -7,6 +8,7 @@ const tasksOfAll = [
   { taskId: 'task-of-bob', status: 'completed' },
 ];
 const related = 'io.modelcontextprotocol/related-task';
+const session_key = 'the key of this test, at least thirty-two characters long';
 
 /** What the upstream answers from now on. */
 let result: object = {};
@@ -15,6 +17,7 @@ let answeredAsEvents = false;
 let world: World;
 beforeAll(async () => {
   world = await startWorld({
+    yaml: `session_key: "${session_key}"`,
     routes: [
       'name: exact, path: /exact, protocol: mcp, audience: "http://gateway.test/mcp", policy: exact, upstream: { url: "UPSTREAM/mcp" }',
       'name: pattern, path: /pattern, protocol: mcp, audience: "http://gateway.test/mcp", policy: pattern, upstream: { url: "UPSTREAM/mcp" }',
@@ -100,4 +103,93 @@ test('a method that concerns tasks hands out none but those that the request sho
   }
   result = { tasks: tasksOfAll, taskId: 'task-of-alice' };
   expect(await passed('bob', '/any', 'tasks/recent', {})).toEqual({ tasks: [], taskId: 'task-of-alice' });
+});
+
+const withMeta = (meta: unknown): object => ({ _meta: meta });
+const places: readonly (readonly [string, string, (value: unknown) => object])[] = [
+  ['tasks/get', 'params.taskId', (taskId) => ({ taskId })],
+  ['tasks/result', 'params.taskId', (taskId) => ({ taskId })],
+  ['tasks/cancel', 'params.taskId', (taskId) => ({ taskId })],
+  ['tasks/update', 'params.taskId', (taskId) => ({ taskId, inputResponses: {} })],
+  ['ping', 'params.requestState', (requestState) => ({ requestState })],
+  ['ping', 'the related task', (taskId) => withMeta({ [related]: { taskId } })],
+  ['ping', 'a related task of several', (id) => withMeta({ 'io.modelcontextprotocol/relatedTaskIds': [id] })],
+  ['ping', 'all related tasks', (ids) => withMeta({ 'io.modelcontextprotocol/relatedTaskIds': ids })],
+  ['notifications/x', 'the related task', (taskId) => withMeta({ [related]: { taskId } })],
+  ['subscriptions/listen', 'a task', (id) => ({ notifications: { taskIds: [id] } })],
+  ['subscriptions/listen', 'all tasks', (taskIds) => ({ notifications: { taskIds } })],
+];
+
+describe.each(places)('%s: %s', (method, what, params) => {
+  test.each([null, 0, false, {}, [null], [['a']]])('%j is refused', async (value) => {
+    const { answers } = await world.withstand(post(await by('bob'), request(method, params(value))), {
+      statuses: [400],
+      reasons: ['body.message'],
+    });
+    expect(bodyOf(answers[0])).toMatchObject({ id: 1 });
+  });
+
+  test.each(['', 'task-of-alice'])('%j is refused', async (value) => {
+    const shown = what.startsWith('all ') ? [value] : value;
+    const { answers } = await world.withstand(post(await by('bob'), request(method, params(shown))), {
+      statuses: [404],
+      reasons: ['handle.unknown'],
+    });
+    expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { code: -32602 } });
+  });
+});
+
+test('Mcp-Name names no task that the body does not', async () => {
+  const lines = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tasks/get', 'Mcp-Name: task-of-alice'];
+  const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+  for (const sent of [request('tasks/get', params), request('tasks/get', { ...params, taskId: null })]) {
+    await world.withstand(post(await by('bob'), sent, ...lines), {
+      statuses: [400],
+      reasons: ['message.header_mismatch|body.message'],
+    });
+  }
+  await world.withstand(post(await by('bob'), request('tasks/get', {}), 'Mcp-Name: task-of-alice'), {
+    statuses: [400],
+    reasons: ['message.header_mismatch'],
+  });
+});
+
+describe('another spelling of the MAC', () => {
+  const session = createOwnerBound(session_key);
+
+  /** Spellings that `Buffer.from(…, 'base64url')` reads as the same bytes. */
+  function spellings(bound: string): string[] {
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const spare = letters[letters.indexOf(bound.at(-1) ?? '') ^ 1];
+    const dot = bound.lastIndexOf('.');
+    const standard = bound.slice(0, dot) + bound.slice(dot).replaceAll('-', '+').replaceAll('_', '/');
+    const all = [
+      `${bound.slice(0, -1)}${spare}`,
+      `${bound}==`,
+      `${bound}=`,
+      `${bound.slice(0, -3)}!${bound.slice(-3)}`,
+      standard,
+    ];
+    return all.filter((other) => other !== bound);
+  }
+
+  test('of a session is refused', async () => {
+    const owner = ['tools', world.issuer.url, 'subject', 'alice'];
+    for (const id of ['one', 'two', 'three']) {
+      for (const other of spellings(session.bind(id, owner))) {
+        const sent = post(await by('alice'), request('ping', {}), `Mcp-Session-Id: ${other}`);
+        await world.withstand(sent, { statuses: [404], reasons: ['session.unknown'] });
+      }
+    }
+  });
+
+  test('of a task is refused', async () => {
+    const task = await taskOf('bob', '/any', 'task-of-bob');
+    for (const taskId of spellings(task)) {
+      await world.withstand(on('/any', post(await by('bob'), request('tasks/get', { taskId }))), {
+        statuses: [404],
+        reasons: ['handle.unknown'],
+      });
+    }
+  });
 });

@@ -56,11 +56,20 @@ describe('what a client shows', () => {
     ['tools/call', { params: { notifications: { taskIds: 'not a subscription' } } }, []],
     ['ping', {}, []],
     ['tasks/get', { params: {} }, []],
-    ['ping', { params: { _meta: null, requestState: null } }, []],
+    ['ping', { params: { _meta: null } }, []],
+    ['subscriptions/listen', { params: { notifications: null } }, []],
+    ['subscriptions/listen', { params: { notifications: { taskIds: [] } } }, []],
   ])('%s %j', (method, message, wanted) => expect(shown(method, message)).toEqual(wanted));
 
   test.each([
     ['tasks/get', { params: { taskId: 1 } }, 'body.message 1'],
+    ['tasks/get', { params: { taskId: null } }, 'body.message 1'],
+    ['ping', { params: { requestState: null } }, 'body.message 1'],
+    ['tools/call', { params: { _meta: { [related]: null } } }, 'body.message 1'],
+    ['tools/call', { params: { _meta: { [related]: { taskId: null } } } }, 'body.message 1'],
+    ['subscriptions/listen', { params: { notifications: { taskIds: null } } }, 'body.message 1'],
+    ['subscriptions/listen', { params: { notifications: { taskIds: [null] } } }, 'body.message 1'],
+    [undefined, { result: { _meta: { [related]: { taskId: null } } } }, 'body.message 1'],
     ['tasks/get', { params: { taskId: ['a'] } }, 'body.message 1'],
     ['tools/call', { params: { requestState: {} } }, 'body.message 1'],
     ['tools/call', { params: { _meta: { [related]: 'a' } } }, 'body.message 1'],

@@ -43,3 +43,22 @@ test('nobody makes one up', () => {
     }),
   );
 });
+
+test('has one spelling', () => {
+  const sessions = createOwnerBound(key);
+  for (const id of ['a', 'b', 'c', 'd', 'e']) {
+    const bound = sessions.bind(id, owner);
+    const [handle, mac] = [bound.slice(0, -22), bound.slice(-22)];
+    const bytes = Buffer.from(mac, 'base64url');
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const last = letters.indexOf(mac.at(-1) ?? '');
+    for (const spare of [1, 2, 15]) {
+      const other = mac.slice(0, -1) + letters[last ^ spare];
+      expect(Buffer.from(other, 'base64url')).toEqual(bytes);
+      expect(sessions.unbind(handle + other, owner)).toBeUndefined();
+    }
+    for (const other of [`${mac}=`, `${mac}==`, ` ${mac}`, `${mac}\n`, bytes.toString('base64'), `!${mac}`]) {
+      expect(sessions.unbind(handle + other, owner)).toBeUndefined();
+    }
+  }
+});
