@@ -1,7 +1,7 @@
 // What ajv makes of the schemas beside it; `npm run schemas` writes it anew.
 "use strict";
 export const gateway = validate20;
-const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"Where clients are served, `host:port`; `0.0.0.0:8080` in a container. Default: 127.0.0.1:8080."},"admin":{"description":"Where /metrics, /healthz and /readyz are served, `host:port`; `off` disables. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; public_url must be https then. Files that change are read again without a restart; a pair that does not fit changes nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this one: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Asks clients for a certificate, for tokens that are bound to one (RFC 8705): a PEM file of the authorities that may have issued it, or `any`, also self-signed. None is required to connect, and one that does not verify counts as none. Default: none are asked for."}}},"trusted_proxies":{"description":"Addresses and networks of proxies before the gateway whose `X-Forwarded-For` tells the client's address. It says nothing about certificates: see certificate_proxies. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"certificate_proxies":{"description":"Addresses and networks of proxies whose `Client-Cert` (RFC 9440) tells the client's certificate, in requests and in forward-auth questions. Each of them must verify the client's key in its TLS handshake, and on every path to the gateway set or remove that header. trusted_proxies and forward_auth.trusted never imply it. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A listener of its own where a proxy that you have already asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Never reachable for clients: who asks chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"Where proxies ask, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may ask; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each under a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"scopes":{"description":"A broader scope implies narrower ones: `write: [read]`. Implications of implied scopes count too.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"Binds MCP sessions to the person who began them, and makes the keys of signed identities, at least 32 random characters: `${env:SESSION_KEY}`. The same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey by which replicas know together what authorization servers answered (introspection and exchange, encrypted under session_key) and which proofs were used. `rediss:` is TLS. Needs session_key. Default: each replica for itself.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"What becomes of a request whose proof cannot be checked for reuse because the shared store is away: `closed` answers 503, `open` goes by what this replica remembers itself. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names, without port, under which the gateway is called, besides public_url's and loopback; any other is answered 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, besides public_url's and loopback; any other is answered 403. Allowed ones get CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Bounds on what one request may cost.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"Of a body that the gateway must read (MCP); others stream through unread, for as long as they take. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"Of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"How often each subject may call each route (each client where a token has no subject, each address where there is neither or no token); more is answered 429 with Retry-After. A request that is refused later counts too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"How often one address (an IPv6 /64) may present tokens that are refused; after that nobody is asked about tokens from there that are not known yet, and the answer is 429 with Retry-After. Known tokens go on, and a request without token is no failure. Behind a proxy that is not in trusted_proxies all callers are one address. Default: { requests: 100, per: 1m }."}}},"log":{"description":"What is logged, as JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]}}},"telemetry":{"description":"Makes spans of requests and sends them to an OpenTelemetry collector. Default: no spans; a client's trace context (`traceparent`, `tracestate`) goes on to upstreams as it came either way.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans go to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"Which part of the traces is recorded, from 0 to 1: of those that begin here, and of those that a client wants recorded. A client that wants none is heeded; what a peer in trusted_proxies wants recorded always is. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Sent to the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets, never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"What is served. The longest matching path wins; a request that matches none is answered 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` says how its tokens are validated.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"Where the gateway itself reaches it, when that differs from the issuer (compose, split DNS). The issuer stays as it is."},"jwt":{"description":"Accept JWT access tokens that it signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"Where its JWK Set is. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens that it explains, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there, which `client_secret_basic` and `client_secret_post` need; better `${env:NAME}` or `${file:/run/secrets/name}` than the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to introspect. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"Longest time for which a positive answer is reused; never past `exp`. A negative one is for as long, but 5s at most. `0s` asks every time. Default: 30s."},"response":{"description":"`jwt` asks for a signed answer and believes no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. It is what `token: phantom` sends to an upstream. A phantom token is an access token, for the upstream to verify as any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` keeps it from being an access token; an upstream that takes it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only signature algorithms of signed answers; goes with `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"All the leniency there is on `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"Of one call to it, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"While it is away: how long its metadata and keys are used after they could be fetched last, at most 168h. Then what needs them gets 503. They are used while they are fresh in any case: 5m, for keys what their `Cache-Control` says (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, who may call it, and the server behind it.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"What the protected resource metadata (RFC 9728) of this route says. An mcp route publishes it even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, for people."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"Which of `authorization_servers` this route trusts. May be left out where only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: what the trusted authorization servers allow: `jwt` where one has `jwt`, `opaque` where one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"policy":{"$ref":"#/$defs/name","description":"The policy that decides: `demo` is policies/demo.yaml. Without it any valid token for the audience will do."},"methods":{"description":"Accepted HTTP methods; another is answered 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to everybody, without token or policy. The only way to be open.","type":"boolean"},"upgrade":{"description":"`websocket` lets WebSocket upgrades through, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. Whether messages to paths below `path` are forwarded. `refuse`: they are answered 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. Whether requests with a query are forwarded. `refuse`: they are answered 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"keepalive":{"$ref":"#/$defs/duration","description":"Sends a comment into an event stream that has been quiet for this long, so that proxies between do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"As limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept tokens that are bound to a key of the client with the proof of it, RFC 9449; `{}` switches it on. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound to nothing: neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` wants a nonce of the gateway in each proof, RFC 9449 §9, so that none can be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"How old a proof may be, at most 5m. Each serves once. Default: 60s."}}},"revalidate":{"$ref":"#/$defs/duration","description":"While an event stream or a WebSocket is open, asks this often whether its token still holds, and ends it otherwise. Default: only when it expires."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what it is told.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or by a JSON Pointer, `x-auth-actor: /act/sub`. What the client itself sends under these names is always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of who calls, such as `x-auth-identity`, or a mapping that says more: a JWT of the gateway's own (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: none besides subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"What the upstream gets as `Authorization`: nothing, the signed answer of introspection (`phantom`; needs `introspection.response: jwt`, which says what that is, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token again (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The new token for the upstream, RFC 8693; goes with `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"Which of `authorization_servers` is asked. May be left out where only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to exchange. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: where the new token is to be good, by names that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the same as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: what the upstream gets. With jwt, an answer that is not called a JWT is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: what the caller's token is called. Default: access_token."},"actor":{"description":"Who acts for the caller, RFC 8693 §1.1: nobody is named, or the gateway by an `actor_token` of its own, which it gets there by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"timeouts":{"description":"How long the gateway waits for the upstream. Exact to about half a second; less than a second may take up to one and a half.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is up. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the response's headers; a stream has no end time of its own. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"How the gateway authenticates there: by a secret (RFC 6749 §2.3.1), or by assertions that it signs with a key (RFC 7523 §2.2), so that no secret is shared. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key of `client_auth: private_key_jwt`: PEM (PKCS#8; PKCS#1 and SEC 1 will do) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. Its algorithm is the JWK's `alg`, or else RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA as the key is; for PS256 write it into a JWK. An assertion names the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; what it stands for is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"So many in so much time, or `off` for as many as there are.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"How many, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"In how much time; they come back evenly over it."},"burst":{"$ref":"#/$defs/count","description":"How many at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"}}};
+const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"Where clients are served, `host:port`; `0.0.0.0:8080` in a container. Default: 127.0.0.1:8080."},"admin":{"description":"Where /metrics, /healthz and /readyz are served, `host:port`; `off` disables. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; public_url must be https then. Files that change are read again without a restart; a pair that does not fit changes nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this one: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Asks clients for a certificate, for tokens that are bound to one (RFC 8705): a PEM file of the authorities that may have issued it, or `any`, also self-signed. None is required to connect, and one that does not verify counts as none. Default: none are asked for."}}},"trusted_proxies":{"description":"Addresses and networks of proxies before the gateway whose `X-Forwarded-For` tells the client's address. It says nothing about certificates: see certificate_proxies. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"certificate_proxies":{"description":"Addresses and networks of proxies whose `Client-Cert` (RFC 9440) tells the client's certificate, in requests and in forward-auth questions. Each of them must verify the client's key in its TLS handshake, and on every path to the gateway set or remove that header. trusted_proxies and forward_auth.trusted never imply it. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A listener of its own where a proxy that you have already asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Never reachable for clients: who asks chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"Where proxies ask, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may ask; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each under a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"scopes":{"description":"A broader scope implies narrower ones: `write: [read]`. Implications of implied scopes count too.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"Binds MCP sessions to the person who began them, and makes the keys of signed identities, at least 32 random characters: `${env:SESSION_KEY}`. The same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey by which replicas know together what authorization servers answered (introspection and exchange, encrypted under session_key) and which proofs were used. `rediss:` is TLS. Needs session_key. Default: each replica for itself.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"What becomes of a request whose proof cannot be checked for reuse because the shared store is away: `closed` answers 503, `open` goes by what this replica remembers itself. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names, without port, under which the gateway is called, besides public_url's and loopback; any other is answered 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, besides public_url's and loopback; any other is answered 403. Allowed ones get CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Bounds on what one request may cost.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"Of a body that the gateway must read (MCP); others stream through unread, for as long as they take. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"Of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"How often each subject may call each route (each client where a token has no subject, each address where there is neither or no token); more is answered 429 with Retry-After. A request that is refused later counts too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"How often one address (an IPv6 /64) may present tokens that are refused; after that nobody is asked about tokens from there that are not known yet, and the answer is 429 with Retry-After. Known tokens go on, and a request without token is no failure. Behind a proxy that is not in trusted_proxies all callers are one address. Default: { requests: 100, per: 1m }."}}},"log":{"description":"What is logged, as JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]}}},"telemetry":{"description":"Makes spans of requests and sends them to an OpenTelemetry collector. Default: no spans; a client's trace context (`traceparent`, `tracestate`) goes on to upstreams as it came either way.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans go to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"Which part of the traces is recorded, from 0 to 1: of those that begin here, and of those that a client wants recorded. A client that wants none is heeded; what a peer in trusted_proxies wants recorded always is. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Sent to the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets, never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"What is served. The longest matching path wins; a request that matches none is answered 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` says how its tokens are validated.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"Where the gateway itself reaches it, when that differs from the issuer (compose, split DNS). The issuer stays as it is."},"jwt":{"description":"Accept JWT access tokens that it signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"Where its JWK Set is. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens that it explains, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there, which `client_secret_basic` and `client_secret_post` need; better `${env:NAME}` or `${file:/run/secrets/name}` than the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to introspect. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"Longest time for which a positive answer is reused; never past `exp`. A negative one is for as long, but 5s at most. `0s` asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"How each opaque token of this server begins. The gateway shows such tokens to this server alone, and shows it no other opaque token. JWTs go by their `iss`. Every server needs one where a route trusts several servers with `introspection` (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` asks for a signed answer and believes no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. It is what `token: phantom` sends to an upstream. A phantom token is an access token, for the upstream to verify as any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` keeps it from being an access token; an upstream that takes it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only signature algorithms of signed answers; goes with `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"All the leniency there is on `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"Of one call to it, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"While it is away: how long its metadata and keys are used after they could be fetched last, at most 168h. Then what needs them gets 503. They are used while they are fresh in any case: 5m, for keys what their `Cache-Control` says (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, who may call it, and the server behind it.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"What the protected resource metadata (RFC 9728) of this route says. An mcp route publishes it even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, for people."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"Which of `authorization_servers` this route trusts. May be left out where only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: what the trusted authorization servers allow: `jwt` where one has `jwt`, `opaque` where one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"Which servers the gateway asks about an opaque token, where the route trusts several with `introspection`. `by_prefix`: the one whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway shows a token without a known prefix to each server without one, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy that decides: `demo` is policies/demo.yaml. Without it any valid token for the audience will do."},"methods":{"description":"Accepted HTTP methods; another is answered 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to everybody, without token or policy. The only way to be open.","type":"boolean"},"upgrade":{"description":"`websocket` lets WebSocket upgrades through, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. Whether messages to paths below `path` are forwarded. `refuse`: they are answered 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. Whether requests with a query are forwarded. `refuse`: they are answered 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"keepalive":{"$ref":"#/$defs/duration","description":"Sends a comment into an event stream that has been quiet for this long, so that proxies between do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"As limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept tokens that are bound to a key of the client with the proof of it, RFC 9449; `{}` switches it on. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound to nothing: neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` wants a nonce of the gateway in each proof, RFC 9449 §9, so that none can be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"How old a proof may be, at most 5m. Each serves once. Default: 60s."}}},"revalidate":{"$ref":"#/$defs/duration","description":"While an event stream or a WebSocket is open, asks this often whether its token still holds, and ends it otherwise. Default: only when it expires."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what it is told.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or by a JSON Pointer, `x-auth-actor: /act/sub`. What the client itself sends under these names is always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of who calls, such as `x-auth-identity`, or a mapping that says more: a JWT of the gateway's own (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: none besides subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"What the upstream gets as `Authorization`: nothing, the signed answer of introspection (`phantom`; needs `introspection.response: jwt`, which says what that is, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token again (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The new token for the upstream, RFC 8693; goes with `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"Which of `authorization_servers` is asked. May be left out where only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to exchange. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: where the new token is to be good, by names that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the same as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: what the upstream gets. With jwt, an answer that is not called a JWT is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: what the caller's token is called. Default: access_token."},"actor":{"description":"Who acts for the caller, RFC 8693 §1.1: nobody is named, or the gateway by an `actor_token` of its own, which it gets there by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"timeouts":{"description":"How long the gateway waits for the upstream. Exact to about half a second; less than a second may take up to one and a half.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is up. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the response's headers; a stream has no end time of its own. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"How the gateway authenticates there: by a secret (RFC 6749 §2.3.1), or by assertions that it signs with a key (RFC 7523 §2.2), so that no secret is shared. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key of `client_auth: private_key_jwt`: PEM (PKCS#8; PKCS#1 and SEC 1 will do) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. Its algorithm is the JWK's `alg`, or else RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA as the key is; for PS256 write it into a JWK. An assertion names the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; what it stands for is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"So many in so much time, or `off` for as many as there are.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"How many, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"In how much time; they come back evenly over it."},"burst":{"$ref":"#/$defs/count","description":"How many at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"}}};
 const schema32 = {"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema33 = {"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema34 = {"title":"a string","type":"string","minLength":1};
@@ -18,18 +18,19 @@ const pattern5 = new RegExp("^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}
 const pattern6 = new RegExp("^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern7 = new RegExp("^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern11 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
-const pattern24 = new RegExp("^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$", "u");
-const pattern26 = new RegExp("^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern25 = new RegExp("^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$", "u");
+const pattern27 = new RegExp("^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern14 = new RegExp("\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern28 = new RegExp("^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern30 = new RegExp("^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern29 = new RegExp("^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern31 = new RegExp("^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern12 = new RegExp("^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern39 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", "u");
-const schema38 = {"description":"An authorization server. At least one of `jwt` and `introspection` says how its tokens are validated.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"Where the gateway itself reaches it, when that differs from the issuer (compose, split DNS). The issuer stays as it is."},"jwt":{"description":"Accept JWT access tokens that it signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"Where its JWK Set is. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens that it explains, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there, which `client_secret_basic` and `client_secret_post` need; better `${env:NAME}` or `${file:/run/secrets/name}` than the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to introspect. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"Longest time for which a positive answer is reused; never past `exp`. A negative one is for as long, but 5s at most. `0s` asks every time. Default: 30s."},"response":{"description":"`jwt` asks for a signed answer and believes no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. It is what `token: phantom` sends to an upstream. A phantom token is an access token, for the upstream to verify as any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` keeps it from being an access token; an upstream that takes it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only signature algorithms of signed answers; goes with `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"All the leniency there is on `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"Of one call to it, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"While it is away: how long its metadata and keys are used after they could be fetched last, at most 168h. Then what needs them gets 503. They are used while they are fresh in any case: 5m, for keys what their `Cache-Control` says (1m to 1h). Default: 24h."}}};
+const pattern40 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", "u");
+const schema38 = {"description":"An authorization server. At least one of `jwt` and `introspection` says how its tokens are validated.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"Where the gateway itself reaches it, when that differs from the issuer (compose, split DNS). The issuer stays as it is."},"jwt":{"description":"Accept JWT access tokens that it signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"Where its JWK Set is. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens that it explains, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there, which `client_secret_basic` and `client_secret_post` need; better `${env:NAME}` or `${file:/run/secrets/name}` than the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to introspect. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"Longest time for which a positive answer is reused; never past `exp`. A negative one is for as long, but 5s at most. `0s` asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"How each opaque token of this server begins. The gateway shows such tokens to this server alone, and shows it no other opaque token. JWTs go by their `iss`. Every server needs one where a route trusts several servers with `introspection` (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` asks for a signed answer and believes no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. It is what `token: phantom` sends to an upstream. A phantom token is an access token, for the upstream to verify as any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` keeps it from being an access token; an upstream that takes it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only signature algorithms of signed answers; goes with `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"All the leniency there is on `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"Of one call to it, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"While it is away: how long its metadata and keys are used after they could be fetched last, at most 168h. Then what needs them gets 503. They are used while they are fresh in any case: 5m, for keys what their `Cache-Control` says (1m to 1h). Default: 24h."}}};
 const schema44 = {"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema52 = {"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"};
 const pattern15 = new RegExp("^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern18 = new RegExp("^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern19 = new RegExp("^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const schema41 = {"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}};
 
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -636,13 +637,11 @@ vErrors.push(err29);
 errors++;
 }
 }
-if(data7.response !== undefined){
-let data15 = data7.response;
-const _errs43 = errors;
-let valid16 = false;
-const _errs44 = errors;
-if(!((data15 === "json") || (data15 === "jwt"))){
-const err30 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema38.properties.introspection.properties.response.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema38.properties.introspection.properties.response.anyOf[0].enum,parentSchema:schema38.properties.introspection.properties.response.anyOf[0],data:data15};
+if(data7.prefix !== undefined){
+let data15 = data7.prefix;
+if(typeof data15 === "string"){
+if(!pattern19.test(data15)){
+const err30 = {instancePath:instancePath+"/introspection/prefix",schemaPath:"#/properties/introspection/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema38.properties.introspection.properties.prefix,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -651,12 +650,9 @@ vErrors.push(err30);
 }
 errors++;
 }
-var _valid0 = _errs44 === errors;
-valid16 = valid16 || _valid0;
-const _errs45 = errors;
-if(typeof data15 === "string"){
-if(!pattern14.test(data15)){
-const err31 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data15};
+}
+else {
+const err31 = {instancePath:instancePath+"/introspection/prefix",schemaPath:"#/properties/introspection/properties/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.introspection.properties.prefix.type,parentSchema:schema38.properties.introspection.properties.prefix,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -666,8 +662,13 @@ vErrors.push(err31);
 errors++;
 }
 }
-else {
-const err32 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data15};
+if(data7.response !== undefined){
+let data16 = data7.response;
+const _errs45 = errors;
+let valid16 = false;
+const _errs46 = errors;
+if(!((data16 === "json") || (data16 === "jwt"))){
+const err32 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema38.properties.introspection.properties.response.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema38.properties.introspection.properties.response.anyOf[0].enum,parentSchema:schema38.properties.introspection.properties.response.anyOf[0],data:data16};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -676,10 +677,12 @@ vErrors.push(err32);
 }
 errors++;
 }
-var _valid0 = _errs45 === errors;
+var _valid0 = _errs46 === errors;
 valid16 = valid16 || _valid0;
-if(!valid16){
-const err33 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema38.properties.introspection.properties.response.anyOf,parentSchema:schema38.properties.introspection.properties.response,data:data15};
+const _errs47 = errors;
+if(typeof data16 === "string"){
+if(!pattern14.test(data16)){
+const err33 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -688,11 +691,34 @@ vErrors.push(err33);
 }
 errors++;
 }
+}
 else {
-errors = _errs43;
+const err34 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data16};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+var _valid0 = _errs47 === errors;
+valid16 = valid16 || _valid0;
+if(!valid16){
+const err35 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema38.properties.introspection.properties.response.anyOf,parentSchema:schema38.properties.introspection.properties.response,data:data16};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+}
+else {
+errors = _errs45;
 if(vErrors !== null){
-if(_errs43){
-vErrors.length = _errs43;
+if(_errs45){
+vErrors.length = _errs45;
 }
 else {
 vErrors = null;
@@ -707,37 +733,12 @@ errors = vErrors.length;
 }
 }
 if(data7.audience !== undefined){
-let data17 = data7.audience;
-const _errs50 = errors;
-let valid18 = false;
-const _errs51 = errors;
-if(!((data17 === "required") || (data17 === "optional"))){
-const err34 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema38.properties.introspection.properties.audience.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema38.properties.introspection.properties.audience.anyOf[0].enum,parentSchema:schema38.properties.introspection.properties.audience.anyOf[0],data:data17};
-if(vErrors === null){
-vErrors = [err34];
-}
-else {
-vErrors.push(err34);
-}
-errors++;
-}
-var _valid1 = _errs51 === errors;
-valid18 = valid18 || _valid1;
+let data18 = data7.audience;
 const _errs52 = errors;
-if(typeof data17 === "string"){
-if(!pattern14.test(data17)){
-const err35 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data17};
-if(vErrors === null){
-vErrors = [err35];
-}
-else {
-vErrors.push(err35);
-}
-errors++;
-}
-}
-else {
-const err36 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data17};
+let valid18 = false;
+const _errs53 = errors;
+if(!((data18 === "required") || (data18 === "optional"))){
+const err36 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema38.properties.introspection.properties.audience.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema38.properties.introspection.properties.audience.anyOf[0].enum,parentSchema:schema38.properties.introspection.properties.audience.anyOf[0],data:data18};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -746,10 +747,12 @@ vErrors.push(err36);
 }
 errors++;
 }
-var _valid1 = _errs52 === errors;
+var _valid1 = _errs53 === errors;
 valid18 = valid18 || _valid1;
-if(!valid18){
-const err37 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema38.properties.introspection.properties.audience.anyOf,parentSchema:schema38.properties.introspection.properties.audience,data:data17};
+const _errs54 = errors;
+if(typeof data18 === "string"){
+if(!pattern14.test(data18)){
+const err37 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data18};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -758,11 +761,34 @@ vErrors.push(err37);
 }
 errors++;
 }
+}
 else {
-errors = _errs50;
+const err38 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data18};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+var _valid1 = _errs54 === errors;
+valid18 = valid18 || _valid1;
+if(!valid18){
+const err39 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema38.properties.introspection.properties.audience.anyOf,parentSchema:schema38.properties.introspection.properties.audience,data:data18};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+else {
+errors = _errs52;
 if(vErrors !== null){
-if(_errs50){
-vErrors.length = _errs50;
+if(_errs52){
+vErrors.length = _errs52;
 }
 else {
 vErrors = null;
@@ -772,32 +798,7 @@ vErrors = null;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.properties.introspection.type,parentSchema:schema38.properties.introspection,data:data7};
-if(vErrors === null){
-vErrors = [err38];
-}
-else {
-vErrors.push(err38);
-}
-errors++;
-}
-}
-if(data.clock_tolerance !== undefined){
-let data18 = data.clock_tolerance;
-if(typeof data18 === "string"){
-if(!pattern18.test(data18)){
-const err39 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data18};
-if(vErrors === null){
-vErrors = [err39];
-}
-else {
-vErrors.push(err39);
-}
-errors++;
-}
-}
-else {
-const err40 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data18};
+const err40 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.properties.introspection.type,parentSchema:schema38.properties.introspection,data:data7};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -807,11 +808,11 @@ vErrors.push(err40);
 errors++;
 }
 }
-if(data.timeout !== undefined){
-let data19 = data.timeout;
+if(data.clock_tolerance !== undefined){
+let data19 = data.clock_tolerance;
 if(typeof data19 === "string"){
 if(!pattern18.test(data19)){
-const err41 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data19};
+const err41 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -822,7 +823,7 @@ errors++;
 }
 }
 else {
-const err42 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data19};
+const err42 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -832,11 +833,11 @@ vErrors.push(err42);
 errors++;
 }
 }
-if(data.stale !== undefined){
-let data20 = data.stale;
+if(data.timeout !== undefined){
+let data20 = data.timeout;
 if(typeof data20 === "string"){
 if(!pattern18.test(data20)){
-const err43 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data20};
+const err43 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data20};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -847,7 +848,7 @@ errors++;
 }
 }
 else {
-const err44 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data20};
+const err44 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -857,14 +858,39 @@ vErrors.push(err44);
 errors++;
 }
 }
-}
-else {
-const err45 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data};
+if(data.stale !== undefined){
+let data21 = data.stale;
+if(typeof data21 === "string"){
+if(!pattern18.test(data21)){
+const err45 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
 else {
 vErrors.push(err45);
+}
+errors++;
+}
+}
+else {
+const err46 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data21};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+}
+}
+else {
+const err47 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
 }
 errors++;
 }
@@ -875,7 +901,7 @@ validate21.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema58 = {"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}};
 const schema59 = {"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"};
-const pattern25 = new RegExp("^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern26 = new RegExp("^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 
 function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -892,7 +918,7 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(typeof data0 === "string"){
-if(!pattern25.test(data0)){
+if(!pattern26.test(data0)){
 const err0 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/pattern",keyword:"pattern",params:{pattern: "^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema59,data:data0};
 if(vErrors === null){
 vErrors = [err0];
@@ -951,7 +977,7 @@ return errors === 0;
 validate28.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema66 = {"description":"So many in so much time, or `off` for as many as there are.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"How many, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"In how much time; they come back evenly over it."},"burst":{"$ref":"#/$defs/count","description":"How many at once after a pause, from 1 to 1000000. Default: `requests`."}}};
-const pattern32 = new RegExp("^off$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern33 = new RegExp("^off$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const schema67 = {"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]};
 
 function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1074,7 +1100,7 @@ vErrors.push(err0);
 errors++;
 }
 if(typeof data === "string"){
-if(!pattern32.test(data)){
+if(!pattern33.test(data)){
 const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^off$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^off$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^off$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema66,data};
 if(vErrors === null){
 vErrors = [err1];
@@ -1161,16 +1187,16 @@ return errors === 0;
 }
 validate30.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema76 = {"description":"A path prefix, who may call it, and the server behind it.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"What the protected resource metadata (RFC 9728) of this route says. An mcp route publishes it even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, for people."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"Which of `authorization_servers` this route trusts. May be left out where only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: what the trusted authorization servers allow: `jwt` where one has `jwt`, `opaque` where one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"policy":{"$ref":"#/$defs/name","description":"The policy that decides: `demo` is policies/demo.yaml. Without it any valid token for the audience will do."},"methods":{"description":"Accepted HTTP methods; another is answered 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to everybody, without token or policy. The only way to be open.","type":"boolean"},"upgrade":{"description":"`websocket` lets WebSocket upgrades through, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. Whether messages to paths below `path` are forwarded. `refuse`: they are answered 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. Whether requests with a query are forwarded. `refuse`: they are answered 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"keepalive":{"$ref":"#/$defs/duration","description":"Sends a comment into an event stream that has been quiet for this long, so that proxies between do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"As limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept tokens that are bound to a key of the client with the proof of it, RFC 9449; `{}` switches it on. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound to nothing: neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` wants a nonce of the gateway in each proof, RFC 9449 §9, so that none can be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"How old a proof may be, at most 5m. Each serves once. Default: 60s."}}},"revalidate":{"$ref":"#/$defs/duration","description":"While an event stream or a WebSocket is open, asks this often whether its token still holds, and ends it otherwise. Default: only when it expires."},"upstream":{"$ref":"#/$defs/upstream"}}};
+const schema76 = {"description":"A path prefix, who may call it, and the server behind it.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"What the protected resource metadata (RFC 9728) of this route says. An mcp route publishes it even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, for people."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"Which of `authorization_servers` this route trusts. May be left out where only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: what the trusted authorization servers allow: `jwt` where one has `jwt`, `opaque` where one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"Which servers the gateway asks about an opaque token, where the route trusts several with `introspection`. `by_prefix`: the one whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway shows a token without a known prefix to each server without one, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy that decides: `demo` is policies/demo.yaml. Without it any valid token for the audience will do."},"methods":{"description":"Accepted HTTP methods; another is answered 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to everybody, without token or policy. The only way to be open.","type":"boolean"},"upgrade":{"description":"`websocket` lets WebSocket upgrades through, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. Whether messages to paths below `path` are forwarded. `refuse`: they are answered 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. Whether requests with a query are forwarded. `refuse`: they are answered 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"keepalive":{"$ref":"#/$defs/duration","description":"Sends a comment into an event stream that has been quiet for this long, so that proxies between do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"As limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept tokens that are bound to a key of the client with the proof of it, RFC 9449; `{}` switches it on. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound to nothing: neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` wants a nonce of the gateway in each proof, RFC 9449 §9, so that none can be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"How old a proof may be, at most 5m. Each serves once. Default: 60s."}}},"revalidate":{"$ref":"#/$defs/duration","description":"While an event stream or a WebSocket is open, asks this often whether its token still holds, and ends it otherwise. Default: only when it expires."},"upstream":{"$ref":"#/$defs/upstream"}}};
 const schema77 = {"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema80 = {"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"};
-const pattern40 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern41 = new RegExp("^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern43 = new RegExp("^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern49 = new RegExp("^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema93 = {"description":"The server behind the route, and what it is told.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or by a JSON Pointer, `x-auth-actor: /act/sub`. What the client itself sends under these names is always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of who calls, such as `x-auth-identity`, or a mapping that says more: a JWT of the gateway's own (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: none besides subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"What the upstream gets as `Authorization`: nothing, the signed answer of introspection (`phantom`; needs `introspection.response: jwt`, which says what that is, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token again (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The new token for the upstream, RFC 8693; goes with `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"Which of `authorization_servers` is asked. May be left out where only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to exchange. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: where the new token is to be good, by names that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the same as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: what the upstream gets. With jwt, an answer that is not called a JWT is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: what the caller's token is called. Default: access_token."},"actor":{"description":"Who acts for the caller, RFC 8693 §1.1: nobody is named, or the gateway by an `actor_token` of its own, which it gets there by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"timeouts":{"description":"How long the gateway waits for the upstream. Exact to about half a second; less than a second may take up to one and a half.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is up. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the response's headers; a stream has no end time of its own. Default: 60s."}}}}};
-const pattern58 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema105 = {"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]};
+const pattern41 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern42 = new RegExp("^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern44 = new RegExp("^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern51 = new RegExp("^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema94 = {"description":"The server behind the route, and what it is told.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or by a JSON Pointer, `x-auth-actor: /act/sub`. What the client itself sends under these names is always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of who calls, such as `x-auth-identity`, or a mapping that says more: a JWT of the gateway's own (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: none besides subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"What the upstream gets as `Authorization`: nothing, the signed answer of introspection (`phantom`; needs `introspection.response: jwt`, which says what that is, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token again (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The new token for the upstream, RFC 8693; goes with `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"Which of `authorization_servers` is asked. May be left out where only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to exchange. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: where the new token is to be good, by names that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the same as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: what the upstream gets. With jwt, an answer that is not called a JWT is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: what the caller's token is called. Default: access_token."},"actor":{"description":"Who acts for the caller, RFC 8693 §1.1: nobody is named, or the gateway by an `actor_token` of its own, which it gets there by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"timeouts":{"description":"How long the gateway waits for the upstream. Exact to about half a second; less than a second may take up to one and a half.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is up. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the response's headers; a stream has no end time of its own. Default: 60s."}}}}};
+const pattern60 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema106 = {"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]};
 
 function validate42(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1187,7 +1213,7 @@ let valid0 = false;
 const _errs1 = errors;
 if(typeof data === "string"){
 if(func2(data) < 1){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema106.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1198,7 +1224,7 @@ errors++;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema105.anyOf[0].type,parentSchema:schema105.anyOf[0],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema106.anyOf[0].type,parentSchema:schema106.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1212,7 +1238,7 @@ valid0 = valid0 || _valid0;
 const _errs3 = errors;
 if(Array.isArray(data)){
 if(data.length < 1){
-const err2 = {instancePath,schemaPath:"#/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema105.anyOf[1],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema106.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1254,7 +1280,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data[i1], data[j0])){
-const err5 = {instancePath,schemaPath:"#/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema105.anyOf[1],data};
+const err5 = {instancePath,schemaPath:"#/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema106.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1269,7 +1295,7 @@ break outer0;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema105.anyOf[1].type,parentSchema:schema105.anyOf[1],data};
+const err6 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema106.anyOf[1].type,parentSchema:schema106.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1284,7 +1310,7 @@ if(_valid0){
 var items0 = true;
 }
 if(!valid0){
-const err7 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema105.anyOf,parentSchema:schema105,data};
+const err7 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema106.anyOf,parentSchema:schema106,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1310,7 +1336,7 @@ return errors === 0;
 }
 validate42.evaluated = {"dynamicProps":false,"dynamicItems":true};
 
-const schema107 = {"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]};
+const schema108 = {"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]};
 
 function validate46(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1326,7 +1352,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!((data === "access_token") || (data === "jwt"))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.anyOf[0].enum,parentSchema:schema107.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema108.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema108.anyOf[0].enum,parentSchema:schema108.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1363,7 +1389,7 @@ errors++;
 var _valid0 = _errs2 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.anyOf,parentSchema:schema107,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema108.anyOf,parentSchema:schema108,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1401,7 +1427,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.url === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema93.required,parentSchema:schema93,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema94.required,parentSchema:schema94,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1412,7 +1438,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "url") || (key0 === "identity")) || (key0 === "token")) || (key0 === "exchange")) || (key0 === "timeouts"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema93,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema94,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1453,8 +1479,8 @@ if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 const _errs7 = errors;
 if(typeof key1 === "string"){
-if(!pattern39.test(key1)){
-const err4 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema93.properties.identity.propertyNames,data:key1,propertyName:key1};
+if(!pattern40.test(key1)){
+const err4 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema94.properties.identity.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1466,7 +1492,7 @@ errors++;
 }
 var valid2 = _errs7 === errors;
 if(!valid2){
-const err5 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema93.properties.identity.propertyNames,parentSchema:schema93.properties.identity,data:data1};
+const err5 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema94.properties.identity.propertyNames,parentSchema:schema94.properties.identity,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1506,7 +1532,7 @@ errors++;
 if(data1.signed !== undefined){
 let data3 = data1.signed;
 if((typeof data3 !== "string") && (!(data3 && typeof data3 == "object" && !Array.isArray(data3)))){
-const err8 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/type",keyword:"type",params:{type: schema93.properties.identity.properties.signed.type},message:"must be string,object",schema:schema93.properties.identity.properties.signed.type,parentSchema:schema93.properties.identity.properties.signed,data:data3};
+const err8 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/type",keyword:"type",params:{type: schema94.properties.identity.properties.signed.type},message:"must be string,object",schema:schema94.properties.identity.properties.signed.type,parentSchema:schema94.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1517,7 +1543,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(func2(data3) < 1){
-const err9 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93.properties.identity.properties.signed,data:data3};
+const err9 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema94.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1526,8 +1552,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(!pattern58.test(data3)){
-const err10 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema93.properties.identity.properties.signed,data:data3};
+if(!pattern60.test(data3)){
+const err10 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema94.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1539,7 +1565,7 @@ errors++;
 }
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(data3.header === undefined){
-const err11 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/required",keyword:"required",params:{missingProperty: "header"},message:"must have required property '"+"header"+"'",schema:schema93.properties.identity.properties.signed.required,parentSchema:schema93.properties.identity.properties.signed,data:data3};
+const err11 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/required",keyword:"required",params:{missingProperty: "header"},message:"must have required property '"+"header"+"'",schema:schema94.properties.identity.properties.signed.required,parentSchema:schema94.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1550,7 +1576,7 @@ errors++;
 }
 for(const key3 in data3){
 if(!(((key3 === "header") || (key3 === "audience")) || (key3 === "claims"))){
-const err12 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema93.properties.identity.properties.signed,data:data3};
+const err12 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema94.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1563,8 +1589,8 @@ errors++;
 if(data3.header !== undefined){
 let data4 = data3.header;
 if(typeof data4 === "string"){
-if(!pattern58.test(data4)){
-const err13 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema93.properties.identity.properties.signed.properties.header,data:data4};
+if(!pattern60.test(data4)){
+const err13 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema94.properties.identity.properties.signed.properties.header,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1575,7 +1601,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.properties.identity.properties.signed.properties.header.type,parentSchema:schema93.properties.identity.properties.signed.properties.header,data:data4};
+const err14 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema94.properties.identity.properties.signed.properties.header.type,parentSchema:schema94.properties.identity.properties.signed.properties.header,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1646,7 +1672,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data6[i1], data6[j0])){
-const err19 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema93.properties.identity.properties.signed.properties.claims,data:data6};
+const err19 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema94.properties.identity.properties.signed.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1661,7 +1687,7 @@ break outer0;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema93.properties.identity.properties.signed.properties.claims.type,parentSchema:schema93.properties.identity.properties.signed.properties.claims,data:data6};
+const err20 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema94.properties.identity.properties.signed.properties.claims.type,parentSchema:schema94.properties.identity.properties.signed.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -1675,7 +1701,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.properties.identity.type,parentSchema:schema93.properties.identity,data:data1};
+const err21 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.properties.identity.type,parentSchema:schema94.properties.identity,data:data1};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -1691,7 +1717,7 @@ const _errs26 = errors;
 let valid12 = false;
 const _errs27 = errors;
 if(!((((data8 === "none") || (data8 === "phantom")) || (data8 === "exchange")) || (data8 === "forward"))){
-const err22 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema93.properties.token.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema93.properties.token.anyOf[0].enum,parentSchema:schema93.properties.token.anyOf[0],data:data8};
+const err22 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema94.properties.token.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema94.properties.token.anyOf[0].enum,parentSchema:schema94.properties.token.anyOf[0],data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -1728,7 +1754,7 @@ errors++;
 var _valid0 = _errs28 === errors;
 valid12 = valid12 || _valid0;
 if(!valid12){
-const err25 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema93.properties.token.anyOf,parentSchema:schema93.properties.token,data:data8};
+const err25 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema94.properties.token.anyOf,parentSchema:schema94.properties.token,data:data8};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -1753,8 +1779,8 @@ if(data.exchange !== undefined){
 let data9 = data.exchange;
 if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 for(const key4 in data9){
-if(!(func1.call(schema93.properties.exchange.properties, key4))){
-const err26 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema93.properties.exchange,data:data9};
+if(!(func1.call(schema94.properties.exchange.properties, key4))){
+const err26 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema94.properties.exchange,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -1767,7 +1793,7 @@ errors++;
 if(data9.server !== undefined){
 let data10 = data9.server;
 if(typeof data10 === "string"){
-if(!pattern40.test(data10)){
+if(!pattern41.test(data10)){
 const err27 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data10};
 if(vErrors === null){
 vErrors = [err27];
@@ -1956,7 +1982,7 @@ const _errs59 = errors;
 let valid21 = false;
 const _errs60 = errors;
 if(!((data22 === "none") || (data22 === "client_credentials"))){
-const err39 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema93.properties.exchange.properties.actor.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema93.properties.exchange.properties.actor.anyOf[0].enum,parentSchema:schema93.properties.exchange.properties.actor.anyOf[0],data:data22};
+const err39 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema94.properties.exchange.properties.actor.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema94.properties.exchange.properties.actor.anyOf[0].enum,parentSchema:schema94.properties.exchange.properties.actor.anyOf[0],data:data22};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -1993,7 +2019,7 @@ errors++;
 var _valid1 = _errs61 === errors;
 valid21 = valid21 || _valid1;
 if(!valid21){
-const err42 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema93.properties.exchange.properties.actor.anyOf,parentSchema:schema93.properties.exchange.properties.actor,data:data22};
+const err42 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema94.properties.exchange.properties.actor.anyOf,parentSchema:schema94.properties.exchange.properties.actor,data:data22};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -2016,7 +2042,7 @@ vErrors = null;
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.properties.exchange.type,parentSchema:schema93.properties.exchange,data:data9};
+const err43 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.properties.exchange.type,parentSchema:schema94.properties.exchange,data:data9};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -2031,7 +2057,7 @@ let data23 = data.timeouts;
 if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
 for(const key5 in data23){
 if(!((key5 === "connect") || (key5 === "response"))){
-const err44 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema93.properties.timeouts,data:data23};
+const err44 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema94.properties.timeouts,data:data23};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -2093,7 +2119,7 @@ errors++;
 }
 }
 else {
-const err49 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.properties.timeouts.type,parentSchema:schema93.properties.timeouts,data:data23};
+const err49 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.properties.timeouts.type,parentSchema:schema94.properties.timeouts,data:data23};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -2105,7 +2131,7 @@ errors++;
 }
 }
 else {
-const err50 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.type,parentSchema:schema93,data};
+const err50 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.type,parentSchema:schema94,data};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -2176,7 +2202,7 @@ errors++;
 if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
-if(!pattern40.test(data0)){
+if(!pattern41.test(data0)){
 const err4 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data0};
 if(vErrors === null){
 vErrors = [err4];
@@ -2201,7 +2227,7 @@ errors++;
 if(data.path !== undefined){
 let data1 = data.path;
 if(typeof data1 === "string"){
-if(!pattern41.test(data1)){
+if(!pattern42.test(data1)){
 const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema76.properties.path,data:data1};
 if(vErrors === null){
 vErrors = [err6];
@@ -2336,7 +2362,7 @@ errors = vErrors.length;
 if(data3.documentation !== undefined){
 let data6 = data3.documentation;
 if(typeof data6 === "string"){
-if(!pattern43.test(data6)){
+if(!pattern44.test(data6)){
 const err15 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema80,data:data6};
 if(vErrors === null){
 vErrors = [err15];
@@ -2361,7 +2387,7 @@ errors++;
 if(data3.policy_uri !== undefined){
 let data7 = data3.policy_uri;
 if(typeof data7 === "string"){
-if(!pattern43.test(data7)){
+if(!pattern44.test(data7)){
 const err17 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema80,data:data7};
 if(vErrors === null){
 vErrors = [err17];
@@ -2386,7 +2412,7 @@ errors++;
 if(data3.tos_uri !== undefined){
 let data8 = data3.tos_uri;
 if(typeof data8 === "string"){
-if(!pattern43.test(data8)){
+if(!pattern44.test(data8)){
 const err19 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema80,data:data8};
 if(vErrors === null){
 vErrors = [err19];
@@ -2437,7 +2463,7 @@ const len0 = data9.length;
 for(let i0=0; i0<len0; i0++){
 let data10 = data9[i0];
 if(typeof data10 === "string"){
-if(!pattern40.test(data10)){
+if(!pattern41.test(data10)){
 const err23 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data10};
 if(vErrors === null){
 vErrors = [err23];
@@ -2723,11 +2749,13 @@ vErrors.push(err41);
 errors++;
 }
 }
-if(data.policy !== undefined){
-let data15 = data.policy;
-if(typeof data15 === "string"){
-if(!pattern40.test(data15)){
-const err42 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data15};
+if(data.opaque_tokens !== undefined){
+let data15 = data.opaque_tokens;
+const _errs52 = errors;
+let valid23 = false;
+const _errs53 = errors;
+if(!((data15 === "by_prefix") || (data15 === "shown_to_all"))){
+const err42 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.opaque_tokens.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.opaque_tokens.anyOf[0].enum,parentSchema:schema76.properties.opaque_tokens.anyOf[0],data:data15};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -2736,9 +2764,12 @@ vErrors.push(err42);
 }
 errors++;
 }
-}
-else {
-const err43 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.type,parentSchema:schema77,data:data15};
+var _valid3 = _errs53 === errors;
+valid23 = valid23 || _valid3;
+const _errs54 = errors;
+if(typeof data15 === "string"){
+if(!pattern14.test(data15)){
+const err43 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data15};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -2748,11 +2779,8 @@ vErrors.push(err43);
 errors++;
 }
 }
-if(data.methods !== undefined){
-let data16 = data.methods;
-if(Array.isArray(data16)){
-if(data16.length < 1){
-const err44 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema76.properties.methods,data:data16};
+else {
+const err44 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data15};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -2761,12 +2789,10 @@ vErrors.push(err44);
 }
 errors++;
 }
-const len3 = data16.length;
-for(let i6=0; i6<len3; i6++){
-let data17 = data16[i6];
-if(typeof data17 === "string"){
-if(!pattern49.test(data17)){
-const err45 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/pattern",keyword:"pattern",params:{pattern: "^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema76.properties.methods.items,data:data17};
+var _valid3 = _errs54 === errors;
+valid23 = valid23 || _valid3;
+if(!valid23){
+const err45 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.opaque_tokens.anyOf,parentSchema:schema76.properties.opaque_tokens,data:data15};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -2775,9 +2801,23 @@ vErrors.push(err45);
 }
 errors++;
 }
+else {
+errors = _errs52;
+if(vErrors !== null){
+if(_errs52){
+vErrors.length = _errs52;
 }
 else {
-const err46 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.properties.methods.items.type,parentSchema:schema76.properties.methods.items,data:data17};
+vErrors = null;
+}
+}
+}
+}
+if(data.policy !== undefined){
+let data16 = data.policy;
+if(typeof data16 === "string"){
+if(!pattern41.test(data16)){
+const err46 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data16};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -2787,18 +2827,8 @@ vErrors.push(err46);
 errors++;
 }
 }
-let i7 = data16.length;
-let j3;
-if(i7 > 1){
-const indices0 = {};
-for(;i7--;){
-let item0 = data16[i7];
-if(typeof item0 !== "string"){
-continue;
-}
-if(typeof indices0[item0] == "number"){
-j3 = indices0[item0];
-const err47 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema76.properties.methods,data:data16};
+else {
+const err47 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.type,parentSchema:schema77,data:data16};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -2806,14 +2836,13 @@ else {
 vErrors.push(err47);
 }
 errors++;
-break;
-}
-indices0[item0] = i7;
 }
 }
-}
-else {
-const err48 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema76.properties.methods.type,parentSchema:schema76.properties.methods,data:data16};
+if(data.methods !== undefined){
+let data17 = data.methods;
+if(Array.isArray(data17)){
+if(data17.length < 1){
+const err48 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema76.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -2822,11 +2851,12 @@ vErrors.push(err48);
 }
 errors++;
 }
-}
-if(data.public !== undefined){
-let data18 = data.public;
-if(typeof data18 !== "boolean"){
-const err49 = {instancePath:instancePath+"/public",schemaPath:"#/properties/public/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema76.properties.public.type,parentSchema:schema76.properties.public,data:data18};
+const len3 = data17.length;
+for(let i6=0; i6<len3; i6++){
+let data18 = data17[i6];
+if(typeof data18 === "string"){
+if(!pattern51.test(data18)){
+const err49 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/pattern",keyword:"pattern",params:{pattern: "^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema76.properties.methods.items,data:data18};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -2836,13 +2866,8 @@ vErrors.push(err49);
 errors++;
 }
 }
-if(data.upgrade !== undefined){
-let data19 = data.upgrade;
-const _errs61 = errors;
-let valid27 = false;
-const _errs62 = errors;
-if(!(data19 === "websocket")){
-const err50 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.upgrade.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.upgrade.anyOf[0].enum,parentSchema:schema76.properties.upgrade.anyOf[0],data:data19};
+else {
+const err50 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.properties.methods.items.type,parentSchema:schema76.properties.methods.items,data:data18};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -2851,12 +2876,19 @@ vErrors.push(err50);
 }
 errors++;
 }
-var _valid3 = _errs62 === errors;
-valid27 = valid27 || _valid3;
-const _errs63 = errors;
-if(typeof data19 === "string"){
-if(!pattern14.test(data19)){
-const err51 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data19};
+}
+let i7 = data17.length;
+let j3;
+if(i7 > 1){
+const indices0 = {};
+for(;i7--;){
+let item0 = data17[i7];
+if(typeof item0 !== "string"){
+continue;
+}
+if(typeof indices0[item0] == "number"){
+j3 = indices0[item0];
+const err51 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema76.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -2864,10 +2896,14 @@ else {
 vErrors.push(err51);
 }
 errors++;
+break;
+}
+indices0[item0] = i7;
+}
 }
 }
 else {
-const err52 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data19};
+const err52 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema76.properties.methods.type,parentSchema:schema76.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -2876,10 +2912,11 @@ vErrors.push(err52);
 }
 errors++;
 }
-var _valid3 = _errs63 === errors;
-valid27 = valid27 || _valid3;
-if(!valid27){
-const err53 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.upgrade.anyOf,parentSchema:schema76.properties.upgrade,data:data19};
+}
+if(data.public !== undefined){
+let data19 = data.public;
+if(typeof data19 !== "boolean"){
+const err53 = {instancePath:instancePath+"/public",schemaPath:"#/properties/public/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema76.properties.public.type,parentSchema:schema76.properties.public,data:data19};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -2888,25 +2925,14 @@ vErrors.push(err53);
 }
 errors++;
 }
-else {
-errors = _errs61;
-if(vErrors !== null){
-if(_errs61){
-vErrors.length = _errs61;
 }
-else {
-vErrors = null;
-}
-}
-}
-}
-if(data.below !== undefined){
-let data20 = data.below;
+if(data.upgrade !== undefined){
+let data20 = data.upgrade;
 const _errs67 = errors;
 let valid29 = false;
 const _errs68 = errors;
-if(!((data20 === "refuse") || (data20 === "pass"))){
-const err54 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.below.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.below.anyOf[0].enum,parentSchema:schema76.properties.below.anyOf[0],data:data20};
+if(!(data20 === "websocket")){
+const err54 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.upgrade.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.upgrade.anyOf[0].enum,parentSchema:schema76.properties.upgrade.anyOf[0],data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -2920,7 +2946,7 @@ valid29 = valid29 || _valid4;
 const _errs69 = errors;
 if(typeof data20 === "string"){
 if(!pattern14.test(data20)){
-const err55 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data20};
+const err55 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data20};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -2931,7 +2957,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data20};
+const err56 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data20};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -2943,7 +2969,7 @@ errors++;
 var _valid4 = _errs69 === errors;
 valid29 = valid29 || _valid4;
 if(!valid29){
-const err57 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.below.anyOf,parentSchema:schema76.properties.below,data:data20};
+const err57 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.upgrade.anyOf,parentSchema:schema76.properties.upgrade,data:data20};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -2964,13 +2990,13 @@ vErrors = null;
 }
 }
 }
-if(data.query !== undefined){
-let data21 = data.query;
+if(data.below !== undefined){
+let data21 = data.below;
 const _errs73 = errors;
 let valid31 = false;
 const _errs74 = errors;
 if(!((data21 === "refuse") || (data21 === "pass"))){
-const err58 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.query.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.query.anyOf[0].enum,parentSchema:schema76.properties.query.anyOf[0],data:data21};
+const err58 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.below.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.below.anyOf[0].enum,parentSchema:schema76.properties.below.anyOf[0],data:data21};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -2984,7 +3010,7 @@ valid31 = valid31 || _valid5;
 const _errs75 = errors;
 if(typeof data21 === "string"){
 if(!pattern14.test(data21)){
-const err59 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data21};
+const err59 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data21};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -2995,7 +3021,7 @@ errors++;
 }
 }
 else {
-const err60 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data21};
+const err60 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data21};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -3007,7 +3033,7 @@ errors++;
 var _valid5 = _errs75 === errors;
 valid31 = valid31 || _valid5;
 if(!valid31){
-const err61 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.query.anyOf,parentSchema:schema76.properties.query,data:data21};
+const err61 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.below.anyOf,parentSchema:schema76.properties.below,data:data21};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -3028,11 +3054,13 @@ vErrors = null;
 }
 }
 }
-if(data.keepalive !== undefined){
-let data22 = data.keepalive;
-if(typeof data22 === "string"){
-if(!pattern18.test(data22)){
-const err62 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data22};
+if(data.query !== undefined){
+let data22 = data.query;
+const _errs79 = errors;
+let valid33 = false;
+const _errs80 = errors;
+if(!((data22 === "refuse") || (data22 === "pass"))){
+const err62 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.query.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.query.anyOf[0].enum,parentSchema:schema76.properties.query.anyOf[0],data:data22};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -3041,14 +3069,76 @@ vErrors.push(err62);
 }
 errors++;
 }
-}
-else {
-const err63 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data22};
+var _valid6 = _errs80 === errors;
+valid33 = valid33 || _valid6;
+const _errs81 = errors;
+if(typeof data22 === "string"){
+if(!pattern14.test(data22)){
+const err63 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data22};
 if(vErrors === null){
 vErrors = [err63];
 }
 else {
 vErrors.push(err63);
+}
+errors++;
+}
+}
+else {
+const err64 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data22};
+if(vErrors === null){
+vErrors = [err64];
+}
+else {
+vErrors.push(err64);
+}
+errors++;
+}
+var _valid6 = _errs81 === errors;
+valid33 = valid33 || _valid6;
+if(!valid33){
+const err65 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.query.anyOf,parentSchema:schema76.properties.query,data:data22};
+if(vErrors === null){
+vErrors = [err65];
+}
+else {
+vErrors.push(err65);
+}
+errors++;
+}
+else {
+errors = _errs79;
+if(vErrors !== null){
+if(_errs79){
+vErrors.length = _errs79;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data.keepalive !== undefined){
+let data23 = data.keepalive;
+if(typeof data23 === "string"){
+if(!pattern18.test(data23)){
+const err66 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data23};
+if(vErrors === null){
+vErrors = [err66];
+}
+else {
+vErrors.push(err66);
+}
+errors++;
+}
+}
+else {
+const err67 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data23};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
 }
 errors++;
 }
@@ -3060,68 +3150,11 @@ errors = vErrors.length;
 }
 }
 if(data.dpop !== undefined){
-let data24 = data.dpop;
-if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
-for(const key2 in data24){
+let data25 = data.dpop;
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+for(const key2 in data25){
 if(!((((key2 === "required") || (key2 === "nonce")) || (key2 === "algorithms")) || (key2 === "proof_lifetime"))){
-const err64 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema76.properties.dpop,data:data24};
-if(vErrors === null){
-vErrors = [err64];
-}
-else {
-vErrors.push(err64);
-}
-errors++;
-}
-}
-if(data24.required !== undefined){
-let data25 = data24.required;
-if(typeof data25 !== "boolean"){
-const err65 = {instancePath:instancePath+"/dpop/required",schemaPath:"#/properties/dpop/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema76.properties.dpop.properties.required.type,parentSchema:schema76.properties.dpop.properties.required,data:data25};
-if(vErrors === null){
-vErrors = [err65];
-}
-else {
-vErrors.push(err65);
-}
-errors++;
-}
-}
-if(data24.nonce !== undefined){
-let data26 = data24.nonce;
-if(typeof data26 !== "boolean"){
-const err66 = {instancePath:instancePath+"/dpop/nonce",schemaPath:"#/properties/dpop/properties/nonce/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema76.properties.dpop.properties.nonce.type,parentSchema:schema76.properties.dpop.properties.nonce,data:data26};
-if(vErrors === null){
-vErrors = [err66];
-}
-else {
-vErrors.push(err66);
-}
-errors++;
-}
-}
-if(data24.algorithms !== undefined){
-if(!(validate22(data24.algorithms, {instancePath:instancePath+"/dpop/algorithms",parentData:data24,parentDataProperty:"algorithms",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
-errors = vErrors.length;
-}
-}
-if(data24.proof_lifetime !== undefined){
-let data28 = data24.proof_lifetime;
-if(typeof data28 === "string"){
-if(!pattern18.test(data28)){
-const err67 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data28};
-if(vErrors === null){
-vErrors = [err67];
-}
-else {
-vErrors.push(err67);
-}
-errors++;
-}
-}
-else {
-const err68 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data28};
+const err68 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema76.properties.dpop,data:data25};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -3131,9 +3164,10 @@ vErrors.push(err68);
 errors++;
 }
 }
-}
-else {
-const err69 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.properties.dpop.type,parentSchema:schema76.properties.dpop,data:data24};
+if(data25.required !== undefined){
+let data26 = data25.required;
+if(typeof data26 !== "boolean"){
+const err69 = {instancePath:instancePath+"/dpop/required",schemaPath:"#/properties/dpop/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema76.properties.dpop.properties.required.type,parentSchema:schema76.properties.dpop.properties.required,data:data26};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -3143,11 +3177,10 @@ vErrors.push(err69);
 errors++;
 }
 }
-if(data.revalidate !== undefined){
-let data29 = data.revalidate;
-if(typeof data29 === "string"){
-if(!pattern18.test(data29)){
-const err70 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data29};
+if(data25.nonce !== undefined){
+let data27 = data25.nonce;
+if(typeof data27 !== "boolean"){
+const err70 = {instancePath:instancePath+"/dpop/nonce",schemaPath:"#/properties/dpop/properties/nonce/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema76.properties.dpop.properties.nonce.type,parentSchema:schema76.properties.dpop.properties.nonce,data:data27};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -3157,13 +3190,70 @@ vErrors.push(err70);
 errors++;
 }
 }
-else {
-const err71 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data29};
+if(data25.algorithms !== undefined){
+if(!(validate22(data25.algorithms, {instancePath:instancePath+"/dpop/algorithms",parentData:data25,parentDataProperty:"algorithms",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+errors = vErrors.length;
+}
+}
+if(data25.proof_lifetime !== undefined){
+let data29 = data25.proof_lifetime;
+if(typeof data29 === "string"){
+if(!pattern18.test(data29)){
+const err71 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data29};
 if(vErrors === null){
 vErrors = [err71];
 }
 else {
 vErrors.push(err71);
+}
+errors++;
+}
+}
+else {
+const err72 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data29};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+}
+}
+else {
+const err73 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.properties.dpop.type,parentSchema:schema76.properties.dpop,data:data25};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+}
+if(data.revalidate !== undefined){
+let data30 = data.revalidate;
+if(typeof data30 === "string"){
+if(!pattern18.test(data30)){
+const err74 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data30};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+}
+}
+else {
+const err75 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data30};
+if(vErrors === null){
+vErrors = [err75];
+}
+else {
+vErrors.push(err75);
 }
 errors++;
 }
@@ -3176,12 +3266,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err72 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data};
+const err76 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data};
 if(vErrors === null){
-vErrors = [err72];
+vErrors = [err76];
 }
 else {
-vErrors.push(err72);
+vErrors.push(err76);
 }
 errors++;
 }
@@ -3741,7 +3831,7 @@ if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
 for(const key5 in data17){
 const _errs47 = errors;
 if(typeof key5 === "string"){
-if(!pattern24.test(key5)){
+if(!pattern25.test(key5)){
 const err39 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.scopes.propertyNames,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err39];
@@ -3835,7 +3925,7 @@ errors++;
 if(data.shared !== undefined){
 let data21 = data.shared;
 if(typeof data21 === "string"){
-if(!pattern26.test(data21)){
+if(!pattern27.test(data21)){
 const err46 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/pattern",keyword:"pattern",params:{pattern: "^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.shared,data:data21};
 if(vErrors === null){
 vErrors = [err46];
@@ -3928,7 +4018,7 @@ const len3 = data23.length;
 for(let i6=0; i6<len3; i6++){
 let data24 = data23[i6];
 if(typeof data24 === "string"){
-if(!pattern28.test(data24)){
+if(!pattern29.test(data24)){
 const err52 = {instancePath:instancePath+"/allowed_hosts/" + i6,schemaPath:"#/properties/allowed_hosts/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.allowed_hosts.items,data:data24};
 if(vErrors === null){
 vErrors = [err52];
@@ -4065,7 +4155,7 @@ errors++;
 if(data27.request_body !== undefined){
 let data28 = data27.request_body;
 if(typeof data28 === "string"){
-if(!pattern30.test(data28)){
+if(!pattern31.test(data28)){
 const err61 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema64,data:data28};
 if(vErrors === null){
 vErrors = [err61];
@@ -4090,7 +4180,7 @@ errors++;
 if(data27.request_headers !== undefined){
 let data29 = data27.request_headers;
 if(typeof data29 === "string"){
-if(!pattern30.test(data29)){
+if(!pattern31.test(data29)){
 const err63 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema64,data:data29};
 if(vErrors === null){
 vErrors = [err63];
@@ -4458,7 +4548,7 @@ if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
 for(const key10 in data39){
 const _errs117 = errors;
 if(typeof key10 === "string"){
-if(!pattern39.test(key10)){
+if(!pattern40.test(key10)){
 const err88 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema31.properties.telemetry.properties.headers.propertyNames,data:key10,propertyName:key10};
 if(vErrors === null){
 vErrors = [err88];
@@ -4579,15 +4669,15 @@ return errors === 0;
 validate20.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policy = validate51;
-const schema112 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: who may call a route and, for MCP, what. Everything that it states must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, and what each asks on top of the conditions above. `*` in a name stands for any run of characters; an exact name beats a pattern, a longer pattern a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run at all; an exact URI beats a pattern, a longer pattern a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, nothing encoded that could be plain, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be got, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, what is done with one task …) need not be listed. No pattern covers `tasks/list`, only its exact name does; the gateway takes all tasks out of its answer. What is asked here comes on top of everything else that a request with this method has to meet, housekeeping and calls of tools included.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call; what lacks only a scope stays visible, so that it can be asked for. `show` leaves lists as they are. Default: filter where `tools`, `resources` or `prompts` say what may be called.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Everything that it states must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"What its calls need on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"What is needed on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"arguments":{"description":"What the call's arguments must be, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that is refused by an argument is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must have, all of them: one, several separated by single spaces, or a list. A caller who lacks only scopes is told all that the operation needs, and can ask for them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"What the token must claim, by the claim's name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A caller who is refused by a claim is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. Where none does, the first that lacks only scopes is what the caller is told to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold; to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold as soon as one thing that it states does not: a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails everything but `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` says to parse it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string in which this regular expression (JavaScript, u flag) is found; anchor it with ^ and $. A string of more than 4096 characters is an error, and denied.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). Numbers beside it, also under `not`, are compared with that integer.","const":true}},"additionalProperties":false}}};
-const schema113 = {"description":"The scopes that the token must have, all of them: one, several separated by single spaces, or a list. A caller who lacks only scopes is told all that the operation needs, and can ask for them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
-const schema124 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
-const pattern67 = new RegExp("^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$", "u");
-const pattern68 = new RegExp("^[!#-\\[\\]-~]+$", "u");
-const pattern71 = new RegExp("^[1-9][0-9]{0,8}(ms|s|m|h)$", "u");
-const schema114 = {"description":"What the token must claim, by the claim's name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A caller who is refused by a claim is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
-const schema115 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails everything but `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` says to parse it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string in which this regular expression (JavaScript, u flag) is found; anchor it with ^ and $. A string of more than 4096 characters is an error, and denied.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). Numbers beside it, also under `not`, are compared with that integer.","const":true}},"additionalProperties":false};
-const schema116 = {"type":["string","number","boolean"]};
+const schema113 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: who may call a route and, for MCP, what. Everything that it states must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, and what each asks on top of the conditions above. `*` in a name stands for any run of characters; an exact name beats a pattern, a longer pattern a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run at all; an exact URI beats a pattern, a longer pattern a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, nothing encoded that could be plain, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be got, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, what is done with one task …) need not be listed. No pattern covers `tasks/list`, only its exact name does; the gateway takes all tasks out of its answer. What is asked here comes on top of everything else that a request with this method has to meet, housekeeping and calls of tools included.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call; what lacks only a scope stays visible, so that it can be asked for. `show` leaves lists as they are. Default: filter where `tools`, `resources` or `prompts` say what may be called.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Everything that it states must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"What its calls need on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"What is needed on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"arguments":{"description":"What the call's arguments must be, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that is refused by an argument is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must have, all of them: one, several separated by single spaces, or a list. A caller who lacks only scopes is told all that the operation needs, and can ask for them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"What the token must claim, by the claim's name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A caller who is refused by a claim is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. Where none does, the first that lacks only scopes is what the caller is told to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold; to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold as soon as one thing that it states does not: a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails everything but `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` says to parse it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string in which this regular expression (JavaScript, u flag) is found; anchor it with ^ and $. A string of more than 4096 characters is an error, and denied.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). Numbers beside it, also under `not`, are compared with that integer.","const":true}},"additionalProperties":false}}};
+const schema114 = {"description":"The scopes that the token must have, all of them: one, several separated by single spaces, or a list. A caller who lacks only scopes is told all that the operation needs, and can ask for them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
+const schema125 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
+const pattern69 = new RegExp("^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$", "u");
+const pattern70 = new RegExp("^[!#-\\[\\]-~]+$", "u");
+const pattern73 = new RegExp("^[1-9][0-9]{0,8}(ms|s|m|h)$", "u");
+const schema115 = {"description":"What the token must claim, by the claim's name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A caller who is refused by a claim is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
+const schema116 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails everything but `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` says to parse it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string in which this regular expression (JavaScript, u flag) is found; anchor it with ^ and $. A string of more than 4096 characters is an error, and denied.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). Numbers beside it, also under `not`, are compared with that integer.","const":true}},"additionalProperties":false};
+const schema117 = {"type":["string","number","boolean"]};
 const wrapper0 = {validate: validate53};
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4601,7 +4691,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((((!data || typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema115.type},message:"must be string,number,boolean,array,object",schema:schema115.type,parentSchema:schema115,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema116.type},message:"must be string,number,boolean,array,object",schema:schema116.type,parentSchema:schema116,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4612,7 +4702,7 @@ errors++;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema115,data};
+const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema116,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4625,7 +4715,7 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(((typeof data0 !== "string") && (!((typeof data0 == "number") && (isFinite(data0))))) && (typeof data0 !== "boolean")){
-const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema116.type},message:"must be string,number,boolean",schema:schema116.type,parentSchema:schema116,data:data0};
+const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema117.type},message:"must be string,number,boolean",schema:schema117.type,parentSchema:schema117,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4638,7 +4728,7 @@ errors++;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema115,data};
+const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema116,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4648,8 +4738,8 @@ vErrors.push(err3);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema115.properties, key0))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema115,data};
+if(!(func1.call(schema116.properties, key0))){
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema116,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4662,7 +4752,7 @@ errors++;
 if(data.equals !== undefined){
 let data1 = data.equals;
 if(((typeof data1 !== "string") && (!((typeof data1 == "number") && (isFinite(data1))))) && (typeof data1 !== "boolean")){
-const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema116.type},message:"must be string,number,boolean",schema:schema116.type,parentSchema:schema116,data:data1};
+const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema117.type},message:"must be string,number,boolean",schema:schema117.type,parentSchema:schema117,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4676,7 +4766,7 @@ if(data.one_of !== undefined){
 let data2 = data.one_of;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema115.properties.one_of,data:data2};
+const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema116.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4689,7 +4779,7 @@ const len1 = data2.length;
 for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(((typeof data3 !== "string") && (!((typeof data3 == "number") && (isFinite(data3))))) && (typeof data3 !== "boolean")){
-const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema116.type},message:"must be string,number,boolean",schema:schema116.type,parentSchema:schema116,data:data3};
+const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema117.type},message:"must be string,number,boolean",schema:schema117.type,parentSchema:schema117,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4701,7 +4791,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema115.properties.one_of.type,parentSchema:schema115.properties.one_of,data:data2};
+const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema116.properties.one_of.type,parentSchema:schema116.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4714,7 +4804,7 @@ errors++;
 if(data.contains !== undefined){
 let data4 = data.contains;
 if(((typeof data4 !== "string") && (!((typeof data4 == "number") && (isFinite(data4))))) && (typeof data4 !== "boolean")){
-const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema116.type},message:"must be string,number,boolean",schema:schema116.type,parentSchema:schema116,data:data4};
+const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema117.type},message:"must be string,number,boolean",schema:schema117.type,parentSchema:schema117,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4727,7 +4817,7 @@ errors++;
 if(data.below !== undefined){
 let data5 = data.below;
 if(!((typeof data5 == "number") && (isFinite(data5)))){
-const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema115.properties.below.type,parentSchema:schema115.properties.below,data:data5};
+const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema116.properties.below.type,parentSchema:schema116.properties.below,data:data5};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4740,7 +4830,7 @@ errors++;
 if(data.at_most !== undefined){
 let data6 = data.at_most;
 if(!((typeof data6 == "number") && (isFinite(data6)))){
-const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema115.properties.at_most.type,parentSchema:schema115.properties.at_most,data:data6};
+const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema116.properties.at_most.type,parentSchema:schema116.properties.at_most,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4753,7 +4843,7 @@ errors++;
 if(data.above !== undefined){
 let data7 = data.above;
 if(!((typeof data7 == "number") && (isFinite(data7)))){
-const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema115.properties.above.type,parentSchema:schema115.properties.above,data:data7};
+const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema116.properties.above.type,parentSchema:schema116.properties.above,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4766,7 +4856,7 @@ errors++;
 if(data.at_least !== undefined){
 let data8 = data.at_least;
 if(!((typeof data8 == "number") && (isFinite(data8)))){
-const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema115.properties.at_least.type,parentSchema:schema115.properties.at_least,data:data8};
+const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema116.properties.at_least.type,parentSchema:schema116.properties.at_least,data:data8};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -4780,7 +4870,7 @@ if(data.matches !== undefined){
 let data9 = data.matches;
 if(typeof data9 === "string"){
 if(func2(data9) < 1){
-const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.matches,data:data9};
+const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -4791,7 +4881,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema115.properties.matches.type,parentSchema:schema115.properties.matches,data:data9};
+const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.matches.type,parentSchema:schema116.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4804,7 +4894,7 @@ errors++;
 if(data.present !== undefined){
 let data10 = data.present;
 if(typeof data10 !== "boolean"){
-const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema115.properties.present.type,parentSchema:schema115.properties.present,data:data10};
+const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema116.properties.present.type,parentSchema:schema116.properties.present,data:data10};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -4823,7 +4913,7 @@ errors = vErrors.length;
 if(data.integer !== undefined){
 let data12 = data.integer;
 if(true !== data12){
-const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema115.properties.integer,data:data12};
+const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema116.properties.integer,data:data12};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -4852,7 +4942,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema114,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema115,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4865,7 +4955,7 @@ for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
 if(func2(key0) < 1){
-const err1 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema114.propertyNames,data:key0,propertyName:key0};
+const err1 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4877,7 +4967,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema114.propertyNames,parentSchema:schema114,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema115.propertyNames,parentSchema:schema115,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4895,7 +4985,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.type,parentSchema:schema114,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.type,parentSchema:schema115,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4909,9 +4999,9 @@ return errors === 0;
 }
 validate52.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema120 = {"description":"Alternatives: at least one of these policies must hold. Where none does, the first that lacks only scopes is what the caller is told to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
-const schema121 = {"description":"A nested policy. Everything that it states must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
-const schema123 = {"description":"Policies that must all hold; to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
+const schema121 = {"description":"Alternatives: at least one of these policies must hold. Where none does, the first that lacks only scopes is what the caller is told to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
+const schema122 = {"description":"A nested policy. Everything that it states must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
+const schema124 = {"description":"Policies that must all hold; to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
 const wrapper2 = {validate: validate57};
 
 function validate59(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4926,7 +5016,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema123,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema124,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4944,7 +5034,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema123.type,parentSchema:schema123,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema124.type,parentSchema:schema124,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4973,7 +5063,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema121,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema122,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4986,7 +5076,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema113.type},message:"must be string,array",schema:schema113.type,parentSchema:schema113,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema114.type},message:"must be string,array",schema:schema114.type,parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4996,8 +5086,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern67.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema113,data:data0};
+if(!pattern69.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5009,7 +5099,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema113,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5022,8 +5112,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern68.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema113.items,data:data1};
+if(!pattern70.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema114.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5034,7 +5124,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.items.type,parentSchema:schema113.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.items.type,parentSchema:schema114.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5073,8 +5163,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern71.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema124,data:data6};
+if(!pattern73.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema125,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5085,7 +5175,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.type,parentSchema:schema124,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.type,parentSchema:schema125,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5097,7 +5187,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.type,parentSchema:schema121,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema122.type,parentSchema:schema122,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5124,7 +5214,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema120,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema121,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5142,7 +5232,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema120.type,parentSchema:schema120,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema121.type,parentSchema:schema121,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5156,9 +5246,9 @@ return errors === 0;
 }
 validate56.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema126 = {"description":"What its calls need on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
-const schema129 = {"description":"What the call's arguments must be, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that is refused by an argument is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
-const pattern76 = new RegExp("^/", "u");
+const schema127 = {"description":"What its calls need on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
+const schema130 = {"description":"What the call's arguments must be, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that is refused by an argument is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
+const pattern78 = new RegExp("^/", "u");
 
 function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -5172,7 +5262,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema129,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema130,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5184,8 +5274,8 @@ errors++;
 for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
-if(!pattern76.test(key0)){
-const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema129.propertyNames,data:key0,propertyName:key0};
+if(!pattern78.test(key0)){
+const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema130.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5197,7 +5287,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema129.propertyNames,parentSchema:schema129,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema130.propertyNames,parentSchema:schema130,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5215,7 +5305,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema130.type,parentSchema:schema130,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5243,7 +5333,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "arguments"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema126,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5256,7 +5346,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema113.type},message:"must be string,array",schema:schema113.type,parentSchema:schema113,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema114.type},message:"must be string,array",schema:schema114.type,parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5266,8 +5356,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern67.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema113,data:data0};
+if(!pattern69.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5279,7 +5369,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema113,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5292,8 +5382,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern68.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema113.items,data:data1};
+if(!pattern70.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema114.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5304,7 +5394,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.items.type,parentSchema:schema113.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.items.type,parentSchema:schema114.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5343,8 +5433,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern71.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema124,data:data6};
+if(!pattern73.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema125,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5355,7 +5445,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.type,parentSchema:schema124,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.type,parentSchema:schema125,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5373,7 +5463,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.type,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5387,7 +5477,7 @@ return errors === 0;
 }
 validate65.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema130 = {"description":"What is needed on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
+const schema131 = {"description":"What is needed on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
 
 function validate74(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -5402,7 +5492,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema130,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema131,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5415,7 +5505,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema113.type},message:"must be string,array",schema:schema113.type,parentSchema:schema113,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema114.type},message:"must be string,array",schema:schema114.type,parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5425,8 +5515,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern67.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema113,data:data0};
+if(!pattern69.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5438,7 +5528,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema113,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5451,8 +5541,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern68.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema113.items,data:data1};
+if(!pattern70.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema114.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5463,7 +5553,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.items.type,parentSchema:schema113.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.items.type,parentSchema:schema114.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5502,8 +5592,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern71.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema124,data:data6};
+if(!pattern73.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema125,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5514,7 +5604,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.type,parentSchema:schema124,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.type,parentSchema:schema125,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5526,7 +5616,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema130.type,parentSchema:schema130,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5553,8 +5643,8 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func1.call(schema112.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema112,data};
+if(!(func1.call(schema113.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema113,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5567,7 +5657,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema113.type},message:"must be string,array",schema:schema113.type,parentSchema:schema113,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema114.type},message:"must be string,array",schema:schema114.type,parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5577,8 +5667,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern67.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema113,data:data0};
+if(!pattern69.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5590,7 +5680,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema113,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema114,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5603,8 +5693,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern68.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema113.items,data:data1};
+if(!pattern70.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema114.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5615,7 +5705,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.items.type,parentSchema:schema113.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.items.type,parentSchema:schema114.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5654,8 +5744,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern71.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema124,data:data6};
+if(!pattern73.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema125,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5666,7 +5756,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema124.type,parentSchema:schema124,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema125.type,parentSchema:schema125,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5679,7 +5769,7 @@ errors++;
 if(data.mode !== undefined){
 let data7 = data.mode;
 if(!((data7 === "enforce") || (data7 === "shadow"))){
-const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema112.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema112.properties.mode.enum,parentSchema:schema112.properties.mode,data:data7};
+const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema113.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema113.properties.mode.enum,parentSchema:schema113.properties.mode,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5696,7 +5786,7 @@ for(const key1 in data8){
 const _errs17 = errors;
 if(typeof key1 === "string"){
 if(func2(key1) < 1){
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema112.properties.tools.propertyNames,data:key1,propertyName:key1};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema113.properties.tools.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5708,7 +5798,7 @@ errors++;
 }
 var valid5 = _errs17 === errors;
 if(!valid5){
-const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema112.properties.tools.propertyNames,parentSchema:schema112.properties.tools,data:data8};
+const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema113.properties.tools.propertyNames,parentSchema:schema113.properties.tools,data:data8};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5726,7 +5816,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.properties.tools.type,parentSchema:schema112.properties.tools,data:data8};
+const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.properties.tools.type,parentSchema:schema113.properties.tools,data:data8};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5743,7 +5833,7 @@ for(const key3 in data10){
 const _errs22 = errors;
 if(typeof key3 === "string"){
 if(func2(key3) < 1){
-const err12 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema112.properties.resources.propertyNames,data:key3,propertyName:key3};
+const err12 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema113.properties.resources.propertyNames,data:key3,propertyName:key3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5755,7 +5845,7 @@ errors++;
 }
 var valid7 = _errs22 === errors;
 if(!valid7){
-const err13 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema112.properties.resources.propertyNames,parentSchema:schema112.properties.resources,data:data10};
+const err13 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema113.properties.resources.propertyNames,parentSchema:schema113.properties.resources,data:data10};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5773,7 +5863,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.properties.resources.type,parentSchema:schema112.properties.resources,data:data10};
+const err14 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.properties.resources.type,parentSchema:schema113.properties.resources,data:data10};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5790,7 +5880,7 @@ for(const key5 in data12){
 const _errs27 = errors;
 if(typeof key5 === "string"){
 if(func2(key5) < 1){
-const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema112.properties.prompts.propertyNames,data:key5,propertyName:key5};
+const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema113.properties.prompts.propertyNames,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5802,7 +5892,7 @@ errors++;
 }
 var valid9 = _errs27 === errors;
 if(!valid9){
-const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema112.properties.prompts.propertyNames,parentSchema:schema112.properties.prompts,data:data12};
+const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema113.properties.prompts.propertyNames,parentSchema:schema113.properties.prompts,data:data12};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5820,7 +5910,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.properties.prompts.type,parentSchema:schema112.properties.prompts,data:data12};
+const err17 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.properties.prompts.type,parentSchema:schema113.properties.prompts,data:data12};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5837,7 +5927,7 @@ for(const key7 in data14){
 const _errs32 = errors;
 if(typeof key7 === "string"){
 if(func2(key7) < 1){
-const err18 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema112.properties.methods.propertyNames,data:key7,propertyName:key7};
+const err18 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema113.properties.methods.propertyNames,data:key7,propertyName:key7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5849,7 +5939,7 @@ errors++;
 }
 var valid11 = _errs32 === errors;
 if(!valid11){
-const err19 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema112.properties.methods.propertyNames,parentSchema:schema112.properties.methods,data:data14};
+const err19 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema113.properties.methods.propertyNames,parentSchema:schema113.properties.methods,data:data14};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -5867,7 +5957,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.properties.methods.type,parentSchema:schema112.properties.methods,data:data14};
+const err20 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.properties.methods.type,parentSchema:schema113.properties.methods,data:data14};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -5880,7 +5970,7 @@ errors++;
 if(data.lists !== undefined){
 let data16 = data.lists;
 if(!((data16 === "filter") || (data16 === "show"))){
-const err21 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema112.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema112.properties.lists.enum,parentSchema:schema112.properties.lists,data:data16};
+const err21 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema113.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema113.properties.lists.enum,parentSchema:schema113.properties.lists,data:data16};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5892,7 +5982,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.type,parentSchema:schema112,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.type,parentSchema:schema113,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5907,11 +5997,11 @@ return errors === 0;
 validate51.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policyTest = validate82;
-const schema133 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: callers and calls, and what policies/NAME.yaml must say to them. Run by `sallyport test`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/test"},"$defs":{"test":{"description":"One call by one caller.","type":"object","properties":{"name":{"description":"What the test shows, in a sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"given":{"description":"The caller's token. `{}`: valid, and nothing more is known of it.","type":"object","properties":{"scope":{"description":"The scopes that were granted: one, several separated by single spaces, or a list. What they imply by `scopes` of gateway.yaml comes with them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as they stand in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither, and no `max_lifetime` accepts it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"Who issued the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes that the caller is told; `shadow`: it passes, and would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"Exactly the scopes of the challenge, in its order; empty: there is none. Not compared where it is left out.","type":"string"}},"required":["deny"],"additionalProperties":false}]}}};
-const schema134 = {"description":"One call by one caller.","type":"object","properties":{"name":{"description":"What the test shows, in a sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
-const schema135 = {"description":"The caller's token. `{}`: valid, and nothing more is known of it.","type":"object","properties":{"scope":{"description":"The scopes that were granted: one, several separated by single spaces, or a list. What they imply by `scopes` of gateway.yaml comes with them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as they stand in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither, and no `max_lifetime` accepts it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"Who issued the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
-const schema136 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
-const schema137 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes that the caller is told; `shadow`: it passes, and would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"Exactly the scopes of the challenge, in its order; empty: there is none. Not compared where it is left out.","type":"string"}},"required":["deny"],"additionalProperties":false}]};
+const schema134 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: callers and calls, and what policies/NAME.yaml must say to them. Run by `sallyport test`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/test"},"$defs":{"test":{"description":"One call by one caller.","type":"object","properties":{"name":{"description":"What the test shows, in a sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"given":{"description":"The caller's token. `{}`: valid, and nothing more is known of it.","type":"object","properties":{"scope":{"description":"The scopes that were granted: one, several separated by single spaces, or a list. What they imply by `scopes` of gateway.yaml comes with them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as they stand in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither, and no `max_lifetime` accepts it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"Who issued the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes that the caller is told; `shadow`: it passes, and would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"Exactly the scopes of the challenge, in its order; empty: there is none. Not compared where it is left out.","type":"string"}},"required":["deny"],"additionalProperties":false}]}}};
+const schema135 = {"description":"One call by one caller.","type":"object","properties":{"name":{"description":"What the test shows, in a sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
+const schema136 = {"description":"The caller's token. `{}`: valid, and nothing more is known of it.","type":"object","properties":{"scope":{"description":"The scopes that were granted: one, several separated by single spaces, or a list. What they imply by `scopes` of gateway.yaml comes with them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as they stand in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither, and no `max_lifetime` accepts it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"Who issued the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
+const schema137 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
+const schema138 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes that the caller is told; `shadow`: it passes, and would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"Exactly the scopes of the challenge, in its order; empty: there is none. Not compared where it is left out.","type":"string"}},"required":["deny"],"additionalProperties":false}]};
 
 function validate83(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -5925,7 +6015,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema134.required,parentSchema:schema134,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema135.required,parentSchema:schema135,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5935,7 +6025,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.given === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema134.required,parentSchema:schema134,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema135.required,parentSchema:schema135,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5945,7 +6035,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.when === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema134.required,parentSchema:schema134,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema135.required,parentSchema:schema135,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5955,7 +6045,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.then === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema134.required,parentSchema:schema134,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema135.required,parentSchema:schema135,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5966,7 +6056,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "given")) || (key0 === "when")) || (key0 === "then"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema134,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema135,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5980,7 +6070,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134.properties.name,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema135.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5991,7 +6081,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.properties.name.type,parentSchema:schema134.properties.name,data:data0};
+const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.name.type,parentSchema:schema135.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6006,7 +6096,7 @@ let data1 = data.given;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 if(!((((key1 === "scope") || (key1 === "claims")) || (key1 === "lifetime")) || (key1 === "issuer"))){
-const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema135,data:data1};
+const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema136,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6019,7 +6109,7 @@ errors++;
 if(data1.scope !== undefined){
 let data2 = data1.scope;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema135.properties.scope.type},message:"must be string,array",schema:schema135.properties.scope.type,parentSchema:schema135.properties.scope,data:data2};
+const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema136.properties.scope.type},message:"must be string,array",schema:schema136.properties.scope.type,parentSchema:schema136.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6029,8 +6119,8 @@ vErrors.push(err8);
 errors++;
 }
 if(typeof data2 === "string"){
-if(!pattern67.test(data2)){
-const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema135.properties.scope,data:data2};
+if(!pattern69.test(data2)){
+const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema136.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6045,8 +6135,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
-if(!pattern68.test(data3)){
-const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema135.properties.scope.items,data:data3};
+if(!pattern70.test(data3)){
+const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema136.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6057,7 +6147,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.scope.items.type,parentSchema:schema135.properties.scope.items,data:data3};
+const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.scope.items.type,parentSchema:schema136.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6072,7 +6162,7 @@ errors++;
 if(data1.claims !== undefined){
 let data4 = data1.claims;
 if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
-const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema135.properties.claims.type,parentSchema:schema135.properties.claims,data:data4};
+const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.properties.claims.type,parentSchema:schema136.properties.claims,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6085,8 +6175,8 @@ errors++;
 if(data1.lifetime !== undefined){
 let data5 = data1.lifetime;
 if(typeof data5 === "string"){
-if(!pattern71.test(data5)){
-const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema135.properties.lifetime,data:data5};
+if(!pattern73.test(data5)){
+const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema136.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6097,7 +6187,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.lifetime.type,parentSchema:schema135.properties.lifetime,data:data5};
+const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.lifetime.type,parentSchema:schema136.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6111,7 +6201,7 @@ if(data1.issuer !== undefined){
 let data6 = data1.issuer;
 if(typeof data6 === "string"){
 if(func2(data6) < 1){
-const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema135.properties.issuer,data:data6};
+const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema136.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6122,7 +6212,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema135.properties.issuer.type,parentSchema:schema135.properties.issuer,data:data6};
+const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.issuer.type,parentSchema:schema136.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6134,7 +6224,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema135.type,parentSchema:schema135,data:data1};
+const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.type,parentSchema:schema136,data:data1};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6149,7 +6239,7 @@ let data7 = data.when;
 if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
 for(const key2 in data7){
 if(!((((((key2 === "tool") || (key2 === "resource")) || (key2 === "template")) || (key2 === "prompt")) || (key2 === "arguments")) || (key2 === "method"))){
-const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema136,data:data7};
+const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema137,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6162,7 +6252,7 @@ errors++;
 if(data7.tool !== undefined){
 let data8 = data7.tool;
 if(typeof data8 !== "string"){
-const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.tool.type,parentSchema:schema136.properties.tool,data:data8};
+const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.tool.type,parentSchema:schema137.properties.tool,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6175,7 +6265,7 @@ errors++;
 if(data7.resource !== undefined){
 let data9 = data7.resource;
 if(typeof data9 !== "string"){
-const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.resource.type,parentSchema:schema136.properties.resource,data:data9};
+const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.resource.type,parentSchema:schema137.properties.resource,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6188,7 +6278,7 @@ errors++;
 if(data7.template !== undefined){
 let data10 = data7.template;
 if(typeof data10 !== "string"){
-const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.template.type,parentSchema:schema136.properties.template,data:data10};
+const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.template.type,parentSchema:schema137.properties.template,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6201,7 +6291,7 @@ errors++;
 if(data7.prompt !== undefined){
 let data11 = data7.prompt;
 if(typeof data11 !== "string"){
-const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.prompt.type,parentSchema:schema136.properties.prompt,data:data11};
+const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.prompt.type,parentSchema:schema137.properties.prompt,data:data11};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6214,7 +6304,7 @@ errors++;
 if(data7.arguments !== undefined){
 let data12 = data7.arguments;
 if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
-const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.properties.arguments.type,parentSchema:schema136.properties.arguments,data:data12};
+const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.properties.arguments.type,parentSchema:schema137.properties.arguments,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6228,7 +6318,7 @@ if(data7.method !== undefined){
 let data13 = data7.method;
 if(typeof data13 === "string"){
 if(func2(data13) < 1){
-const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema136.properties.method,data:data13};
+const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema137.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6239,7 +6329,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.method.type,parentSchema:schema136.properties.method,data:data13};
+const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.method.type,parentSchema:schema137.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6251,7 +6341,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.type,parentSchema:schema136,data:data7};
+const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.type,parentSchema:schema137,data:data7};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6267,7 +6357,7 @@ const _errs36 = errors;
 let valid8 = false;
 const _errs37 = errors;
 if(!((data14 === "allow") || (data14 === "shadow"))){
-const err27 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema137.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema137.anyOf[0].enum,parentSchema:schema137.anyOf[0],data:data14};
+const err27 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema138.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema138.anyOf[0].enum,parentSchema:schema138.anyOf[0],data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6281,7 +6371,7 @@ valid8 = valid8 || _valid0;
 const _errs38 = errors;
 if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
 if(data14.deny === undefined){
-const err28 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema137.anyOf[1].required,parentSchema:schema137.anyOf[1],data:data14};
+const err28 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema138.anyOf[1].required,parentSchema:schema138.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6292,7 +6382,7 @@ errors++;
 }
 for(const key3 in data14){
 if(!((key3 === "deny") || (key3 === "challenge"))){
-const err29 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema137.anyOf[1],data:data14};
+const err29 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema138.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6305,7 +6395,7 @@ errors++;
 if(data14.deny !== undefined){
 let data15 = data14.deny;
 if(!(((((((((((data15 === "scope.insufficient") || (data15 === "claim.denied")) || (data15 === "argument.denied")) || (data15 === "lifetime.exceeded")) || (data15 === "alternatives.exhausted")) || (data15 === "exclusion.matched")) || (data15 === "tool.unlisted")) || (data15 === "resource.unlisted")) || (data15 === "prompt.unlisted")) || (data15 === "method.unlisted")) || (data15 === "policy.error"))){
-const err30 = {instancePath:instancePath+"/then/deny",schemaPath:"#/$defs/then/anyOf/1/properties/deny/enum",keyword:"enum",params:{allowedValues: schema137.anyOf[1].properties.deny.enum},message:"must be equal to one of the allowed values",schema:schema137.anyOf[1].properties.deny.enum,parentSchema:schema137.anyOf[1].properties.deny,data:data15};
+const err30 = {instancePath:instancePath+"/then/deny",schemaPath:"#/$defs/then/anyOf/1/properties/deny/enum",keyword:"enum",params:{allowedValues: schema138.anyOf[1].properties.deny.enum},message:"must be equal to one of the allowed values",schema:schema138.anyOf[1].properties.deny.enum,parentSchema:schema138.anyOf[1].properties.deny,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6318,7 +6408,7 @@ errors++;
 if(data14.challenge !== undefined){
 let data16 = data14.challenge;
 if(typeof data16 !== "string"){
-const err31 = {instancePath:instancePath+"/then/challenge",schemaPath:"#/$defs/then/anyOf/1/properties/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.anyOf[1].properties.challenge.type,parentSchema:schema137.anyOf[1].properties.challenge,data:data16};
+const err31 = {instancePath:instancePath+"/then/challenge",schemaPath:"#/$defs/then/anyOf/1/properties/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.anyOf[1].properties.challenge.type,parentSchema:schema138.anyOf[1].properties.challenge,data:data16};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6330,7 +6420,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.anyOf[1].type,parentSchema:schema137.anyOf[1],data:data14};
+const err32 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema138.anyOf[1].type,parentSchema:schema138.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -6342,7 +6432,7 @@ errors++;
 var _valid0 = _errs38 === errors;
 valid8 = valid8 || _valid0;
 if(!valid8){
-const err33 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema137.anyOf,parentSchema:schema137,data:data14};
+const err33 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema138.anyOf,parentSchema:schema138,data:data14};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6365,7 +6455,7 @@ vErrors = null;
 }
 }
 else {
-const err34 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema134.type,parentSchema:schema134,data};
+const err34 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema135.type,parentSchema:schema135,data};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6392,7 +6482,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema134,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6410,7 +6500,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema133.type,parentSchema:schema133,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema134.type,parentSchema:schema134,data};
 if(vErrors === null){
 vErrors = [err1];
 }

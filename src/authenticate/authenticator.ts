@@ -10,6 +10,7 @@ import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import type { SharedAnswers } from '../model/shared.ts';
 import { type Authority, type CachedVerifier, type CountCacheLookup, createCachedVerifier } from './cached-verifier.ts';
+import { createClaims } from './introspect-each.ts';
 import { createIntrospector } from './introspection.ts';
 import { createJwtVerifier, requireSignature } from './jwt.ts';
 import { createKeySource, type KeySource } from './keys.ts';
@@ -51,7 +52,10 @@ export function createAuthenticators(count: CountCacheLookup, clock: Clock, answ
 
   return (clients, scopeHierarchy, failures) => {
     if (trust === undefined || !isSame(trust, clients, scopeHierarchy)) {
-      const authorities = new Map([...clients].map(([name, client]) => [name, authorityOf(client, scopeHierarchy)]));
+      const prefixes = [...clients.values()].flatMap(({ server }) => server.introspection?.prefix ?? []);
+      const authorities = new Map(
+        [...clients].map(([name, client]) => [name, authorityOf(client, scopeHierarchy, prefixes)]),
+      );
       trust = { clients, scopeHierarchy, authorities, verifiers: new Map() };
     }
     const { authorities, verifiers } = trust;
@@ -69,13 +73,18 @@ export function createAuthenticators(count: CountCacheLookup, clock: Clock, answ
     };
   };
 
-  function authorityOf(client: AuthorizationServerClient, scopeHierarchy: Config['scopeHierarchy']): Authority {
+  function authorityOf(
+    client: AuthorizationServerClient,
+    scopeHierarchy: Config['scopeHierarchy'],
+    prefixes: readonly string[],
+  ): Authority {
     const { server } = client;
     const keys = keysOf(client);
     return {
       issuer: server.issuer,
       keys,
       cacheMs: server.introspection?.cacheMs ?? 0,
+      claims: createClaims(server.introspection?.prefix, prefixes),
       verify: server.jwt && createJwtVerifier(server, keys, scopeHierarchy, clock),
       introspect: server.introspection && createIntrospector(client, keys, scopeHierarchy, clock, answers),
     };

@@ -90,8 +90,11 @@ export function createCachedVerifier(
     if (!forms.has(issuer === undefined ? 'opaque' : 'jwt')) {
       throw new Denial('token.form', `the route does not accept ${issuer === undefined ? 'opaque tokens' : 'JWTs'}`);
     }
-    const trusted = issuer === undefined ? authorities : authorities.filter((authority) => authority.issuer === issuer);
-    if (trusted.length === 0) throw new Denial('token.issuer', 'the route trusts no authorization server with its iss');
+    const trusted = authorities.filter((each) => (issuer === undefined ? each.claims(token) : each.issuer === issuer));
+    if (trusted.length === 0) {
+      const sign = issuer === undefined ? 'introspection.prefix' : 'iss';
+      throw new Denial('token.issuer', `the route trusts no authorization server with its ${sign}`);
+    }
     if (issuer !== undefined && trusted[0]?.verify !== undefined) {
       const { keys } = trusted[0];
       const { generation } = keys;

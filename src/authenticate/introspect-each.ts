@@ -5,8 +5,22 @@ import type { Introspected, Introspector } from './shared-introspection.ts';
 export interface TokenAuthority {
   /** Longest reuse of what it says. */
   readonly cacheMs: number;
+  /** Whether it may see this opaque token. */
+  readonly claims: (token: string) => boolean;
   /** Undefined where it explains no tokens. */
   readonly introspect: Introspector | undefined;
+}
+
+/**
+ * Says of an opaque token whether a server may see it: one that has its prefix, or, where it has the prefix of no configured
+ * server, one that has none. A server that saw the tokens of another could present them here as its own client.
+ *
+ * @param prefix Of the server.
+ * @param prefixes Of all configured servers, also of those that a route does not trust.
+ */
+export function createClaims(prefix: string | undefined, prefixes: readonly string[]): TokenAuthority['claims'] {
+  if (prefix !== undefined) return (token) => token.startsWith(prefix);
+  return (token) => !prefixes.some((other) => token.startsWith(other));
 }
 
 /**

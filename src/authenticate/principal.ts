@@ -32,7 +32,8 @@ export function principalOf(
     form,
     confirmation: confirmationOf(claims['cnf']),
     introspectionJwt: undefined,
-    claims,
+    // An introspection answer may leave `iss` out; what reads claims must know whose `sub` it reads all the same.
+    claims: claims['iss'] === undefined ? { ...claims, iss: server.issuer } : claims,
   };
 }
 

@@ -3,7 +3,7 @@ import { readCredentials } from './client-credentials.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { Field } from './field.ts';
 import { endpointUrl, plainUrl } from './urls.ts';
-import { algorithm, duration, oneOf, refuse, tokenType } from './values.ts';
+import { algorithm, duration, oneOf, refuse, tokenPrefix, tokenType } from './values.ts';
 
 /** `authorization_servers` by name. What is wrong is reported to the fields; the result is then not to be used. */
 export function readAuthorizationServers(field: Field): ReadonlyMap<string, AuthorizationServer> {
@@ -55,6 +55,7 @@ function readJwt(field: Field): JwtValidation {
 function readIntrospection(field: Field, jwt: JwtValidation | undefined): Introspection {
   return {
     credentials: readCredentials(field, undefined),
+    prefix: field.get('prefix').read(tokenPrefix),
     response: readResponse(field, jwt),
     endpoint: field.get('endpoint').read(endpointUrl),
     cacheMs: field.get('cache').read(duration('0s')) ?? 30_000,

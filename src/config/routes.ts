@@ -6,6 +6,7 @@ import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
 import { serverIn } from './authorization-servers.ts';
 import { readDpop } from './dpop.ts';
 import type { Field } from './field.ts';
+import { requireOwners } from './opaque-tokens.ts';
 import { requireSignedAnswers } from './phantom.ts';
 import type { PolicyFolder } from './policies.ts';
 import { readRate } from './rate.ts';
@@ -56,6 +57,7 @@ function readRoute(field: Field, referents: Referents): Route {
   const servers = open ? [] : trustedServers(field, referents.servers);
   const path = field.get('path').read(routePath) ?? '';
   const tokens = open ? new Set<TokenForm>() : readTokens(field.get('tokens'), servers);
+  requireOwners(field, tokens, servers);
   const upstream = readUpstream(field.get('upstream'), protocol, referents.servers);
   if (upstream.token.kind === 'phantom') requireSignedAnswers(field.get('upstream').get('token'), tokens, servers);
   return {
@@ -84,7 +86,16 @@ function readRoute(field: Field, referents: Referents): Route {
 /** On an open route a policy and its like would look like protection, and be none. */
 function refuseClosedKeys(field: Field, protocol: 'http' | 'mcp' | undefined): void {
   const refusal = 'cannot be combined with public: true';
-  for (const key of ['policy', 'audience', 'tokens', 'authorization_servers', 'resource', 'revalidate', 'dpop']) {
+  for (const key of [
+    'policy',
+    'audience',
+    'tokens',
+    'opaque_tokens',
+    'authorization_servers',
+    'resource',
+    'revalidate',
+    'dpop',
+  ]) {
     if (field.get(key).present) field.get(key).refuse(refusal, 'key');
   }
   if (protocol === 'mcp') field.get('protocol').refuse(`mcp ${refusal}: there is nothing to authorize`);

@@ -125,6 +125,11 @@ export function tokenType(text: string): string {
   return /^[\w!#$&^.+-]+$/.test(type) ? type : refuse('is not a type such as at+jwt');
 }
 
+/** The beginning of an opaque token: characters of `b64token`, RFC 6750 §2.1, but for the padding at its end. */
+export function tokenPrefix(text: string): string {
+  return /^[A-Za-z0-9._~+/-]+$/.test(text) ? text : refuse('is not the beginning of a token, RFC 6750 §2.1');
+}
+
 const algorithms = oneOf(
   'RS256',
   'RS384',

@@ -32,6 +32,8 @@ export interface JwtValidation {
 /** How opaque tokens of one authorization server are explained, RFC 7662. */
 export interface Introspection {
   readonly credentials: ClientCredentials;
+  /** How each opaque token of the server begins; undefined: its tokens cannot be told from those of other servers. */
+  readonly prefix: string | undefined;
   /** Endpoint; undefined: `introspection_endpoint` of the discovered metadata. */
   readonly endpoint: string | undefined;
   /** Longest reuse of a positive answer; never past `exp`; 0 asks every time. */

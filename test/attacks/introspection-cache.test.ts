@@ -18,7 +18,7 @@ beforeEach(async () => {
     routes: [
       `name: one, path: /one, audience: "${AUDIENCE}", authorization_servers: [main], tokens: [opaque], upstream: { url: "UPSTREAM/one" }`,
       `name: two, path: /two, audience: "${AUDIENCE}", authorization_servers: [other], upstream: { url: "UPSTREAM/two" }`,
-      `name: both, path: /both, audience: "${AUDIENCE}", authorization_servers: [main, other], upstream: { url: "UPSTREAM/both", identity: { x-sub: sub } }`,
+      `name: both, path: /both, audience: "${AUDIENCE}", authorization_servers: [main, other], opaque_tokens: shown_to_all, upstream: { url: "UPSTREAM/both", identity: { x-sub: sub } }`,
       `name: elsewhere, path: /elsewhere, audience: "https://b.example", authorization_servers: [main], upstream: { url: "UPSTREAM/elsewhere" }`,
     ],
     clock: () => Date.now() + passedMs,

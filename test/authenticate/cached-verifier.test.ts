@@ -62,6 +62,7 @@ function authorityOf(of: string, otherwise: Partial<Authority> = {}): Authority 
       holds: (of: number) => holds && of === generation,
     },
     cacheMs: 30_000,
+    claims: () => true,
     verify: (token: string) => answer(of === issuer ? 'verify' : `verify by ${of}`, token),
     introspect: { known: introspect('known'), afresh: introspect('afresh') },
     ...otherwise,

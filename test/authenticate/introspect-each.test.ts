@@ -17,10 +17,10 @@ function saying(name: string, answer: Introspected | Error | undefined, cacheMs 
       asked.push(`${name} ${how} ${token} ${asker}`);
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     };
-  return { cacheMs, introspect: { known: say('known'), afresh: say('afresh') } };
+  return { cacheMs, claims: () => true, introspect: { known: say('known'), afresh: say('afresh') } };
 }
 
-const silent: TokenAuthority = { cacheMs: 0, introspect: undefined };
+const silent: TokenAuthority = { cacheMs: 0, claims: () => true, introspect: undefined };
 
 async function ask(authorities: readonly TokenAuthority[], by: keyof Introspector = 'known'): Promise<unknown> {
   asked = [];

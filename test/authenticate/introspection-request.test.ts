@@ -16,7 +16,14 @@ async function introspect(
   answer: Partial<ServerAnswer>,
   response: Introspection['response'] = { kind: 'json' },
 ): Promise<Principal | undefined> {
-  const introspection: Introspection = { credentials, response, endpoint, cacheMs: 0, audience: 'optional' };
+  const introspection: Introspection = {
+    credentials,
+    response,
+    prefix: undefined,
+    endpoint,
+    cacheMs: 0,
+    audience: 'optional',
+  };
   const client = {
     server: { name: 'main', issuer: 'https://as.example', clockToleranceMs: 0, introspection },
     post: (operation: string, url: string, form: URLSearchParams, by: unknown, options: unknown) => {

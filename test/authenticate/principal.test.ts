@@ -38,7 +38,15 @@ describe('RFC 9068 §2.2 — the principal of claims', () => {
       form: 'jwt',
       confirmation: undefined,
       introspectionJwt: undefined,
-      claims: {},
+      claims: { iss: 'https://as.example' },
+    });
+  });
+
+  test('has the issuer of its server among its claims, whatever an answer leaves out', () => {
+    expect(of({ sub: 'alice', ['__proto__']: 'x' }).claims).toEqual({
+      sub: 'alice',
+      ['__proto__']: 'x',
+      iss: 'https://as.example',
     });
   });
 

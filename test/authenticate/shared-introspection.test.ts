@@ -28,6 +28,7 @@ type Server = Parameters<typeof createSharedIntrospection>[0];
 
 function serverOf(otherwise: Partial<Introspection>, issuer = 'https://as.example'): Server {
   const introspection: Introspection = {
+    prefix: undefined,
     endpoint: undefined,
     credentials: { clientId: 'gateway', clientAuth: 'client_secret_basic', clientSecret: 's' },
     response: { kind: 'json' },

@@ -96,7 +96,12 @@ describe('introspection', () => {
     [
       'an unknown key',
       introspection('client_id: x, client_secret: y, url: z'),
-      `:6:54: ${servers}.introspection.url: unknown key; accepted: client_id, client_secret, client_auth, client_key, client_key_id, endpoint, cache, response, algorithms, audience`,
+      `:6:54: ${servers}.introspection.url: unknown key; accepted: client_id, client_secret, client_auth, client_key, client_key_id, endpoint, cache, prefix, response, algorithms, audience`,
+    ],
+    [
+      'a prefix that no token begins with',
+      introspection('client_id: x, client_secret: y, prefix: "bank token="'),
+      `:6:62: ${servers}.introspection.prefix: "bank token=" is not the beginning of a token, RFC 6750 §2.1`,
     ],
     [
       'another answer',

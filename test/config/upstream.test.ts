@@ -115,11 +115,11 @@ describe('phantom tokens', () => {
     ],
     [
       'of answers that one of two does not sign',
-      edited(signed, opaque, route('authorization_servers: [main, other]'), phantom, [
+      edited(signed, opaque, route('authorization_servers: [main, other]\n    opaque_tokens: shown_to_all'), phantom, [
         'routes:',
         '  other: { issuer: "http://127.0.0.1:9001", introspection: { client_id: a, client_secret: b } }\nroutes:',
       ]),
-      ':16:14: routes[0].upstream.token: phantom needs introspection.response: jwt of other',
+      ':17:14: routes[0].upstream.token: phantom needs introspection.response: jwt of other',
     ],
     [
       'where nobody is asked',

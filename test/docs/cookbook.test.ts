@@ -29,7 +29,7 @@ beforeEach(async () => {
   await cp(certificate('server-key'), join(folder, 'tls/tls.key'));
   await cp(certificate('ca'), join(folder, 'tls/clients.crt'));
   vi.stubEnv('SESSION_KEY', randomBytes(32).toString('base64'));
-  vi.stubEnv('GATEWAY_CLIENT_SECRET', 'secret');
+  for (const name of ['GATEWAY_CLIENT_SECRET', 'BANK_SECRET', 'PARTNER_SECRET']) vi.stubEnv(name, 'secret');
 });
 afterEach(async () => {
   vi.unstubAllEnvs();

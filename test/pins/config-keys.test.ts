@@ -32,6 +32,7 @@ authorization_servers.*.introspection.client_key
 authorization_servers.*.introspection.client_key_id
 authorization_servers.*.introspection.endpoint
 authorization_servers.*.introspection.cache
+authorization_servers.*.introspection.prefix
 authorization_servers.*.introspection.response
 authorization_servers.*.introspection.algorithms
 authorization_servers.*.introspection.audience
@@ -77,6 +78,7 @@ routes[].resource.tos_uri
 routes[].authorization_servers
 routes[].audience
 routes[].tokens
+routes[].opaque_tokens
 routes[].policy
 routes[].methods
 routes[].public

@@ -7,12 +7,12 @@ let partner: Issuer;
 let world: World;
 beforeAll(async () => {
   partner = await startIssuer();
-  const introspection = '{ client_id: gateway, client_secret: secret }';
+  const introspection = 'client_id: gateway, client_secret: secret';
   world = await startWorld({
     yaml: (issuer, upstream) => `
 authorization_servers:
-  main: { issuer: "${issuer}", jwt: { algorithms: [RS256] }, introspection: ${introspection} }
-  partner: { issuer: "${partner.url}", jwt: { algorithms: [RS256] }, introspection: ${introspection} }
+  main: { issuer: "${issuer}", jwt: { algorithms: [RS256] }, introspection: { ${introspection}, prefix: main_ } }
+  partner: { issuer: "${partner.url}", jwt: { algorithms: [RS256] }, introspection: { ${introspection}, prefix: partner_ } }
 routes:
   - { name: ours, path: /ours, audience: a, authorization_servers: [main], upstream: { url: "${upstream}" } }
   - { name: both, path: /both, audience: a, authorization_servers: [main, partner], upstream: { url: "${upstream}" } }
@@ -37,8 +37,8 @@ test('§5.9a — a JWT of a server that another route trusts opens only that rou
 });
 
 test('§5.9a — an opaque token, too', async () => {
-  partner.introspection.set('of-the-partner', { active: true, aud: 'a' });
-  expect(await statuses('of-the-partner')).toEqual([200, 401, 200, 401]);
+  partner.introspection.set('partner_1', { active: true, aud: 'a' });
+  expect(await statuses('partner_1')).toEqual([200, 401, 200, 401]);
 });
 
 test('§5.9a — a server cannot vouch for another: its key, the other’s name', async () => {
@@ -47,6 +47,6 @@ test('§5.9a — a server cannot vouch for another: its key, the other’s name'
 });
 
 test('§5.9a — an answer in the name of another server is none', async () => {
-  partner.introspection.set('in-another-name', { active: true, aud: 'a', iss: world.issuer.url });
-  expect(await statuses('in-another-name')).toEqual([401, 401, 401, 401]);
+  partner.introspection.set('partner_2', { active: true, aud: 'a', iss: world.issuer.url });
+  expect(await statuses('partner_2')).toEqual([401, 401, 401, 401]);
 });

@@ -11,6 +11,7 @@ export function serverOf(issuer: Issuer, otherwise: Partial<AuthorizationServer>
     introspection: {
       credentials: { clientId: 'gateway', clientSecret: 'secret', clientAuth: 'client_secret_basic' },
       response: { kind: 'json' },
+      prefix: undefined,
       endpoint: undefined,
       cacheMs: 30_000,
       audience: 'required',

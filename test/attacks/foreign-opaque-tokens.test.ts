@@ -1,0 +1,143 @@
+import { decodeJwt } from 'jose';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { WebSocketServer } from 'ws';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { get } from './requests.ts';
+import { AUDIENCE, lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+
+let world: World;
+let partner: Issuer;
+let plain: Issuer;
+let sockets: WebSocketServer;
+
+const explains = 'client_id: gateway, client_secret: s3cr3t, cache: 0s';
+const route = (name: string, servers: string, more = ''): string =>
+  `name: ${name}, path: /${name}, audience: "${AUDIENCE}", authorization_servers: [${servers}]${more}`;
+const identity =
+  'identity: { x-auth-subject: sub, x-auth-issuer: iss, signed: { header: x-auth-identity, audience: them, claims: [/iss] } }';
+
+beforeEach(async () => {
+  [partner, plain] = await Promise.all([startIssuer(), startIssuer()]);
+  world = await startWorld({
+    yaml: 'limits: { failures: off }',
+    server: `introspection: { ${explains}, prefix: bank_ }`,
+    servers: `partner: { issuer: "${partner.url}", introspection: { ${explains}, prefix: partner_, response: jwt, algorithms: [RS256] } },
+      plain: { issuer: "${plain.url}", introspection: { ${explains} } }`,
+    routes: [
+      `${route('both', 'main, partner', `, policy: both, upgrade: websocket`)}, upstream: { url: "UPSTREAM/both", ${identity} }`,
+      `${route('bank', 'main')}, upstream: { url: "UPSTREAM/bank", ${identity} }`,
+      `${route('only-bank', 'main, partner', ', policy: bank')}, upstream: { url: "UPSTREAM/only-bank" }`,
+      `${route('phantom', 'partner', ', tokens: [opaque]')}, upstream: { url: "UPSTREAM/phantom", token: phantom }`,
+      `${route('bound', 'main, partner', ', dpop: {}')}, upstream: { url: "UPSTREAM/bound" }`,
+      `${route('plain', 'plain')}, upstream: { url: "UPSTREAM/plain", ${identity} }`,
+      `${route('mixed', 'partner, plain', ', opaque_tokens: shown_to_all')}, upstream: { url: "UPSTREAM/mixed" }`,
+    ],
+    policies: { both: '{}', bank: 'claims: { iss: { matches: "^http://127" } }' },
+    answer: (_request, response) => void response.end(UPSTREAM_TEXT),
+  });
+  sockets = new WebSocketServer({ server: world.upstream.server });
+  const about = { active: true, sub: 'alice', aud: AUDIENCE, scope: 'read' };
+  for (const token of ['bank_1', 'unclaimed']) world.issuer.introspection.set(token, about);
+  for (const token of ['unclaimed', 'bank_1']) plain.introspection.set(token, about);
+  partner.intercept = (request, response, body) => {
+    if (request.url !== '/introspect' || new URLSearchParams(body).get('token') !== 'partner_1') return false;
+    const exp = Math.floor(Date.now() / 1000) + 60;
+    void partner
+      .sign({ token_introspection: { ...about, exp }, aud: 'gateway' }, { header: { typ: 'token-introspection+jwt' } })
+      .then((jwt) => response.writeHead(200, { 'content-type': 'application/token-introspection+jwt' }).end(jwt));
+    return true;
+  };
+});
+afterEach(async () => {
+  sockets.close();
+  await Promise.all([world.close(), partner.close(), plain.close()]);
+});
+
+/** Every token that a server was shown. */
+const shownTo = (issuer: Issuer): readonly (string | null)[] =>
+  issuer.requests
+    .filter(({ path }) => path === '/introspect')
+    .map(({ body }) => new URLSearchParams(body).get('token'));
+const expectPass = async (path: string, token: string) => {
+  const statuses = { statuses: [200], reached: [`GET ${path}`], reasons: ['allow' as const] };
+  return (await world.withstand(get(path, token), statuses)).reached[0]?.headers ?? {};
+};
+const expectRefused = (
+  attack: string,
+  reason: 'token.issuer' | 'token.inactive' | 'token.sender_constrained' = 'token.issuer',
+) => world.withstand(attack, { statuses: [401], reasons: [reason] });
+
+describe('a server is shown its own opaque tokens alone', () => {
+  test('the partner never sees the tokens of the bank, nor the bank those of the partner', async () => {
+    await expectPass('/both', 'bank_1');
+    await expectPass('/both', 'partner_1');
+    expect([shownTo(world.issuer), shownTo(partner)]).toEqual([['bank_1'], ['partner_1']]);
+  });
+
+  test('a token of the partner under the prefix of the bank is unknown to the bank', async () => {
+    partner.introspection.set('bank_2', { active: true, sub: 'alice', aud: AUDIENCE });
+    await expectRefused(get('/both', 'bank_2'), 'token.inactive');
+    expect(shownTo(partner)).toEqual([]);
+  });
+
+  test.each(['/both', '/bank'])('a token that no server of %s claims is refused, and none is asked', async (path) => {
+    await expectRefused(get(path, 'unclaimed'));
+    await expectRefused(get(path, 'BANK_1'));
+    await expectRefused(get(path, 'bank'));
+    expect([shownTo(world.issuer), shownTo(partner)]).toEqual([[], []]);
+  });
+
+  test('a token of a server that the route does not trust is refused, and none is asked', async () => {
+    await expectRefused(get('/plain', 'bank_1'));
+    await expectRefused(get('/bank', 'partner_1'));
+    await expectRefused(get('/mixed', 'bank_1'));
+    expect([shownTo(world.issuer), shownTo(partner), shownTo(plain)]).toEqual([[], [], []]);
+  });
+
+  test('a token with a prefix goes to its server alone, even where the others are shown to all', async () => {
+    await expectPass('/mixed', 'partner_1');
+    await expectPass('/mixed', 'unclaimed');
+    expect([shownTo(partner), shownTo(plain)]).toEqual([['partner_1'], ['unclaimed']]);
+  });
+
+  test('before a signed answer, a proof of possession and a WebSocket too', async () => {
+    const { authorization = '' } = await expectPass('/phantom', 'partner_1');
+    expect(decodeJwt(authorization.slice('Bearer '.length))).toMatchObject({ iss: partner.url });
+    await expectRefused(get('/phantom', 'bank_1'));
+    await expectRefused(lastHead('GET /bound', 'Authorization: DPoP unclaimed', 'DPoP: x'));
+    const handshake = [
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+    ];
+    await expectRefused(
+      lastHead('GET /both', 'Authorization: Bearer unclaimed', ...handshake).replace('close', 'Upgrade, close'),
+    );
+    expect([shownTo(world.issuer), shownTo(partner)]).toEqual([[], ['partner_1']]);
+  });
+});
+
+describe('the alice of one server is not the alice of another', () => {
+  test.each([
+    ['/both', 'bank_1', () => world.issuer.url],
+    ['/both', 'partner_1', () => partner.url],
+    ['/plain', 'unclaimed', () => plain.url],
+  ])('%s tells its upstream who vouches for %s, whatever the answer leaves out', async (path, token, issuer) => {
+    const {
+      'x-auth-issuer': plainHeader,
+      'x-auth-identity': signed,
+      'x-auth-subject': subject,
+    } = await expectPass(path, token);
+    expect([subject, plainHeader]).toEqual(['alice', issuer()]);
+    expect(decodeJwt(String(signed))).toMatchObject({ token_issuer: issuer(), '/iss': issuer(), sub: 'alice' });
+  });
+
+  test('a policy reads the issuer of an opaque token', async () => {
+    await expectPass('/only-bank', 'bank_1');
+  });
+
+  test('an answer that names another issuer is refused', async () => {
+    world.issuer.introspection.set('bank_3', { active: true, sub: 'alice', aud: AUDIENCE, iss: partner.url });
+    await expectRefused(get('/both', 'bank_3'));
+  });
+});
