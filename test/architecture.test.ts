@@ -126,6 +126,15 @@ describe('src/, test/ and demo/', () => {
   });
 });
 
+describe('test/', () => {
+  test('reads the log of a gateway only by waiting for a line', () => {
+    expect(rules.hastyReaders(tests)).toEqual([]);
+    const own = ['const output = new ', '({ write() {} });\nawait start(config, { output });'].join('Writable');
+    const newest = ['gateway', 'decisions().at(-1)'].join('.');
+    for (const text of [own, newest]) expect(rules.hastyReaders(planted('test/x.ts', text))).toHaveLength(1);
+  });
+});
+
 describe('the package', () => {
   const [manifest, lock] = ['package.json', 'package-lock.json'].map(
     (name) => filesIn('.', new RegExp(`^${name}$`))[0]?.text ?? '',

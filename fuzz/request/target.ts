@@ -53,7 +53,7 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<T
     (request) => reached.push({ request, reading: python.read(request.raw) }),
     active,
   );
-  const world = await startWorld(recorder.url);
+  const world = await startWorld(recorder.url, active);
   const { gateway, issuer, tokens } = world;
   const proxies = withProxies ? await startProxies() : undefined;
   const totals = { forwarded: 0, refused: 0, unsent: 0 };
@@ -71,8 +71,8 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<T
     );
   }
 
-  function takeLog(): Told {
-    const lines = gateway.log.splice(0) as unknown as (DecisionLine & { msg: string })[];
+  async function takeLog(): Promise<Told> {
+    const lines = (await gateway.clearLog()) as unknown as (DecisionLine & { msg: string })[];
     const failed = lines.filter(({ msg }) => msg === 'request failed');
     return {
       decisions: lines.filter(({ msg }) => msg === 'decision'),
@@ -84,12 +84,8 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<T
   }
 
   async function run(inputs: readonly Buffer[]): Promise<readonly Outcome[]> {
-    const received = await sendAll(
-      gateway.url,
-      inputs.map(filled),
-      () => activity + gateway.log.length + issuer.requests.length,
-    );
-    const told = takeLog();
+    const received = await sendAll(gateway.url, inputs.map(filled), () => activity + issuer.requests.length);
+    const told = await takeLog();
     issuer.requests.length = 0;
     const requests = reached.splice(0);
     const findings = new Map<string, string>();

@@ -56,8 +56,8 @@ function routesYaml(upstream: string): string {
   ].join('');
 }
 
-/** Starts it before `upstream`; the key of the sessions is fixed, so that handles can be a part of cases. */
-export async function startWorld(upstream: string): Promise<World> {
+/** Starts it before `upstream`, and calls `onLine` with each line of its log; the key of the sessions is fixed, so that handles can be a part of cases. */
+export async function startWorld(upstream: string, onLine: () => void): Promise<World> {
   const issuer = await startIssuer();
   const gateway = await startTestGateway({
     yaml: `
@@ -71,6 +71,7 @@ authorization_servers:
 routes:${routesYaml(upstream)}
 `,
     policies,
+    onLine,
   });
   return {
     gateway,

@@ -133,3 +133,15 @@ export function impurities(files: readonly SourceFile[]): readonly string[] {
   const asks = /\b(?:random(?:Bytes|Int|UUID)|Math\.random|Date\.now|performance\.now|fetch)\b/;
   return files.filter(({ path, text }) => pure.has(partOf(path)) && asks.test(text)).map(({ path }) => path);
 }
+
+/**
+ * Tests that keep the log of a gateway themselves, or take its newest decision without saying how many they wait for.
+ * The gateway writes lines in batches: such a test reads the log before the line about its own request is there.
+ */
+export function hastyReaders(files: readonly SourceFile[]): readonly string[] {
+  const hasty = /\bnew Writable\([^]*\bstart\(|\.decisions\(\)/;
+  return files.filter(({ path, text }) => path !== LOG_READER && hasty.test(text)).map(({ path }) => path);
+}
+
+/** Whose readers wait. */
+const LOG_READER = 'test/support/written-log.ts';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startEditedGateway, type EditedGateway } from '../support/edited-gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
@@ -48,9 +48,10 @@ afterEach(async () => {
 async function take(name: string, text: string): Promise<void> {
   const isNew = (line: Record<string, unknown>): boolean =>
     line['msg'] === 'configuration reloaded' && line['config'] !== line['before'];
-  const before = gateway.log.filter(isNew).length;
+  const taken = async (): Promise<number> => (await gateway.lines()).filter(isNew).length;
+  const before = await taken();
   await gateway.save(name, text);
-  await vi.waitFor(() => expect(gateway.log.filter(isNew).length).toBeGreaterThan(before), 10_000);
+  await expect.poll(taken, { timeout: 10_000 }).toBeGreaterThan(before);
 }
 
 async function status(token: string, path = '/api'): Promise<number> {
@@ -106,10 +107,10 @@ describe('a file that is broken opens nothing, closes nothing and stays away fro
   ])('%s', async (_what, file, text) => {
     await gateway.save(file, text);
     const refused = expect.objectContaining({ level: 'error', msg: expect.stringContaining('refused') as string });
-    await vi.waitFor(() => expect(gateway.log).toContainEqual(refused), 10_000);
+    await expect.poll(() => gateway.lines(), { timeout: 10_000 }).toContainEqual(refused);
     expect([await status(jwt), await status('opaque'), await status('forged')]).toEqual([200, 200, 401]);
     expect(await gateway.metrics()).toContain('sallyport_config_last_reload_successful 0');
-    for (const told of [JSON.stringify(gateway.log), JSON.stringify(await gateway.ready())]) {
+    for (const told of [JSON.stringify(await gateway.lines()), JSON.stringify(await gateway.ready())]) {
       for (const hidden of [secret, jwt, 's3cr3t']) expect(told).not.toContain(hidden);
     }
   });

@@ -148,7 +148,7 @@ describe('many requests on one connection', () => {
 
   test('are no more than wait for an answer: a client that only sends is shown out', async () => {
     world.upstream.seen.length = 0;
-    world.gateway.log.length = 0;
+    await world.gateway.clearLog();
     const client = await open(world.url, head('GET /public/held/first') + head('GET /public/more').repeat(5_000));
     await until(() => client.ended() !== undefined);
     expect(world.upstream.seen.map(({ url }) => url)).toEqual(['/public/held/first']);

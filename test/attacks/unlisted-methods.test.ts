@@ -86,9 +86,7 @@ describe('a tool that the list hid is refused when it is called', () => {
       reached: ['POST /mcp'],
       reasons: ['allow'],
     });
-    expect(world.gateway.log).toContainEqual(
-      expect.objectContaining({ msg: 'request failed', reason: 'upstream.invalid' }),
-    );
+    await world.gateway.line({ msg: 'request failed', reason: 'upstream.invalid' });
   });
 
   test.each<[string, Reason]>([

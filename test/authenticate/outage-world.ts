@@ -3,6 +3,7 @@ import { startFaultServer, type FaultServer } from '../support/fault-server.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import type { SignOptions } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';
+import type { Line } from '../support/written-log.ts';
 
 /** What a client sees, and after how long. */
 export interface Seen {
@@ -26,7 +27,7 @@ export interface OutageWorld {
   /** Calls to the server, by `result` and operation as in the metrics. */
   readonly calls: (operation: string, result: string) => Promise<number>;
   /** What the log says of the server. */
-  readonly events: () => readonly Record<string, unknown>[];
+  readonly events: () => Promise<readonly Line[]>;
   /** Lets time pass for the gateway. */
   readonly advance: (seconds: number) => void;
   /** Ends it all, and sees to it that no connection is left. */
@@ -107,7 +108,7 @@ routes:
       const found = (await gateway.metrics()).split('\n').find((each) => each.startsWith(line));
       return Number(found?.slice(line.length) ?? 0);
     },
-    events: () => gateway.log.filter(({ msg }) => String(msg).startsWith('authorization server')),
+    events: async () => (await gateway.lines()).filter(({ msg }) => String(msg).startsWith('authorization server')),
     advance(seconds) {
       passedMs += seconds * 1000;
     },

@@ -121,7 +121,7 @@ describe('discovery', () => {
     await expect.poll(async () => (await began.get('/api', jwt)).status, { timeout: 5_000 }).toBe(200);
     expectServed(await began.get('/api', opaque));
     expect((await began.ready())['state']).toBe('available');
-    expect(began.events()).toMatchObject([
+    expect(await began.events()).toMatchObject([
       { level: 'error', msg: 'authorization server unavailable', server: 'main', state: 'unavailable' },
       { level: 'info', msg: 'authorization server available again', server: 'main' },
     ]);

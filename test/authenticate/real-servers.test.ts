@@ -73,7 +73,7 @@ async function start(fixture: Fixture, edit: (yaml: string) => string = (yaml) =
     async call(token) {
       const headers = { authorization: `Bearer ${token}` };
       const { status } = await fetch(`${gateway.url}/orders`, { headers });
-      return { status, ...gateway.decisions().at(-1) };
+      return { status, ...(await gateway.decision()) };
     },
     async close() {
       await gateway.close();

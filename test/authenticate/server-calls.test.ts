@@ -44,7 +44,7 @@ describe('a server that fails five times', () => {
       circuits: { introspection: 'open' },
       problem: expect.stringMatching(/timeout after \d+ ms/),
     });
-    expect(events()).toMatchObject([
+    expect(await events()).toMatchObject([
       { level: 'warn', server: 'main', state: 'degraded', circuits: { introspection: 'open' } },
     ]);
   });
@@ -75,7 +75,7 @@ describe('a server that fails five times', () => {
       expect(await get('/api', server.opaque())).toMatchObject({ status: 200 });
     }
     expect(await ready()).toEqual({ name: 'main', issuer: server.url, state: 'available' });
-    expect(events().map(({ msg }) => msg)).toEqual([
+    expect((await events()).map(({ msg }) => msg)).toEqual([
       'authorization server unavailable',
       'authorization server available again',
       'authorization server unavailable',
@@ -152,7 +152,7 @@ describe('the whole server', () => {
     await expect.poll(ready, { timeout: 5_000 }).toEqual({ name: 'main', issuer: server.url, state: 'available' });
     advance(1);
     expect(await get('/api', server.opaque()), 'no wait that began while it was away').toMatchObject({ status: 200 });
-    expect(events().map(({ level, msg }) => [level, msg])).toEqual([
+    expect((await events()).map(({ level, msg }) => [level, msg])).toEqual([
       ['warn', 'authorization server unavailable'],
       ['info', 'authorization server available again'],
     ]);
@@ -207,11 +207,11 @@ describe('a server that refuses us', () => {
       endpoint: `${server.url}/introspect`,
       problem: 'it refuses our credentials: check client_id and its secret or key',
     };
-    expect(events()).toMatchObject([refusal]);
+    expect(await events()).toMatchObject([refusal]);
     advance(61);
     expectAway(await get('/api', server.opaque()));
-    expect(events()).toMatchObject([refusal, refusal]);
-    expect(JSON.stringify(events())).not.toContain('secret:');
+    expect(await events()).toMatchObject([refusal, refusal]);
+    expect(JSON.stringify(await events())).not.toContain('secret:');
   });
 });
 

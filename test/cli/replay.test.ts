@@ -50,7 +50,7 @@ routes:
   await tool('pay', 5);
   await tool('pay', 4711);
   await tool('other', 0);
-  log = gateway.decisions();
+  log = await gateway.decisions(10);
 
   folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
   await writeFile(join(folder, 'gateway.yaml'), `public_url: http://gateway.test\n${yaml}`);

@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)('MCP Inspector', { timeout: 180_000 }, () => {
       expect(posts, 'with it').not.toContain(403);
       expect(sessions.size > 1, 'the page could read the id of its session').toBe(tools !== undefined);
       expect(await page.getByText('close_account').count(), 'what the policy hides').toBe(0);
-      const calls = world.decisions().filter(({ tool }) => tool === 'transfer_funds');
+      const calls = (await world.decisions(2)).filter(({ tool }) => tool === 'transfer_funds');
       expect(calls.map(({ allow, subject, reason }) => [allow, subject, reason])).toEqual([
         [false, 'alice', 'scope.insufficient'],
         [true, 'alice', undefined],

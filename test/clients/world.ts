@@ -2,7 +2,6 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 
 import { startAuthorizationServer, type AuthorizationServerOptions } from '../../demo/authorization-server.ts';
 import { startBackend } from '../../demo/backend.ts';
@@ -11,16 +10,15 @@ import { startMcpServer } from '../../demo/mcp-server.ts';
 import { start } from '../../src/cli/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/model/config.ts';
-import { keepConfig, printed } from '../support/secrecy.ts';
+import { keepConfig } from '../support/secrecy.ts';
+import { createWrittenLog, type WrittenLog } from '../support/written-log.ts';
 
 /** The demo with the committed `gateway.yaml`, on ports of its own and under the URL that clients really use. */
-export interface World {
+export interface World extends WrittenLog {
   readonly mcpUrl: URL;
   readonly issuer: string;
   /** What a `WWW-Authenticate` of the MCP route ends with. */
   readonly resourceMetadata: string;
-  /** The gateway's decisions so far. */
-  decisions(): readonly Record<string, unknown>[];
   close(): Promise<void>;
 }
 
@@ -57,22 +55,14 @@ export async function startWorld({ mcpServer, authorizationServer = {}, edit }: 
     MCP_SERVER_URL: mcpServer ?? tools?.url,
     BACKEND_URL: backend.url,
   });
-  const log: Record<string, unknown>[] = [];
-  const output = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      printed('the log', chunk.toString());
-      const lines = chunk.toString().split('\n');
-      for (const line of lines) if (line !== '') log.push(JSON.parse(line) as Record<string, unknown>);
-      done();
-    },
-  });
+  const { output, ...log } = createWrittenLog();
   keepConfig(config);
   const gateway = await start(config, { output });
   return {
+    ...log,
     mcpUrl,
     issuer: server.issuer,
     resourceMetadata: `resource_metadata="${gatewayUrl}/.well-known/oauth-protected-resource/mcp"`,
-    decisions: () => log.filter(({ msg }) => msg === 'decision'),
     async close() {
       await gateway.close(0);
       await Promise.all([server.close(), tools?.close(), backend.close()]);

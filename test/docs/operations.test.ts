@@ -59,7 +59,7 @@ test('every member of a line of the decision log is there', async () => {
   await send('a:1');
   await send('b:1');
   const text = sections.get('The decision log') ?? '';
-  const lines = gateway.decisions();
+  const lines = await gateway.decisions(2);
   expect(lines).toHaveLength(2);
   const members = new Set(lines.flatMap((line) => Object.keys({ ...line, ...Object(line['input']) })));
   expect(members).toContain('omitted');

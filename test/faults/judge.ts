@@ -42,8 +42,8 @@ const undecided: ReadonlySet<Reason> = new Set([
 ]);
 
 /** What is wrong with these calls, each in words; the upstream is asked too. */
-export function complaints(bed: Bed, ended: readonly Ended[]): readonly string[] {
-  const reasons = new Map(bed.gateway.log.map(({ request_id: id, reason }) => [id, reason as Reason]));
+export async function complaints(bed: Bed, ended: readonly Ended[]): Promise<readonly string[]> {
+  const reasons = new Map((await bed.gateway.lines()).map(({ request_id: id, reason }) => [id, reason as Reason]));
   const forwarded = new Map<unknown, number>();
   for (const { headers } of bed.upstream.seen) {
     forwarded.set(headers['x-call'], (forwarded.get(headers['x-call']) ?? 0) + 1);

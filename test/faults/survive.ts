@@ -22,7 +22,8 @@ const CIRCUIT_SECONDS = 31;
  * @returns what was wrong, in words.
  */
 export async function endure(bed: Bed, ...faults: readonly Fault[]): Promise<readonly string[]> {
-  bed.gateway.log.length = bed.upstream.seen.length = bed.server.issuer.requests.length = 0;
+  await bed.gateway.clearLog();
+  bed.upstream.seen.length = bed.server.issuer.requests.length = 0;
   const reader = await bed.token();
   const load = createLoad(await kindsOf(bed));
   const recovery = (): Promise<void> => load.recovery(() => bed.advance(CIRCUIT_SECONDS));

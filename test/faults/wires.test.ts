@@ -33,7 +33,8 @@ test('all: one after another, in one process', patient, async () => {
     await atRest(bed());
     await vi.waitFor(() => expectNoMoreThan(before), patience);
     const { gateway, upstream, server } = bed();
-    gateway.log.length = upstream.seen.length = server.issuer.requests.length = 0;
+    await gateway.clearLog();
+    upstream.seen.length = server.issuer.requests.length = 0;
     const now = heapMiB();
     if (round === 0) first = now;
     if (rounds > 1) process.stdout.write(`round ${round}: ${JSON.stringify(openNow())}, ${Math.round(now)} MiB\n`);

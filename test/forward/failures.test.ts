@@ -35,11 +35,12 @@ afterAll(async () => {
   await world.close();
   await Promise.all([raw.close(), living.close()]);
 });
-beforeEach(() => {
-  world.log.length = 0;
+beforeEach(async () => {
+  await world.clearLog();
 });
 
-const failures = (): unknown[] => world.log.filter(({ msg }) => msg === 'request failed').map(({ reason }) => reason);
+const failures = async (): Promise<unknown[]> =>
+  (await world.lines()).filter(({ msg }) => msg === 'request failed').map(({ reason }) => reason);
 
 const closing = 'HTTP/1.1 200 OK\r\nConnection: close\r\n';
 
@@ -57,7 +58,7 @@ describe('before an answer', () => {
   ])('%s → %s', async (_what, path, status, reason) => {
     const client = await open(world.url, head(`GET ${path}`, authorization));
     await client.has(`HTTP/1.1 ${status} `);
-    expect(failures()).toEqual([reason]);
+    expect(await failures()).toEqual([reason]);
     await serves(client);
     client.socket.destroy();
   });
@@ -82,8 +83,8 @@ describe('before an answer', () => {
     onHead = act;
     const client = await open(world.url, head('POST /raw', authorization, 'Content-Length: 4') + 'body');
     await client.has(`HTTP/1.1 ${status} `);
-    expect(failures()).toEqual([reason]);
-    expect(world.decisions().map(({ allow }) => allow)).toEqual([true]);
+    expect(await failures()).toEqual([reason]);
+    expect((await world.decisions(1)).map(({ allow }) => allow)).toEqual([true]);
     await serves(client);
     client.socket.destroy();
   });
@@ -145,7 +146,7 @@ describe('an upload', () => {
     await until(() => connection.ended() !== undefined);
     expect(connection.received()).not.toContain('\r\n0\r\n\r\n');
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(world.decisions().map(({ allow }) => allow)).toEqual([true]);
+    expect((await world.decisions(1)).map(({ allow }) => allow)).toEqual([true]);
   });
 
   test('an early answer goes out while the client still sends, and the connection serves on', async () => {
@@ -261,7 +262,7 @@ test('a client that left while its token was looked at costs the upstream nothin
   await new Promise((resolve) => setTimeout(resolve, 50));
   for (const release of held) release();
   world.issuer.intercept = undefined;
-  await until(() => world.decisions().length === 1);
+  await world.decisions(1);
   expect(raw.connections.length).toBe(before);
 });
 

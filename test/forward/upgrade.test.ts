@@ -63,10 +63,10 @@ afterAll(async () => {
   server.close();
   server.closeAllConnections();
 });
-beforeEach(() => {
+beforeEach(async () => {
   handshakes.length = 0;
   plain.seen.length = 0;
-  world.log.length = 0;
+  await world.clearLog();
 });
 
 const opened: WebSocket[] = [];
@@ -115,7 +115,7 @@ describe('who may', () => {
   test('nobody without a token', async () => {
     expect(await refusal('/socket')).toBe(401);
     expect(handshakes).toEqual([]);
-    expect(world.decisions().map(({ reason }) => reason)).toEqual(['credentials.missing']);
+    expect((await world.decisions(1)).map(({ reason }) => reason)).toEqual(['credentials.missing']);
   });
 
   test('nobody with one that is none', async () => {
@@ -126,7 +126,7 @@ describe('who may', () => {
   test('nobody on another route', async () => {
     expect(await refusal('/plain', await bearer())).toBe(400);
     expect(plain.seen).toEqual([]);
-    expect(world.decisions().map(({ reason }) => reason)).toEqual(['route.upgrade']);
+    expect((await world.decisions(1)).map(({ reason }) => reason)).toEqual(['route.upgrade']);
   });
 
   test('nobody where there is no route, or no such path', async () => {

@@ -3,11 +3,12 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { connectTo } from '../support/raw.ts';
+import type { WrittenLog } from '../support/written-log.ts';
 
 const audience = 'https://api.example';
 
 /** A gateway before upstreams that a test brings, and the issuer that it trusts. */
-export interface World extends Pick<TestGateway, 'url' | 'decisions' | 'metrics' | 'log'> {
+export interface World extends WrittenLog, Pick<TestGateway, 'url' | 'metrics'> {
   readonly issuer: Issuer;
   readonly gateway: TestGateway;
   token(claims?: Record<string, unknown>): Promise<string>;
@@ -33,10 +34,7 @@ routes:
 ${lines.join('')}`,
   });
   return {
-    url: gateway.url,
-    decisions: () => gateway.decisions(),
-    metrics: () => gateway.metrics(),
-    log: gateway.log,
+    ...gateway,
     issuer,
     gateway,
     token: (claims = {}) => issuer.sign({ aud: audience, ...claims }),

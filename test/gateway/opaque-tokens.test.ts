@@ -104,14 +104,14 @@ describe('a phantom token', () => {
     expect((await send(token, gateway, '/plain')).status).toBe(200);
     expect(upstream.seen.at(-1)?.headers).not.toHaveProperty('authorization');
     expect(sent.split('.')).toHaveLength(3);
-    const log = JSON.stringify(gateway.log);
+    const log = JSON.stringify(await gateway.lines());
     for (const part of [token, ...sent.split('.').slice(1)]) expect(log).not.toContain(part);
   });
 
   test('a token for another resource is refused', async () => {
     const response = await send(await provider.token('https://other.example'));
     expect(response.status).toBe(401);
-    expect(gateway.decisions().at(-1)).toMatchObject({ reason: 'token.audience' });
+    await gateway.decision({ reason: 'token.audience' });
   });
 
   test('an algorithm that was not configured lets nobody in', async () => {
@@ -119,7 +119,7 @@ describe('a phantom token', () => {
       algorithms: 'RS256',
     });
     expect((await send(await provider.token('https://api.example'), other)).status).toBe(503);
-    expect(other.decisions().at(-1)).toMatchObject({
+    expect(await other.decision()).toMatchObject({
       reason: 'authorization_server.unavailable',
       detail: 'main: the signed answer does not hold: "alg" (Algorithm) Header Parameter value not allowed',
     });
@@ -147,7 +147,7 @@ describe('private_key_jwt at a real server', () => {
     const other = await gatewayWith('client_id: gateway-ec, client_auth: private_key_jwt, client_key: "${env:STRAY}"');
     const token = await provider.token('https://api.example');
     expect((await send(token, other)).status).toBe(503);
-    expect(other.decisions().at(-1)).toMatchObject({ reason: 'authorization_server.unavailable' });
+    await other.decision({ reason: 'authorization_server.unavailable' });
     await other.close();
   });
 });

@@ -139,9 +139,7 @@ describe('contract §2 — streams that are open', () => {
     const stream = await open();
     await gateway.save('policies/api.yaml', 'scope: other\n');
     await expect(stream.read()).resolves.toMatchObject({ done: true });
-    expect(gateway.log).toContainEqual(
-      expect.objectContaining({ msg: 'stream ended', route: 'api', reason: 'scope.insufficient' }),
-    );
+    await gateway.line({ msg: 'stream ended', route: 'api', reason: 'scope.insufficient' });
   });
 
   test('end with their route', async () => {
@@ -159,13 +157,13 @@ describe('contract §2 — streams that are open', () => {
     go();
     const { body } = await opening;
     await expect(new Response(body).text()).resolves.toBeDefined();
-    expect(gateway.log).toContainEqual(expect.objectContaining({ msg: 'stream ended', reason: 'scope.insufficient' }));
+    await gateway.line({ msg: 'stream ended', reason: 'scope.insufficient' });
   });
 
   test('go on where they would be opened again', async () => {
     const stream = await open();
     await gateway.save('policies/api.yaml', 'scope: [read]\nclaims: { sub: alice }\n');
-    expect(gateway.log.filter(({ msg }) => msg === 'stream ended')).toEqual([]);
+    expect((await gateway.lines()).filter(({ msg }) => msg === 'stream ended')).toEqual([]);
     await stream.cancel();
   });
 });
@@ -199,7 +197,7 @@ test('an edit that needs a restart is said, and the rest of it is in force', asy
   await gateway.after(() =>
     writeFile(join(gateway.folder, 'gateway.yaml'), `${text}limits: { request_headers: 8KiB }\n`),
   );
-  expect(gateway.log).toContainEqual(
+  expect(await gateway.lines()).toContainEqual(
     expect.objectContaining({ level: 'warn', msg: expect.stringContaining('limits.request_headers') }),
   );
 });

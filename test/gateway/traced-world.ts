@@ -1,5 +1,6 @@
 import { startCollector, type Collector } from '../support/collector.ts';
 import type { CollectedSpan } from '../support/otlp.ts';
+import type { Line } from '../support/written-log.ts';
 import { request, startMcpWorld, type McpWorld } from './mcp-world.ts';
 
 /** The trace that clients of these tests name. */
@@ -13,7 +14,7 @@ export interface TracedWorld extends McpWorld {
   /** The spans of one trace, by their names, once the server's and all parents are there. */
   trace(id: unknown): Promise<Readonly<Record<string, CollectedSpan>>>;
   /** The last decision's line. */
-  decided(): Record<string, unknown>;
+  decided(): Promise<Line>;
 }
 
 /** Starts it; `telemetry` are more members of that key, `top` is more YAML. */
@@ -34,7 +35,7 @@ export async function startTracedWorld(telemetry = '', top = ''): Promise<Traced
       });
       return Object.fromEntries(ofTrace(collector.spans).map((span) => [span.name, span]));
     },
-    decided: () => world.gateway.decisions().at(-1) ?? {},
+    decided: () => world.gateway.decision(),
     async close() {
       await close();
       await collector.close();

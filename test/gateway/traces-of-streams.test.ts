@@ -23,7 +23,7 @@ describe('a stream', () => {
     expect(world.collector.spans.map(({ name }) => name)).not.toContain('POST /mcp');
     upstream.end('data: 2\n\n');
     expect(await response.text()).toBe('data: 1\n\ndata: 2\n\n');
-    const spans = await world.trace(world.decided()['trace_id']);
+    const spans = await world.trace((await world.decided())['trace_id']);
     expect(spans['POST']?.attributes['http.response.status_code']).toBe(200);
     expect(spans['POST /mcp']?.attributes['http.response.status_code']).toBe(200);
   });

@@ -22,7 +22,7 @@ test('a proxy that asks: the decision has its spans, and no upstream', async () 
   const spans = await world.trace(traceId);
   expect(spans['POST']).toBeUndefined();
   expect(spans['authorize']?.parentId).toBe(spans['POST /mcp']?.spanId);
-  expect(world.decided()['trace_id']).toBe(traceId);
+  expect((await world.decided())['trace_id']).toBe(traceId);
 });
 
 describe('what a client wants recorded', () => {
@@ -35,7 +35,7 @@ describe('what a client wants recorded', () => {
     expect(world.upstream.seen[0]?.headers.traceparent).toMatch(
       new RegExp(`^00-${traceId}-(?!${clientSpan}).{16}-00$`),
     );
-    expect(world.decided()['trace_id']).toBe(traceId);
+    expect((await world.decided())['trace_id']).toBe(traceId);
     await world.gateway.close();
     expect(world.collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
   });
@@ -47,7 +47,7 @@ describe('what a client wants recorded', () => {
       new RegExp(`^00-${traceId}-(?!${clientSpan}).{16}-00$`),
     );
     await world.send(toolCall('get_price'));
-    expect(world.decided()['trace_id'], 'not recorded, but named').toMatch(/^[0-9a-f]{32}$/);
+    expect((await world.decided())['trace_id'], 'not recorded, but named').toMatch(/^[0-9a-f]{32}$/);
     await world.gateway.close();
     expect(world.collector.spans).toEqual([]);
   });

@@ -24,7 +24,7 @@ describe('a call that is allowed', () => {
     const { host, traceparent, tracestate } = world.upstream.seen[0]?.headers ?? {};
     expect(traceparent).toBe(`00-${traceId}-${spans['POST']?.spanId}-01`);
     expect(tracestate).toBe('rojo=1');
-    expect(world.decided()['trace_id']).toBe(traceId);
+    expect((await world.decided())['trace_id']).toBe(traceId);
 
     expect(server.attributes).toEqual({
       'http.request.method': 'POST',
@@ -35,7 +35,7 @@ describe('a call that is allowed', () => {
       'server.address': 'gateway.test',
       'server.port': 80,
       'sallyport.route': 'tools',
-      'sallyport.decision': world.decided()['decision'],
+      'sallyport.decision': (await world.decided())['decision'],
       'sallyport.allow': true,
       'mcp.method.name': 'tools/call',
       'gen_ai.operation.name': 'execute_tool',
@@ -72,7 +72,7 @@ describe('a call that is allowed', () => {
   test('a trace begins here where the client names none', async () => {
     world = await startTracedWorld();
     await world.send(toolCall('get_price'));
-    const begun = world.decided()['trace_id'];
+    const begun = (await world.decided())['trace_id'];
     expect(begun).toMatch(/^[0-9a-f]{32}$/);
     const spans = await world.trace(begun);
     expect(spans['POST /mcp']?.parentId).toBe('');
@@ -87,7 +87,7 @@ describe('a call that is allowed', () => {
     });
     await world.send(message);
     expect(world.upstream.seen[0]?.body).toBe(JSON.stringify(message));
-    expect(world.decided()['trace_id']).not.toBe(traceId);
+    expect((await world.decided())['trace_id']).not.toBe(traceId);
   });
 });
 
@@ -98,7 +98,7 @@ describe('a call that is refused', () => {
   ])('%s: the reason, and no upstream', async (_title, tool, status, reason) => {
     world = await startTracedWorld();
     expect((await world.send(toolCall(tool))).status).toBe(status);
-    const spans = await world.trace(world.decided()['trace_id']);
+    const spans = await world.trace((await world.decided())['trace_id']);
     expect(spans['POST']).toBeUndefined();
     expect(spans['authorize']?.attributes).toMatchObject({ 'sallyport.reason': reason });
     expect(spans['POST /mcp']).toMatchObject({
@@ -111,7 +111,7 @@ describe('a call that is refused', () => {
     world = await startTracedWorld();
     const headers = { traceparent: `00-${traceId}-${clientSpan}-01` };
     expect((await fetch(`${world.gateway.url}/nowhere`, { headers })).status).toBe(404);
-    expect(world.decided()['trace_id']).toBe(traceId);
+    expect((await world.decided())['trace_id']).toBe(traceId);
     expect((await world.trace(traceId))['GET']?.attributes).toMatchObject({
       'url.path': '/nowhere',
       'sallyport.reason': 'route.unknown',
@@ -127,7 +127,7 @@ describe('a call that is refused', () => {
     world = await startTracedWorld();
     await world.upstream.close();
     expect((await world.send(toolCall('get_price'))).status).toBe(502);
-    const spans = await world.trace(world.decided()['trace_id']);
+    const spans = await world.trace((await world.decided())['trace_id']);
     for (const name of ['POST', 'POST /mcp']) {
       expect(spans[name]).toMatchObject({ isError: true, attributes: { 'error.type': 'upstream.unreachable' } });
     }
@@ -137,7 +137,7 @@ describe('a call that is refused', () => {
       return true;
     };
     expect((await world.send(toolCall('get_price'), { token: 'opaque' })).status).toBe(503);
-    const away = await world.trace(world.decided()['trace_id']);
+    const away = await world.trace((await world.decided())['trace_id']);
     expect(away['POST introspection']).toMatchObject({
       isError: true,
       attributes: { 'error.type': 'authorization_server.unavailable', 'sallyport.authorization_server': 'main' },
@@ -153,7 +153,7 @@ describe('a call that is refused', () => {
     world = await startTracedWorld();
     world.handle = (_request, response) => void response.writeHead(500).end();
     expect((await world.send(toolCall('get_price'))).status).toBe(500);
-    const spans = await world.trace(world.decided()['trace_id']);
+    const spans = await world.trace((await world.decided())['trace_id']);
     expect(spans['POST']).toMatchObject({ isError: true, attributes: { 'error.type': '500' } });
     expect(spans['POST /mcp']).toMatchObject({ isError: true, attributes: { 'error.type': '500' } });
   });
@@ -187,14 +187,14 @@ routes:
     });
     const send = (): Promise<Response> => fetch(gateway.url, { headers: { authorization: 'Bearer opaque' } });
     expect((await send()).status).toBe(200);
-    const spans = await world.trace(gateway.decisions().at(-1)?.['trace_id']);
+    const spans = await world.trace((await gateway.decision())['trace_id']);
     expect(spans['POST introspection']?.parentId).toBe(spans['authenticate']?.spanId);
     expect(spans['POST exchange']?.parentId).toBe(spans['exchange']?.spanId);
     expect(spans['exchange']?.parentId).toBe(spans['GET /']?.spanId);
     expect(new Set(traceparents)).toEqual(new Set([undefined]));
     // Known now: nobody waits.
     expect((await send()).status).toBe(200);
-    const again = await world.trace(gateway.decisions().at(-1)?.['trace_id']);
+    const again = await world.trace((await gateway.decision())['trace_id']);
     expect(Object.keys(again).toSorted()).toEqual(['GET', 'GET /', 'authenticate', 'authorize', 'exchange']);
     await gateway.close();
   });

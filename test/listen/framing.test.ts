@@ -36,9 +36,9 @@ describe.each([
     await world.close();
     await Promise.all([upstream.close(), slow.close(), stream.close()]);
   });
-  beforeEach(() => {
+  beforeEach(async () => {
     upstream.seen.length = 0;
-    world.log.length = 0;
+    await world.clearLog();
   });
 
   /** The statuses of all answers that came back. */
@@ -50,7 +50,7 @@ describe.each([
   const inner = 'GET /public/inner HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
   const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
   const bodies = (): unknown => Object.fromEntries(upstream.seen.map(({ url, body }) => [url, body]));
-  const denials = (): unknown[] => world.decisions().map(({ reason }) => reason);
+  const denials = async (): Promise<unknown[]> => (await world.decisions(1)).map(({ reason }) => reason);
 
   describe('a request that two readers could end at different places', () => {
     test.each([
@@ -84,7 +84,7 @@ describe.each([
     ])('%s → 400, and nothing goes on', async (_what, fields) => {
       expect(await statuses(head('POST /public', ...fields) + chunk(inner) + '0\r\n\r\n')).toEqual([400]);
       expect(upstream.seen).toEqual([]);
-      expect(String(denials()[0])).toMatch(/^request\.(?:malformed|framing|duplicate_header)$/);
+      expect(String((await denials())[0])).toMatch(/^request\.(?:malformed|framing|duplicate_header)$/);
     });
 
     test.each([
@@ -141,7 +141,7 @@ describe.each([
     test.each(['GET', 'DELETE'])('mcp: a %s with one is refused', async (method) => {
       const authorization = `Authorization: Bearer ${await world.token()}`;
       expect(await statuses(head(`${method} /mcp`, authorization, 'Content-Length: 3') + 'abc')).toEqual([400]);
-      expect(denials()).toEqual(['request.framing']);
+      expect(await denials()).toEqual(['request.framing']);
     });
   });
 
@@ -172,7 +172,7 @@ describe.each([
       const client = await open(world.url, `${head('GET /slow')}GARBAGE\r\n\r\n`);
       await until(() => client.ended() !== undefined);
       expect(client.received()).toBe('');
-      expect(denials()).toContain('request.malformed');
+      expect(await denials()).toContain('request.malformed');
     });
 
     test('malformed bytes behind a stream: nothing is written into it', async () => {
@@ -204,7 +204,7 @@ describe.each([
       const client = await open(world.url, head('GET /slow') + head('GET /socket', ...handshake));
       await until(() => client.ended() !== undefined);
       expect(client.received()).not.toContain('101');
-      expect(denials()).toContain('request.framing');
+      expect(await denials()).toContain('request.framing');
       expect(await statuses(head('GET /public'))).toEqual([200]);
     });
 

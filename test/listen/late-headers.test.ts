@@ -20,6 +20,6 @@ test('RFC 9112 §9.6: a header section that ends after its 408 is not served', {
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 408 /);
   client.end('\r\n');
   await once(client, 'close');
-  expect(gateway.decisions().map(({ reason }) => reason)).toEqual(['request.timeout']);
+  expect((await gateway.decisions(1)).map(({ reason }) => reason)).toEqual(['request.timeout']);
   expect(upstream.seen).toEqual([]);
 });

@@ -24,9 +24,9 @@ describe.each([
     await world.close();
     await upstream.close();
   });
-  beforeEach(() => {
+  beforeEach(async () => {
     upstream.seen.length = 0;
-    world.log.length = 0;
+    await world.clearLog();
   });
 
   async function status(bytes: string): Promise<number> {
@@ -67,7 +67,7 @@ describe.each([
     ])('%s → %i', async (start, wanted, reasons) => {
       expect(await status(head(start))).toBe(wanted);
       expect(upstream.seen).toEqual([]);
-      const [decision] = world.decisions();
+      const [decision] = await world.decisions(1);
       expect(reasons.split('|')).toContain(decision?.['reason']);
       expect(decision?.['allow']).toBe(false);
       expect(await status(head('GET /public/alive'))).toBe(200);
@@ -120,7 +120,7 @@ describe.each([
     ])('%s → %i', async (_what, bytes, wanted, reason) => {
       expect(await status(bytes)).toBe(wanted);
       expect(upstream.seen).toEqual([]);
-      expect(world.decisions().map((decision) => decision['reason'])).toEqual([reason]);
+      expect((await world.decisions(1)).map((decision) => decision['reason'])).toEqual([reason]);
     });
 
     test('a body that is announced behind thousands of fields arrives', async () => {

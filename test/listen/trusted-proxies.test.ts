@@ -7,7 +7,8 @@ import { thumbprint } from '../../src/listen/client-certificate.ts';
 import { x509 } from '../support/certificates.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { exchangeRaw } from '../support/raw.ts';
-import { startWorld, type World } from '../forward/world.ts';
+import { startWorld } from '../forward/world.ts';
+import type { Line } from '../support/written-log.ts';
 
 const clientBehind = createClientBehind(['10.0.0.0/8', '192.0.2.7', '::1', 'fd00::/8'], []);
 
@@ -119,7 +120,7 @@ describe('the upstream', () => {
   afterAll(() => upstream.close());
 
   /** The forwarded fields that it gets from a gateway with this line, of a client that sends `lines`. */
-  async function forwarded(line: string, ...lines: readonly string[]): Promise<[string[], World['log']]> {
+  async function forwarded(line: string, ...lines: readonly string[]): Promise<[string[], readonly Line[]]> {
     upstream.seen.length = 0;
     const world = await startWorld([`name: all, path: /, public: true, upstream: { url: ${upstream.url} }`], line);
     const head = ['GET / HTTP/1.1', 'Host: gateway.test', 'Connection: close', ...lines, '', ''];
@@ -128,7 +129,7 @@ describe('the upstream', () => {
     const { rawHeaders = [] } = upstream.seen[0] ?? {};
     const names = rawHeaders.filter((_, i) => i % 2 === 0);
     const found = names.flatMap((name, i) => (/forward/i.test(name) ? [`${name}: ${rawHeaders[2 * i + 1]}`] : []));
-    return [found, world.log];
+    return [found, await world.lines()];
   }
   const ours = ['x-forwarded-proto: http', 'x-forwarded-host: gateway.test'];
   const said = [

@@ -18,9 +18,9 @@ afterAll(async () => {
   await world.close();
   await upstream.close();
 });
-beforeEach(() => {
+beforeEach(async () => {
   upstream.seen.length = 0;
-  world.log.length = 0;
+  await world.clearLog();
 });
 
 /** The answer to one request, with what varies left out. */

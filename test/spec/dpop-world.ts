@@ -11,7 +11,7 @@ export interface DpopWorld extends World {
   /** Shows it with whatever for a proof. */
   show(path: string, token: string, proof?: string, method?: string): Promise<Answer>;
   /** The reason of the newest decision. */
-  reason(): unknown;
+  reason(): Promise<unknown>;
 }
 
 /** Starts it. */
@@ -57,6 +57,6 @@ routes:
       const url = new URL(path, publicUrl);
       return show(path, token, await by.proof({ url: url.origin + url.pathname, token }, otherwise));
     },
-    reason: () => world.gateway.decisions().at(-1)?.['reason'],
+    reason: async () => (await world.gateway.decision())['reason'],
   };
 }

@@ -30,7 +30,7 @@ const thumbprint = (der: Buffer): string => hash('sha256', der, 'base64url');
 const cnf = { 'x5t#S256': thumbprint(mine) };
 const token = (claims: Record<string, unknown> = { cnf }): Promise<string> =>
   world.issuer.sign({ aud: 'a', ...claims });
-const reason = (): unknown => world.gateway.decisions().at(-1)?.['reason'];
+const reason = async (): Promise<unknown> => (await world.gateway.decision())['reason'];
 
 function show(shown: string, certificate: Buffer | undefined, path = '/api'): Promise<Answer> {
   const headers = certificate && { 'client-cert': `:${certificate.toString('base64')}:` };
@@ -45,7 +45,7 @@ test('RFC 8705 §3 — another one, or none: 401 invalid_token', async () => {
   for (const certificate of [others, undefined]) {
     const answer = await show(await token(), certificate);
     expect(answer).toMatchObject({ status: 401, challenge: 'Bearer error="invalid_token"' });
-    expect(reason()).toBe('token.binding');
+    expect(await reason()).toBe('token.binding');
   }
 });
 
@@ -61,7 +61,7 @@ test('RFC 8705 §3 — a token that is bound to nothing needs none', async () =>
     expect((await show(await token({}), certificate)).status).toBe(200);
   }
   expect((await show(await token({}), mine, '/required')).status, 'unless it must be bound').toBe(401);
-  expect(reason()).toBe('token.unbound');
+  expect(await reason()).toBe('token.unbound');
   expect((await show(await token(), mine, '/required')).status).toBe(200);
 });
 
@@ -73,7 +73,7 @@ test.for([
   [{ ...cnf, x5c: 'x' }],
 ])('RFC 8705 §3.1 — not cnf %j', async ([otherwise]) => {
   expect((await show(await token({ cnf: otherwise }), mine)).status).toBe(401);
-  expect(reason()).toBe('token.sender_constrained');
+  expect(await reason()).toBe('token.sender_constrained');
 });
 
 test('RFC 8705 §3.1 — x5t#S256 is SHA-256 of the DER in base64url', async () => {
@@ -85,7 +85,7 @@ test('RFC 8705 §3.2 — cnf of an introspection', async () => {
   world.issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: 'a', cnf });
   expect((await show('opaque', mine)).status).toBe(200);
   expect((await show('opaque', others)).status).toBe(401);
-  expect(reason()).toBe('token.binding');
+  expect(await reason()).toBe('token.binding');
 });
 
 test('RFC 8705 §3 — bound to a key as well: both are proved', async () => {
@@ -98,5 +98,5 @@ test('RFC 8705 §3 — bound to a key as well: both are proved', async () => {
   expect((await world.send('/both', { headers: await proved() })).status).toBe(401);
   expect((await world.send('/both', { headers: { ...(await proved()), ...cert(others) } })).status).toBe(401);
   expect((await show(shown, mine, '/both')).status, 'without a proof').toBe(401);
-  expect(reason()).toBe('token.sender_constrained');
+  expect(await reason()).toBe('token.sender_constrained');
 });

@@ -33,7 +33,7 @@ async function bound(world: World, ...lines: readonly string[]): Promise<[status
     `Authorization: Bearer ${token}`,
     ...lines,
   );
-  return [Number(answer.slice(9, 12)), world.gateway.decisions().at(-1)?.['reason']];
+  return [Number(answer.slice(9, 12)), (await world.gateway.decision())['reason']];
 }
 
 const padded = base64('client');

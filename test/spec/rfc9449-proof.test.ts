@@ -45,14 +45,14 @@ describe('each of the checks', () => {
     expect(raw).toMatch(/^HTTP\/1\.1 400 /);
     expect((await world.show('/api', token, `${one}, ${two}`)).status, 'nor two in one').toBe(401);
     expect((await world.show('/api', token)).status, 'nor none').toBe(401);
-    expect(world.reason()).toBe('proof.missing');
+    expect(await world.reason()).toBe('proof.missing');
   });
 
   test.for(['x', 'a.b', 'a.b.c', 'a.b.c.d.e', '..', `${'a'.repeat(9000)}.b.c`])(
     'RFC 9449 §4.3 — 2: a single well-formed JWT, not %s',
     async (proof) => {
       expect((await world.show('/api', token, proof)).status).toBe(401);
-      expect(world.reason()).toBe('proof.invalid');
+      expect(await world.reason()).toBe('proof.invalid');
     },
   );
 
@@ -77,7 +77,7 @@ describe('each of the checks', () => {
     const encoded = Buffer.from(JSON.stringify(header)).toString('base64url');
     for (const signature of ['', 'AA']) {
       expect((await world.show('/api', token, `${encoded}.${claims}.${signature}`)).status).toBe(401);
-      expect(world.reason()).toBe('proof.invalid');
+      expect(await world.reason()).toBe('proof.invalid');
     }
   });
 
@@ -90,14 +90,14 @@ describe('each of the checks', () => {
         .setProtectedHeader({ typ: 'dpop+jwt', alg: 'HS256', jwk: embedded })
         .sign(secret);
       expect((await world.show('/api', token, proof)).status).toBe(401);
-      expect(world.reason()).toBe('proof.invalid');
+      expect(await world.reason()).toBe('proof.invalid');
     }
   });
 
   test('RFC 9449 §4.3 — 6: the signature verifies with the key in jwk', async () => {
     const other = await createProver();
     expect((await world.prove('/api', token, { key: other.privateKey })).status).toBe(401);
-    expect(world.reason()).toBe('proof.invalid');
+    expect(await world.reason()).toBe('proof.invalid');
     const proof = await world.client.proof({ url: api, token });
     const [header, , signature] = proof.split('.');
     const [, claims] = (await world.client.proof({ url: api, token })).split('.');
@@ -124,7 +124,7 @@ describe('each of the checks', () => {
       const signature = sign('sha256', Buffer.from(signed), privateKey).toString('base64url');
       const answer = await world.show('/api', bound, `${signed}.${signature}`);
       expect(answer.status, `${bits} bits and ${pad} octets of nothing`).toBe(status);
-      expect(world.reason()).toBe(status === 200 ? undefined : 'proof.invalid');
+      expect(await world.reason()).toBe(status === 200 ? undefined : 'proof.invalid');
     }
   });
 
@@ -214,7 +214,7 @@ describe('each of the checks', () => {
 
   test('RFC 9449 §4.3 — 12: the token is bound to the key of the proof', async () => {
     expect((await world.prove('/api', token, { by: await createProver() })).status).toBe(401);
-    expect(world.reason()).toBe('token.binding');
+    expect(await world.reason()).toBe('token.binding');
   });
 });
 
@@ -225,7 +225,7 @@ describe('one proof twice', () => {
     const again = await world.show('/api', token, proof);
     expect(again.status).toBe(401);
     expect(again.challenge).toContain('DPoP error="invalid_dpop_proof"');
-    expect(world.reason()).toBe('proof.replayed');
+    expect(await world.reason()).toBe('proof.replayed');
     expect((await world.show('/api?x', token, proof)).status, 'whatever the query').toBe(401);
     expect((await world.prove('/api', token)).status, 'the next one').toBe(200);
   });
@@ -234,7 +234,7 @@ describe('one proof twice', () => {
     const proof = await world.client.proof({ url: `${api}/%C3%A9`, token });
     expect((await world.show('/api/%C3%A9', token, proof)).status).toBe(200);
     expect((await world.show('/api/%c3%a9', token, proof)).status).toBe(401);
-    expect(world.reason()).toBe('proof.replayed');
+    expect(await world.reason()).toBe('proof.replayed');
   });
 
   test('RFC 9449 §11.1 — a jti counts for its key', async () => {
@@ -262,10 +262,10 @@ describe('one proof twice', () => {
     expect((await world.show('/api', token, proof)).status).toBe(200);
     world.advance(58);
     expect((await world.show('/api', token, proof)).status).toBe(401);
-    expect(world.reason()).toBe('proof.replayed');
+    expect(await world.reason()).toBe('proof.replayed');
     world.advance(3);
     expect((await world.show('/api', token, proof)).status).toBe(401);
-    expect(world.reason(), 'it is too old by itself').toBe('proof.invalid');
+    expect(await world.reason(), 'it is too old by itself').toBe('proof.invalid');
     world.advance(-61);
   });
 

@@ -26,7 +26,7 @@ describe('bound and unbound tokens', () => {
     expect((await world.prove('/api', await world.bound())).status).toBe(200);
     for (const cnf of [{}, { jkt: 'x' }, { ...world.client.cnf, kid: 'x' }, { jwk: world.client.jwk }, 'x', null, []]) {
       expect((await world.prove('/api', await world.bound({ cnf }))).status, `cnf ${JSON.stringify(cnf)}`).toBe(401);
-      expect(world.reason(), `cnf ${JSON.stringify(cnf)}`).toBe('token.sender_constrained');
+      expect(await world.reason(), `cnf ${JSON.stringify(cnf)}`).toBe('token.sender_constrained');
     }
   });
 
@@ -38,11 +38,11 @@ describe('bound and unbound tokens', () => {
     world.issuer.introspection.set('keyless', explained);
     expect((await world.prove('/api', 'bound')).status).toBe(200);
     expect((await world.prove('/api', 'other')).status).toBe(401);
-    expect(world.reason()).toBe('token.binding');
+    expect(await world.reason()).toBe('token.binding');
     expect((await world.prove('/api', 'keyless')).status).toBe(401);
-    expect(world.reason(), 'it says DPoP, and not by which key').toBe('token.sender_constrained');
+    expect(await world.reason(), 'it says DPoP, and not by which key').toBe('token.sender_constrained');
     expect((await world.send('/api', { token: 'bound' })).status).toBe(401);
-    expect(world.reason()).toBe('token.sender_constrained');
+    expect(await world.reason()).toBe('token.sender_constrained');
   });
 
   test('RFC 9449 §7.2 — a bound token is not accepted as Bearer, with a proof or without', async () => {
@@ -51,7 +51,7 @@ describe('bound and unbound tokens', () => {
       const { status, challenge } = await world.send('/api', { token, headers });
       expect(status).toBe(401);
       expect(challenge).toMatch(/^Bearer error="invalid_token", DPoP algs="/);
-      expect(world.reason()).toBe('token.sender_constrained');
+      expect(await world.reason()).toBe('token.sender_constrained');
     }
   });
 
@@ -59,14 +59,14 @@ describe('bound and unbound tokens', () => {
     const unbound = await world.bound({ cnf: undefined });
     expect((await world.send('/api', { token: unbound })).status).toBe(200);
     expect((await world.prove('/api', unbound)).status).toBe(401);
-    expect(world.reason()).toBe('token.unbound');
+    expect(await world.reason()).toBe('token.unbound');
   });
 
   test('RFC 9449 §7.2 — required: no token that is bound to nothing', async () => {
     const { status, challenge } = await world.send('/required', { token: await world.bound({ cnf: undefined }) });
     expect(status).toBe(401);
     expect(challenge).toContain(', DPoP algs="');
-    expect(world.reason()).toBe('token.unbound');
+    expect(await world.reason()).toBe('token.unbound');
     expect((await world.prove('/required', token)).status).toBe(200);
   });
 
@@ -80,9 +80,9 @@ describe('bound and unbound tokens', () => {
 
   test('RFC 9449 §7.1 — where a route has no dpop, the scheme is no credential and a bound token no use', async () => {
     expect(await world.prove('/plain', token)).toMatchObject({ status: 401, challenge: 'Bearer' });
-    expect(world.reason()).toBe('credentials.missing');
+    expect(await world.reason()).toBe('credentials.missing');
     expect(await world.send('/plain', { token })).toMatchObject({ status: 401 });
-    expect(world.reason()).toBe('token.sender_constrained');
+    expect(await world.reason()).toBe('token.sender_constrained');
   });
 
   test.for(['DPoP', 'DPoP ', 'DPoP a b', 'DPoP "x"', 'DPoP\tx'])('RFC 9449 §7.1 — not %j', async (authorization) => {
@@ -149,7 +149,7 @@ describe('nonces', () => {
     expect((await world.prove('/nonce', token, { claims: { nonce } })).status, 'more than once').toBe(200);
     for (const other of ['', 'x', 5, null, `${nonce}x`]) {
       expect((await world.prove('/nonce', token, { claims: { nonce: other } })).status).toBe(401);
-      expect(world.reason()).toBe('proof.nonce');
+      expect(await world.reason()).toBe('proof.nonce');
     }
   });
 
@@ -158,7 +158,7 @@ describe('nonces', () => {
     const proof = await world.client.proof({ url, token }, { claims: { nonce } });
     expect((await world.show('/nonce', token, proof)).status).toBe(200);
     expect((await world.show('/nonce', token, proof)).status).toBe(401);
-    expect(world.reason()).toBe('proof.replayed');
+    expect(await world.reason()).toBe('proof.replayed');
   });
 
   test('RFC 9449 §8.2 — every answer has the newest; one ends some minutes after it was given', async () => {

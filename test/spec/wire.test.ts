@@ -223,7 +223,7 @@ describe('what our own answers carry', () => {
         id,
         error: { code: 403, message: 'Access denied', data: { reason: 'tool.unlisted', decision } },
       });
-      await expect.poll(() => world.gateway.decisions().some((line) => line['decision'] === decision)).toBe(true);
+      await world.gateway.line({ msg: 'decision', decision });
     },
   );
 

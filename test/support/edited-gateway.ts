@@ -1,21 +1,18 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Writable } from 'node:stream';
 import { reloadOnEdit } from '../../src/cli/reload.ts';
 import { start } from '../../src/cli/start.ts';
 import { load } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import { adminAt, keepConfig, printed } from './secrecy.ts';
-
-type Line = Record<string, unknown>;
+import { adminAt, keepConfig } from './secrecy.ts';
+import { createWrittenLog, type Line, type WrittenLog } from './written-log.ts';
 
 /** A gateway that serves by files which a test edits. */
-export interface EditedGateway {
+export interface EditedGateway extends WrittenLog {
   readonly url: string;
   readonly adminUrl: string;
   readonly folder: string;
-  readonly log: Line[];
   /** Saves a file of the folder, in one step, and waits until the gateway has said what it makes of it. */
   save(name: string, text: string): Promise<Line>;
   /** Runs `act` and waits until the gateway has said what it makes of the files. */
@@ -37,19 +34,9 @@ export async function startEditedGateway(
   for (const [name, text] of Object.entries(policies)) await writeFile(join(folder, 'policies', `${name}.yaml`), text);
   await writeFile(file, withAddresses(yaml));
 
-  const log: Line[] = [];
   const waiting = new Set<(line: Line) => void>();
-  const output = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      printed('the log', chunk.toString());
-      for (const text of chunk.toString().split('\n')) {
-        if (text === '') continue;
-        const line = JSON.parse(text) as Line;
-        log.push(line);
-        if (String(line['msg']).startsWith('configuration re')) for (const tell of waiting) tell(line);
-      }
-      done();
-    },
+  const { output, ...log } = createWrittenLog((line) => {
+    if (String(line['msg']).startsWith('configuration re')) for (const tell of waiting) tell(line);
   });
   const since = Date.now();
   const loaded = await load(file, {});
@@ -66,10 +53,10 @@ export async function startEditedGateway(
     return line;
   };
   return {
+    ...log,
     url: running.url,
     adminUrl: running.adminUrl ?? '',
     folder,
-    log,
     after,
     save: (name, text) =>
       after(async () => {

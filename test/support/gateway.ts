@@ -8,15 +8,11 @@ import { adminAt, keepConfig } from './secrecy.ts';
 import { createWrittenLog, type WrittenLog } from './written-log.ts';
 
 /** A gateway on free ports, configured by real files through the real loader. */
-export interface TestGateway extends Omit<WrittenLog, 'decisions'> {
+export interface TestGateway extends WrittenLog {
   readonly url: string;
   readonly adminUrl: string;
   /** Where proxies ask; `''` without `forward_auth`. */
   readonly forwardAuthUrl: string;
-  /** Every line of its log, parsed. */
-  readonly log: Record<string, unknown>[];
-  /** The decisions among them. */
-  decisions(): Record<string, unknown>[];
   metrics(): Promise<string>;
   close(): Promise<void>;
 }
@@ -30,6 +26,8 @@ export interface TestGatewayOptions {
   readonly publicUrl?: string;
   readonly clock?: Clock;
   readonly env?: NodeJS.ProcessEnv;
+  /** Called with each line of the log. */
+  readonly onLine?: () => void;
 }
 
 /** Starts a gateway from `yaml` and `policies` in a folder of its own. */
@@ -42,8 +40,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   const publicUrl = options.publicUrl ?? 'http://gateway.test';
   const file = join(folder, 'gateway.yaml');
   await writeFile(file, `public_url: ${publicUrl}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\n${options.yaml}`);
-  const log: Record<string, unknown>[] = [];
-  const { output, ...written } = createWrittenLog(log);
+  const { output, ...log } = createWrittenLog(options.onLine);
   const config = await loadConfig(file, options.env ?? {});
   await rm(folder, { recursive: true });
   keepConfig(config);
@@ -51,12 +48,10 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   adminAt(running.adminUrl);
   const adminUrl = running.adminUrl ?? '';
   return {
-    ...written,
+    ...log,
     url: running.url,
     adminUrl,
     forwardAuthUrl: running.forwardAuthUrl ?? '',
-    log,
-    decisions: () => log.filter(({ msg }) => msg === 'decision'),
     metrics: async () => (await fetch(`${adminUrl}/metrics`)).text(),
     close: () => running.close(0),
   };

@@ -14,14 +14,14 @@ export type Line = Readonly<Record<string, unknown>>;
 export interface WrittenLog {
   /** Waits until the newest decision has these members. */
   decision(members?: Line): Promise<Line>;
-  /** All decisions, once there are `count`. */
-  decisions(count?: number): Promise<readonly Line[]>;
+  /** Waits for `count` decisions, and returns all that there are. */
+  decisions(count: number): Promise<readonly Line[]>;
   /** Waits for a line with these members, and returns the newest one. */
   line(members: Line): Promise<Line>;
   /** All lines. What the gateway recorded before the call is among them. */
   lines(): Promise<readonly Line[]>;
-  /** Forgets all lines so far. */
-  clearLog(): Promise<void>;
+  /** Forgets all lines so far, and returns them. */
+  clearLog(): Promise<readonly Line[]>;
 }
 
 /** Longer than any line takes on a busy machine, and shorter than a test. */
@@ -29,14 +29,19 @@ const PATIENCE_MS = 10_000;
 /** How many lines a failure shows. */
 const SHOWN = 5;
 
-/** Creates a log, and the stream that a gateway writes it to. */
-export function createWrittenLog(written: Line[] = []): WrittenLog & { readonly output: Writable } {
+/** Creates a log, and the stream that a gateway writes it to. `onLine` is called with each line. */
+export function createWrittenLog(onLine?: (line: Line) => void): WrittenLog & { readonly output: Writable } {
+  const written: Line[] = [];
   const batches = new EventEmitter().setMaxListeners(0);
   const output = new Writable({
     write(chunk: Buffer, _encoding, done) {
       printed('the log', chunk.toString());
-      const texts = chunk.toString().split('\n');
-      for (const text of texts) if (text !== '') written.push(JSON.parse(text) as Line);
+      for (const text of chunk.toString().split('\n')) {
+        if (text === '') continue;
+        const line = JSON.parse(text) as Line;
+        written.push(line);
+        onLine?.(line);
+      }
       batches.emit('written');
       done();
     },
@@ -51,7 +56,6 @@ export function createWrittenLog(written: Line[] = []): WrittenLog & { readonly 
     for (;;) {
       const value = read();
       if (value !== undefined) return value;
-      // oxlint-disable-next-line no-await-in-loop -- one batch after the other
       await once(batches, 'written', { signal }).catch(() => {
         const newest = written.slice(-SHOWN).map((line) => JSON.stringify(line));
         throw new Error(`no ${wanted} in the log; its newest lines:\n${newest.join('\n')}`);
@@ -63,12 +67,12 @@ export function createWrittenLog(written: Line[] = []): WrittenLog & { readonly 
     output,
     decision: (members = {}) =>
       when(`newest decision with ${JSON.stringify(members)}`, () => decided().slice(-1).find(having(members))),
-    decisions: (count = 0) => when(`${count} decisions`, () => (decided().length < count ? undefined : decided())),
+    decisions: (count) => when(`${count} decisions`, () => (decided().length < count ? undefined : decided())),
     line: (members) => when(`line with ${JSON.stringify(members)}`, () => written.findLast(having(members))),
     lines: () => when('lines', () => [...written]),
     async clearLog() {
       await setImmediate();
-      written.length = 0;
+      return written.splice(0);
     },
   };
 }
