@@ -98,7 +98,7 @@ describe('contract §2 — a stream ends with what let it open', () => {
     const stream = await open(token, {}, '?session=1');
     await gateway.save('gateway.yaml', yamlOf({ route: 'protocol: mcp' }));
     await expect(stream.read()).resolves.toMatchObject({ done: true });
-    expect(ended()).toBe('route.unknown');
+    expect(await ended()).toBe('route.unknown');
   });
 
   test('a scope that was implied', async () => {
