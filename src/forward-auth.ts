@@ -64,7 +64,7 @@ export function createAskedStages(
   const readAction = createActionReader(route, {
     readBody,
     sessions: nobodys,
-    handles: createHandleBinding(nobodys),
+    handles: createHandleBinding(nobodys, Date.now),
   });
   const methods = isMcp ? decidableMethods : methodsOf(route);
 

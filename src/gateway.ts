@@ -115,7 +115,7 @@ export function createGateway(
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
-  const handles = createHandleBinding(sessions);
+  const handles = createHandleBinding(sessions, clock);
   const { requestBodyBytes } = config.limits;
   const room = createShares(roomForBodies(requestBodyBytes));
   const actionParts = { readBody: (call: Call) => readBody(call, requestBodyBytes, room), sessions, handles };

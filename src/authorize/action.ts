@@ -107,13 +107,14 @@ async function messageAction(
  */
 function ownHandles(
   body: Buffer,
-  { handles: shown, id, method }: Message,
+  { handles: shown, id, method, targets }: Message,
   owner: readonly string[],
   handles: HandleBinding,
   named: string | undefined,
 ): Pick<Action, 'mcpName' | 'tasks' | 'body'> {
   const none = { text: undefined, mcpName: undefined, tasks: new Set<string>() };
-  const { text, mcpName, tasks } = shown.length === 0 ? none : handles.unbindAll(body.toString(), shown, owner, id);
+  const { text, mcpName, tasks } =
+    shown.length === 0 ? none : handles.unbindAll(body.toString(), shown, { owner, method, targets }, id);
   if (named !== undefined && mcpName === undefined && method?.startsWith('tasks/') === true) {
     throw new Denial('message.header_mismatch', 'Mcp-Name names a task, the body names none', { messageId: id });
   }

@@ -31,6 +31,8 @@ export function createSessionId(
     action.era === 'modern' ? undefined : sessions.bind(theirs, ownerOf(route, principal));
 }
 
+const noMessage = { method: undefined, targets: [] };
+
 /**
  * Binds the handles in the text of an upstream's message to the caller; undefined where it has none. A task becomes the
  * caller's by its creation alone: an answer that tells of other tasks, as a list does, does not hand them out.
@@ -39,5 +41,8 @@ export function createBindHandles(
   route: Route,
   handles: HandleBinding,
 ): (text: string, grant: Grant) => string | undefined {
-  return (text, { principal, action }) => handles.bindAll(text, ownerOf(route, principal), action.tasks);
+  return (text, { principal, action: { attempt, tasks } }) => {
+    const { method, targets } = attempt.kind === 'mcp' ? attempt : noMessage;
+    return handles.bindAll(text, { owner: ownerOf(route, principal), method, targets }, tasks);
+  };
 }

@@ -1,5 +1,7 @@
+import type { Clock } from '../lib/clock.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
+import type { McpTarget } from '../model/policy.ts';
 import { givenHandles, isNamedTask, type Handle, type HandleKind } from './handles.ts';
 import { spliceStrings, type Change } from './handles-splice.ts';
 import type { OwnerBound } from './owner-bound.ts';
@@ -13,9 +15,18 @@ interface Unbound {
   readonly tasks: ReadonlySet<string>;
 }
 
+/** Whom handles belong to, and the request that shows them or that they answer. */
+export interface HandleContext {
+  readonly owner: readonly string[];
+  readonly method: string | undefined;
+  readonly targets: readonly McpTarget[];
+}
+
 /**
  * Binds the task ids and `requestState` of an upstream to who got them, as `Mcp-Session-Id` is bound. A client sees
- * base64url, a dot and the MAC: no JSON encoder escapes it, and a header carries it.
+ * base64url, a dot and the MAC: no JSON encoder escapes it, and a header carries it. A `requestState` is bound to its
+ * request as well, by method and target, and ends (2026-07-28 §Multi round-trip requests): a confirmation that was given
+ * for one tool must not serve at another, nor be kept for later.
  */
 export interface HandleBinding {
   /**
@@ -24,45 +35,53 @@ export interface HandleBinding {
    *
    * @param tasks The only tasks that are bound; undefined for any. The ids of others stay as they are, and open nothing.
    */
-  bindAll(text: string, owner: readonly string[], tasks: ReadonlySet<string> | undefined): string | undefined;
+  bindAll(text: string, context: HandleContext, tasks: ReadonlySet<string> | undefined): string | undefined;
   /**
    * The text of a client's message with the upstream's own handles.
    *
-   * @throws {Denial} `handle.unknown` for one that was given to somebody else, or to nobody.
+   * @throws {Denial} `handle.unknown` for one that was not given to this owner, or not for this request, or too long ago.
    */
-  unbindAll(text: string, handles: readonly Handle[], owner: readonly string[], messageId: MessageId): Unbound;
+  unbindAll(text: string, handles: readonly Handle[], context: HandleContext, messageId: MessageId): Unbound;
 }
 
+/** How long a `requestState` serves: time enough for a person to answer. Each round of a call is given a new one. */
+const STATE_LIFETIME_MS = 10 * 60 * 1000;
+
 /** Creates the binding of handles from that of anything. */
-export function createHandleBinding(handles: OwnerBound): HandleBinding {
-  function bind(value: string, kind: HandleKind, owner: readonly string[]): string {
-    return handles.bind(Buffer.from(value).toString('base64url'), [...owner, kind]);
+export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBinding {
+  function bind(value: string, kind: HandleKind, context: HandleContext): string {
+    const encoded = Buffer.from(value).toString('base64url');
+    const ends = kind === 'state' ? `${(clock() + STATE_LIFETIME_MS).toString(36)}.` : '';
+    return handles.bind(ends + encoded, parties(kind, context));
   }
 
-  function unbind(value: string, kind: HandleKind, owner: readonly string[]): string | undefined {
-    const own = handles.unbind(value, [...owner, kind]);
-    return own === undefined ? undefined : Buffer.from(own, 'base64url').toString();
+  function unbind(value: string, kind: HandleKind, context: HandleContext): string | undefined {
+    const own = handles.unbind(value, parties(kind, context));
+    if (own === undefined) return undefined;
+    const dot = own.indexOf('.');
+    if (kind === 'state' && Number.parseInt(own.slice(0, dot), 36) <= clock()) return undefined;
+    return Buffer.from(own.slice(dot + 1), 'base64url').toString();
   }
 
   return {
-    bindAll(text, owner, tasks) {
+    bindAll(text, context, tasks) {
       const changes = given(text)
         // UTF-8 cannot hold a lone surrogate; another handle would come back.
         .filter(({ value }) => value.isWellFormed())
         .filter(({ kind, value }) => kind !== 'task' || tasks === undefined || tasks.has(value))
-        .map(({ path, kind, value }) => ({ path, from: value, to: bind(value, kind, owner) }));
+        .map(({ path, kind, value }) => ({ path, from: value, to: bind(value, kind, context) }));
       return changes.length === 0 ? undefined : spliceStrings(text, changes);
     },
-    unbindAll(text, shown, owner, messageId) {
+    unbindAll(text, shown, context, messageId) {
       const changes: Change[] = [];
       let mcpName: string | undefined;
       const tasks = new Set<string>();
       for (const handle of shown) {
-        const own = unbind(handle.value, handle.kind, owner);
+        const own = unbind(handle.value, handle.kind, context);
         // In an answer to the server it may be of a task that the client runs: given out by itself, and bound by nobody.
         if (own === undefined && handle.path[0] === 'result') continue;
         if (own === undefined) {
-          throw new Denial('handle.unknown', `${handle.path.join('.')} is not of this person on this route`, {
+          throw new Denial('handle.unknown', `${handle.path.join('.')} was not given to this caller for this`, {
             messageId,
           });
         }
@@ -73,6 +92,12 @@ export function createHandleBinding(handles: OwnerBound): HandleBinding {
       return { text: changes.length === 0 ? text : spliceStrings(text, changes), mcpName, tasks };
     },
   };
+}
+
+/** What a handle is bound to. */
+function parties(kind: HandleKind, { owner, method, targets }: HandleContext): readonly string[] {
+  if (kind === 'task') return [...owner, kind];
+  return [...owner, kind, method ?? '', ...targets.flatMap((target) => [target.kind, target.name])];
 }
 
 /** The handles of a server's message, or of a batch of them (2025-03-26). */

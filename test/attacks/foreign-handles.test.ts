@@ -14,16 +14,25 @@ const session_key = 'the key of this test, at least thirty-two characters long';
 let result: object = {};
 let answeredAsEvents = false;
 
+let now = Date.now();
+/** Minutes go by. */
+function later(minutes: number): void {
+  now += minutes * 60_000;
+}
+
 let world: World;
 beforeAll(async () => {
   world = await startWorld({
+    clock: () => now,
     yaml: `session_key: "${session_key}"`,
     routes: [
+      'name: open, path: /open, protocol: mcp, audience: "http://gateway.test/mcp", policy: open, upstream: { url: "UPSTREAM/mcp" }',
       'name: exact, path: /exact, protocol: mcp, audience: "http://gateway.test/mcp", policy: exact, upstream: { url: "UPSTREAM/mcp" }',
       'name: pattern, path: /pattern, protocol: mcp, audience: "http://gateway.test/mcp", policy: pattern, upstream: { url: "UPSTREAM/mcp" }',
       'name: any, path: /any, protocol: mcp, audience: "http://gateway.test/mcp", policy: any, upstream: { url: "UPSTREAM/mcp" }',
     ],
     policies: {
+      open: '{}',
       exact: 'methods: { tasks/list: {} }',
       pattern: 'methods: { "tasks/*": {} }',
       any: 'methods: { "*": {} }',
@@ -38,7 +47,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const by = async (sub: string): Promise<string> => `Authorization: Bearer ${await world.token({ sub })}`;
+const tokenOf = (sub: string): Promise<string> => world.token({ sub, exp: Math.floor(now / 1000) + 3600 });
+const by = async (sub: string): Promise<string> => `Authorization: Bearer ${await tokenOf(sub)}`;
 const request = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
 
 /** The same request on another route. */
@@ -48,7 +58,7 @@ function on(path: string, sent: Buffer): Buffer {
 
 /** The result that a client sees of a message that passes. */
 async function passed(sub: string, path: string, method: string, params: object): Promise<Record<string, unknown>> {
-  const headers = { authorization: `Bearer ${await world.token({ sub })}`, 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${await tokenOf(sub)}`, 'content-type': 'application/json' };
   const response = await fetch(world.url + path, { method: 'POST', headers, body: request(method, params) });
   expect(response.status).toBe(200);
   const text = (await response.text()).replace(/^data: /, '');
@@ -151,6 +161,56 @@ test('Mcp-Name names no task that the body does not', async () => {
   await world.withstand(post(await by('bob'), request('tasks/get', {}), 'Mcp-Name: task-of-alice'), {
     statuses: [400],
     reasons: ['message.header_mismatch'],
+  });
+});
+
+describe('requestState', () => {
+  const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+
+  /** A request of 2026-07-28 on the route that lists all it is sent. */
+  async function modern(method: string, name: string, params: object): Promise<Buffer> {
+    const lines = ['MCP-Protocol-Version: 2026-07-28', `Mcp-Method: ${method}`, `Mcp-Name: ${name}`];
+    return on('/open', post(await by('alice'), request(method, { ...params, _meta: meta }), ...lines));
+  }
+
+  async function stateOf(method: string, name: string, params: object): Promise<string> {
+    result = { resultType: 'input_required', requestState: 'confirmed' };
+    const sent = await modern(method, name, params);
+    const { answers } = await world.withstand(sent, { statuses: [200], reached: ['POST /mcp'] });
+    return /"requestState":"([^"]+)"/.exec(answers[0] ?? '')?.[1] ?? '';
+  }
+
+  const read = { uri: 'file:///a' };
+
+  test('that was earned at one tool is refused at another, and in another method', async () => {
+    const requestState = await stateOf('tools/call', 'get_price', { name: 'get_price' });
+    for (const sent of [
+      await modern('tools/call', 'pay', { name: 'pay', requestState }),
+      await modern('prompts/get', 'get_price', { name: 'get_price', requestState }),
+      await modern('resources/read', read.uri, { ...read, requestState }),
+    ]) {
+      await world.withstand(sent, { statuses: [404], reasons: ['handle.unknown'] });
+    }
+    const again = await modern('tools/call', 'get_price', { name: 'get_price', requestState });
+    const { reached } = await world.withstand(again, { statuses: [200], reached: ['POST /mcp'] });
+    expect(reached[0]?.body).toContain('"requestState":"confirmed"');
+  });
+
+  test('that was given for one resource is refused for another', async () => {
+    const requestState = await stateOf('resources/read', read.uri, read);
+    const other = await modern('resources/read', 'file:///b', { uri: 'file:///b', requestState });
+    await world.withstand(other, { statuses: [404], reasons: ['handle.unknown'] });
+  });
+
+  test('is refused after ten minutes, and each round gets a new one', async () => {
+    const call = { name: 'get_price' };
+    const first = await stateOf('tools/call', 'get_price', call);
+    later(9);
+    const second = await stateOf('tools/call', 'get_price', { ...call, requestState: first });
+    later(2);
+    const old = await modern('tools/call', 'get_price', { ...call, requestState: first });
+    await world.withstand(old, { statuses: [404], reasons: ['handle.unknown'] });
+    await stateOf('tools/call', 'get_price', { ...call, requestState: second });
   });
 });
 

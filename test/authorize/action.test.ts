@@ -19,7 +19,7 @@ async function action(
   const read = createActionReader({ protocol, name: 'tools', path: '/mcp' } as Route, {
     readBody: () => Promise.resolve(body),
     sessions,
-    handles: createHandleBinding(sessions),
+    handles: createHandleBinding(sessions, Date.now),
   });
   try {
     return await read({ method, path, fields } as Call, undefined);

@@ -44,11 +44,21 @@ describe('Mcp-Session-Id', () => {
   });
 });
 
-test('binds the handles of an answer to the caller, of tasks only those that the action says', () => {
+test('binds the handles of an answer to the caller and the request, of tasks only those that the action says', () => {
   const asked: unknown[] = [];
   const handles = { bindAll: (...given: unknown[]) => String(asked.push(...given)) } as unknown as HandleBinding;
-  const tasks = new Set(['a']);
-  const grant = { principal: alice, action: { tasks } } as unknown as Grant;
-  expect(createBindHandles(tools, handles)('text', grant)).toBe('3');
-  expect(asked).toEqual(['text', ['tools', issuer, 'subject', 'alice'], tasks]);
+  const [tasks, owner] = [new Set(['a']), ['tools', issuer, 'subject', 'alice']];
+  const targets = [{ kind: 'tool', name: 'pay' }];
+  const attempt = { kind: 'mcp', method: 'tools/call', targets };
+  const grantOf = (action: object): Grant => ({ principal: alice, action }) as unknown as Grant;
+  expect(createBindHandles(tools, handles)('text', grantOf({ tasks, attempt }))).toBe('3');
+  createBindHandles(tools, handles)('more', grantOf({ tasks: undefined, attempt: { kind: 'http' } }));
+  expect(asked).toEqual([
+    'text',
+    { owner, method: 'tools/call', targets },
+    tasks,
+    'more',
+    { owner, method: undefined, targets: [] },
+    undefined,
+  ]);
 });

@@ -1,14 +1,21 @@
 import { array, assert, constantFrom, json, jsonValue, property, string } from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createHandleBinding, type HandleContext } from '../../src/mcp/handles-binding.ts';
 import { shownHandles } from '../../src/mcp/handles.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { Denial } from '../../src/model/denial.ts';
 
+let now = Date.UTC(2026, 10, 22);
 const sessions = createOwnerBound('a key of at least thirty-two characters');
-const binding = createHandleBinding(sessions);
-const alice = ['tools', 'https://issuer.example', 'subject', 'alice'];
-const bob = ['tools', 'https://issuer.example', 'subject', 'bob'];
+const binding = createHandleBinding(sessions, () => now);
+const alice = by('alice');
+const bob = by('bob');
+
+/** The handles of a person's request; of a call of `pay` unless said otherwise. */
+function by(subject: string, method = 'tools/call', name = 'pay'): HandleContext {
+  const owner = ['tools', 'https://issuer.example', 'subject', subject];
+  return { owner, method, targets: [{ kind: 'tool', name }] };
+}
 
 /** The handle that `owner` sees for the upstream's. */
 function boundTask(value: string, owner = alice): string {
@@ -19,6 +26,12 @@ function boundTask(value: string, owner = alice): string {
 function unbound(text: string, owner = alice): ReturnType<typeof binding.unbindAll> {
   const message = JSON.parse(text) as Record<string, unknown>;
   return binding.unbindAll(text, shownHandles(message['method'] as string | undefined, message, 1), owner, 1);
+}
+
+/** The state that alice is given for the upstream's. */
+function stateOf(requestState: string): string {
+  const text = binding.bindAll(JSON.stringify({ result: { requestState } }), alice, undefined) ?? '';
+  return (JSON.parse(text) as { result: { requestState: string } }).result.requestState;
 }
 
 const askedFor = (taskId: string): string => JSON.stringify({ method: 'tasks/get', params: { taskId } });
@@ -47,7 +60,7 @@ describe('binding', () => {
     ['the upstream’s own', askedFor('a')],
     ['one that looks bound', askedFor(`YQ.${'A'.repeat(22)}`)],
     ['one with something behind', askedFor(`${boundTask('a')}\n`)],
-    ['a session', askedFor(sessions.bind('a', alice))],
+    ['a session', askedFor(sessions.bind('a', alice.owner))],
     ['a task as state', JSON.stringify({ method: 'tools/call', params: { requestState: boundTask('a') } })],
   ])('%s is refused', (_, text) => {
     expect(() => unbound(text)).toThrow(expect.objectContaining({ reason: 'handle.unknown', messageId: 1 }));
@@ -71,7 +84,7 @@ describe('binding', () => {
     expect(result).toEqual({
       taskId: 'a',
       task: { taskId: boundTask('b') },
-      requestState: expect.stringMatching(/^Yw/),
+      requestState: expect.stringMatching(/^[\da-z]{8}\.Yw\./),
     });
     expect(binding.bindAll('{"result":{"taskId":"a"}}', alice, new Set())).toBeUndefined();
   });
@@ -81,6 +94,47 @@ describe('binding', () => {
     const message = { method: 'tasks/get', params: { taskId: boundTask('a'), _meta: related } };
     expect(unbound(JSON.stringify(message)).tasks).toEqual(new Set(['a', 'b']));
     expect(unbound(JSON.stringify({ method: 'ping' })).tasks).toEqual(new Set());
+  });
+
+  describe('requestState', () => {
+    const call = JSON.stringify({ method: 'tools/call', params: { requestState: stateOf('s') } });
+    const later = (ms: number): void => void (now = Date.UTC(2026, 10, 22) + ms);
+    afterEach(() => later(0));
+
+    test('comes back in the request that it was given for', () => {
+      expect(unbound(call).text).toBe(JSON.stringify({ method: 'tools/call', params: { requestState: 's' } }));
+    });
+
+    test.each([
+      ['another tool', by('alice', 'tools/call', 'read')],
+      ['another method', by('alice', 'prompts/get')],
+      ['another kind', { ...alice, targets: [{ kind: 'prompt', name: 'pay' }] } as const],
+      ['a request that names nothing', { ...alice, targets: [] }],
+      ['another person', bob],
+    ])('is refused in %s', (_, context) => {
+      expect(() => unbound(call, context)).toThrow(expect.objectContaining({ reason: 'handle.unknown', messageId: 1 }));
+    });
+
+    test('serves for ten minutes', () => {
+      later(10 * 60 * 1000 - 1);
+      expect(unbound(call).text).toContain('"s"');
+      later(10 * 60 * 1000);
+      expect(() => unbound(call)).toThrow(expect.objectContaining({ reason: 'handle.unknown' }));
+    });
+
+    test('is given anew with each round', () => {
+      later(9 * 60 * 1000);
+      const round = JSON.stringify({ method: 'tools/call', params: { requestState: stateOf('s') } });
+      later(18 * 60 * 1000);
+      expect(unbound(round).text).toContain('"s"');
+    });
+  });
+
+  test('a task is bound to no request, and lasts', () => {
+    const task = boundTask('a');
+    now += 10 * 365 * 24 * 3600 * 1000;
+    expect(unbound(askedFor(task), by('alice', 'tasks/get', 'x')).text).toBe(askedFor('a'));
+    now = Date.UTC(2026, 10, 22);
   });
 
   test('a batch', () => {

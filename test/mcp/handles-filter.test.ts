@@ -5,7 +5,7 @@ import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');
-const binding = createHandleBinding(sessions);
+const binding = createHandleBinding(sessions, Date.now);
 const alice = ['tools', 'https://issuer.example', 'subject', 'alice'];
 
 /** The task `é` as alice sees it. */
@@ -24,7 +24,7 @@ const events = (id: string): string =>
 
 const rewriting: Rewriting = {
   concerns: (part) => part.includes('taskId'),
-  rewrite: (text) => binding.bindAll(text, alice, undefined),
+  rewrite: (text) => binding.bindAll(text, { owner: alice, method: undefined, targets: [] }, undefined),
   mustRead: false,
 };
 
