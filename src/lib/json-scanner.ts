@@ -28,7 +28,7 @@ const CLOSE_BRACKET = 0x5d;
 
 /**
  * Checks that `text` is one JSON value (RFC 8259) without duplicate keys, keys that are equal after un-escaping or
- * case folding, keys with a NUL in them, lone surrogates, or more nesting and members than `limits`.
+ * case folding, keys with a NUL in them, keys `__proto__`, lone surrogates, or more nesting and members than `limits`.
  *
  * Runs in one pass and on a stack of its own, so that deep nesting cannot overflow ours.
  *
@@ -50,6 +50,9 @@ export function scanJson(text: string, limits: ScanLimits): void {
         throw new JsonScanError('malformed', 'a key outside an object', at);
       if (++members > limits.members) throw new JsonScanError('ambiguous', `more than ${limits.members} members`, at);
       const key = foldedKey(text.slice(at, end));
+      // A JavaScript server that copies members one by one sets the prototype: what is inside the value then reads as
+      // members of the object itself, which no pointer of a policy has seen there.
+      if (key === '"__proto__"') throw new JsonScanError('ambiguous', 'a key __proto__', at);
       if (container.has(key))
         throw new JsonScanError('ambiguous', 'a key that stands twice, or differs only in case', at);
       container.add(key);

@@ -34,8 +34,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * do not contradict.
  *
  * @throws {Denial} `body.malformed` for what is not UTF-8 JSON; `body.ambiguous` for duplicate or case-variant keys and
- *   for excess; `body.message` for what is no single JSON-RPC message, batches among them; `message.*` for headers that
- *   say something else.
+ *   for excess; `body.message` for what is no single JSON-RPC message, batches among them, and for `arguments` that are no
+ *   object; `message.*` for headers that say something else.
  */
 export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const text = decode(body);
@@ -53,7 +53,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
     id: method === undefined ? null : id,
     era,
     targets: method === undefined ? [] : targetsOf(method, params, id),
-    arguments: member(params, 'arguments', id),
+    arguments: argumentsOf(method, params, id),
     handles,
     mayYieldHandle: mayYieldHandle(method, params, era, handles),
   };
@@ -105,6 +105,20 @@ function paramsOf(message: Record<string, unknown>, messageId: MessageId): Reado
   if (params === undefined) return noParams;
   if (isObject(params)) return params;
   throw new Denial('body.message', 'params is not an object', { messageId });
+}
+
+/** The methods whose `arguments` a policy may decide on. */
+const withArguments: ReadonlySet<string | undefined> = new Set(['tools/call', 'prompts/get']);
+
+/** MCP: an object, or absent. Some servers parse a text that holds one, and would see arguments that no policy saw. */
+function argumentsOf(
+  method: string | undefined,
+  params: Readonly<Record<string, unknown>>,
+  messageId: MessageId,
+): unknown {
+  const found = member(params, 'arguments', messageId);
+  if (!withArguments.has(method) || found === undefined || isObject(found)) return found;
+  throw new Denial('body.message', 'params.arguments is not an object', { messageId });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

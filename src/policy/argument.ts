@@ -1,9 +1,9 @@
 import type { McpAttempt, PolicyDenial } from '../model/policy.ts';
 import type { ValueDocument } from './document.ts';
-import { type PointerReader, strictPointerReader } from './json-pointer.ts';
+import { type PointerReader, strictPointerReader, unreachable } from './json-pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
-import { malformedPointer } from './shown.ts';
+import { malformedPointer, unreachableInWords } from './shown.ts';
 
 /** What is asked of one argument of a call. */
 export interface ArgumentCondition {
@@ -54,6 +54,7 @@ export function argumentDenial(conditions: readonly ArgumentCondition[], found: 
 /** Arguments are a part of the request's body, which the log never shows (contract §6); of claims the value is told. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
+  if (value === unreachable) return unreachableInWords;
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'object' ? 'an object' : `another ${typeof value}`;

@@ -11,7 +11,7 @@ import { couldCall } from './could-call.ts';
 import { type Rules, decide, inShadow, scopesOf } from './decide.ts';
 import { explain } from './explain.ts';
 import type { PolicyDocument } from './document.ts';
-import type { MemberReader } from './json-pointer.ts';
+import { type MemberReader, unreachable } from './json-pointer.ts';
 import { compileListing } from './listing.ts';
 import { PolicyError, type PolicyFault } from './policy-error.ts';
 import { claimReaders, rulesOf } from './rules.ts';
@@ -55,7 +55,8 @@ function claimsRead(readers: readonly (readonly [string, MemberReader])[], claim
   const found = Object.create(null) as Record<string, unknown>;
   for (const [name, read] of readers) {
     const value = read(claims);
-    if (value !== undefined) found[name] = value;
+    // No JSON value is as little evidence; null comes closest.
+    if (value !== undefined) found[name] = value === unreachable ? null : value;
   }
   return found;
 }

@@ -1,5 +1,5 @@
 import type { ConditionDocument } from './document.ts';
-import { type MemberReader, memberReader } from './json-pointer.ts';
+import { type MemberReader, claimReader } from './json-pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
 import { malformedPointer } from './shown.ts';
@@ -33,11 +33,18 @@ export interface ClaimCondition {
 /**
  * Compiles one policy, nested or not, into the conditions that must all hold. Their order is fixed, whatever the file's,
  * and with it which of several refusals is told. Appends to `faults` what cannot be compiled.
+ *
+ * @param negated Whether it stands under an odd number of `not`: a value of the wrong type then counts as excluded.
  */
-export function compileCondition(document: ConditionDocument, path: DocumentPath, faults: PolicyFault[]): AllCondition {
+export function compileCondition(
+  document: ConditionDocument,
+  path: DocumentPath,
+  faults: PolicyFault[],
+  negated = false,
+): AllCondition {
   const conditions: Condition[] = [];
   const nested = (list: readonly ConditionDocument[], name: string): readonly Condition[] =>
-    list.map((each, index) => compileCondition(each, [...path, name, index], faults));
+    list.map((each, index) => compileCondition(each, [...path, name, index], faults, negated));
   const rule = (name: string): string => rulePath([...path, name]);
 
   if (document.scope !== undefined) {
@@ -45,9 +52,9 @@ export function compileCondition(document: ConditionDocument, path: DocumentPath
   }
   for (const [name, value] of Object.entries(document.claims ?? {})) {
     const at = [...path, 'claims', name];
-    const read = memberReader(name);
+    const read = claimReader(name);
     if (read === undefined) faults.push({ path: at, message: malformedPointer(name) });
-    const predicates = compilePredicates(value, at, faults);
+    const predicates = compilePredicates(value, at, faults, negated);
     conditions.push({ kind: 'claim', rule: rulePath(at), name, read: read ?? (() => undefined), predicates });
   }
   if (document.any !== undefined) {
@@ -57,7 +64,7 @@ export function compileCondition(document: ConditionDocument, path: DocumentPath
     conditions.push({ kind: 'all', rule: rule('all'), conditions: nested(document.all, 'all') });
   }
   if (document.not !== undefined) {
-    const condition = compileCondition(document.not, [...path, 'not'], faults);
+    const condition = compileCondition(document.not, [...path, 'not'], faults, !negated);
     conditions.push({ kind: 'not', rule: rule('not'), condition });
   }
   if (document.max_lifetime !== undefined) {

@@ -1,4 +1,5 @@
 import type { PredicateDocument, Scalar, ValueDocument } from './document.ts';
+import { unreachable } from './json-pointer.ts';
 import type { DocumentPath, PolicyFault } from './policy-error.ts';
 import { shown } from './shown.ts';
 
@@ -16,31 +17,63 @@ export const maxMatchedLength = 4096;
 /** How many values of a list are named in a denial. */
 const maxListed = 8;
 
+/** What the mappings around a predicate say of it. */
+interface Surroundings {
+  /** A `not` inherits `integer: true`: `{ integer: true, not: 5 }` excludes the claim "5" too. */
+  readonly integer: boolean;
+  /** Under an odd number of `not`. */
+  readonly negated: boolean;
+}
+
 /**
  * Compiles what is asked of one value; all predicates returned must hold. Values are never coerced: number 1 is not
  * `"1"`, and only finite numbers are below or above one. Appends to `faults` what cannot be compiled.
+ *
+ * A value of a type that a predicate cannot compare is never evidence, neither for it nor, under `not`, against it: the
+ * upstream may read `"5000"` or `[5000]` as the number that `not: { above: 1000 }` excludes.
+ *
+ * @param negated Whether the whole stands under an odd number of `not` already.
  */
-export function compilePredicates(value: ValueDocument, path: DocumentPath, faults: PolicyFault[]): Predicate[] {
-  return compile(value, path, faults, false);
+export function compilePredicates(
+  value: ValueDocument,
+  path: DocumentPath,
+  faults: PolicyFault[],
+  negated = false,
+): Predicate[] {
+  return compile(value, path, faults, { integer: false, negated });
 }
 
-function compile(value: ValueDocument, path: DocumentPath, faults: PolicyFault[], inherited: boolean): Predicate[] {
+function compile(value: ValueDocument, path: DocumentPath, faults: PolicyFault[], around: Surroundings): Predicate[] {
   const mapping = asMapping(value);
-  // Inherited by `not`: whoever writes `{ integer: true, not: 5 }` means the claim "5" too.
-  const integer = inherited || mapping.integer === true;
+  const { negated } = around;
+  const inner: Surroundings = { integer: around.integer || mapping.integer === true, negated };
   // Shorthands have no member of their own to point at.
   const at = (name: string): DocumentPath => (mapping === value ? [...path, name] : path);
   const predicates: Predicate[] = [];
-  if (mapping.integer === true)
-    predicates.push({ wanted: 'an integer', test: (found) => parseInteger(found) !== undefined });
-  if (mapping.equals !== undefined) predicates.push(oneOf([mapping.equals], at('equals'), faults, integer));
-  if (mapping.one_of !== undefined) predicates.push(oneOf(mapping.one_of, at('one_of'), faults, integer));
-  if (mapping.contains !== undefined) predicates.push(contains(mapping.contains, at('contains'), faults));
-  predicates.push(...comparisons(mapping, path, faults, integer));
-  if (mapping.matches !== undefined) predicates.push(...matches(mapping.matches, at('matches'), faults));
-  if (mapping.present !== undefined) predicates.push(present(mapping.present));
-  if (mapping.not !== undefined) predicates.push(not(compile(mapping.not, at('not'), faults, integer)));
+  if (mapping.integer === true) predicates.push(typed('an integer', negated, isInteger, () => true));
+  if (mapping.equals !== undefined) predicates.push(oneOf([mapping.equals], at('equals'), faults, inner));
+  if (mapping.one_of !== undefined) predicates.push(oneOf(mapping.one_of, at('one_of'), faults, inner));
+  if (mapping.contains !== undefined) predicates.push(contains(mapping.contains, at('contains'), faults, negated));
+  predicates.push(...comparisons(mapping, path, faults, inner));
+  if (mapping.matches !== undefined) predicates.push(...matches(mapping.matches, at('matches'), faults, negated));
+  if (mapping.present !== undefined) predicates.push(present(mapping.present, negated));
+  if (mapping.not !== undefined) {
+    predicates.push(not(compile(mapping.not, at('not'), faults, { ...inner, negated: !negated })));
+  }
   return predicates;
+}
+
+/** A predicate on values of one type. A missing value fails it; a value of another type counts as excluded under `not`. */
+function typed<Value>(
+  wanted: string,
+  negated: boolean,
+  isTyped: (found: unknown) => found is Value,
+  holds: (found: Value) => boolean,
+): Predicate {
+  return {
+    wanted: negated ? `${wanted} (or another type)` : wanted,
+    test: (found) => found !== undefined && (isTyped(found) ? holds(found) : negated),
+  };
 }
 
 function asMapping(value: ValueDocument): PredicateDocument {
@@ -59,26 +92,39 @@ function parseInteger(value: unknown): number | undefined {
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
 }
 
-function oneOf(values: readonly Scalar[], path: DocumentPath, faults: PolicyFault[], integer: boolean): Predicate {
-  for (const value of values) checkComparable(value, path, faults);
-  const accepted: ReadonlySet<unknown> = new Set(values);
-  const names = values.slice(0, maxListed).map(shown).join(', ') + (values.length > maxListed ? ', …' : '');
-  return {
-    wanted: values.length === 1 ? names : `one of ${names}`,
-    // An array or object is not in the set even when it holds the same: `contains` asks for elements.
-    test: integer
-      ? (found) => accepted.has(found) || accepted.has(parseInteger(found))
-      : (found) => accepted.has(found),
-  };
+function isInteger(value: unknown): value is number | string {
+  return parseInteger(value) !== undefined;
 }
 
-function contains(element: Scalar, path: DocumentPath, faults: PolicyFault[]): Predicate {
+function oneOf(
+  values: readonly Scalar[],
+  path: DocumentPath,
+  faults: PolicyFault[],
+  { integer, negated }: Surroundings,
+): Predicate {
+  for (const value of values) checkComparable(value, path, faults);
+  const accepted: ReadonlySet<unknown> = new Set(values);
+  const types: ReadonlySet<string> = new Set(values.map((value) => typeof value));
+  const names = values.slice(0, maxListed).map(shown).join(', ') + (values.length > maxListed ? ', …' : '');
+  const parses = (found: unknown): boolean => integer && types.has('number') && isInteger(found);
+  // An array or object is not in the set even when it holds the same: `contains` asks for elements.
+  return typed(
+    values.length === 1 ? names : `one of ${names}`,
+    negated,
+    (found): found is Scalar => types.has(typeof found) || parses(found),
+    (found) => accepted.has(found) || (integer && accepted.has(parseInteger(found))),
+  );
+}
+
+function contains(element: Scalar, path: DocumentPath, faults: PolicyFault[], negated: boolean): Predicate {
   checkComparable(element, path, faults);
   // Not in a string either, be it separated by spaces: "trader" is also in "no-trader x" for whoever splits carelessly.
-  return {
-    wanted: `an array that contains ${shown(element)}`,
-    test: (found) => Array.isArray(found) && found.includes(element),
-  };
+  return typed(
+    `an array that contains ${shown(element)}`,
+    negated,
+    (found): found is unknown[] => Array.isArray(found),
+    (found) => found.includes(element) || (negated && found.some((each) => typeof each !== typeof element)),
+  );
 }
 
 /** Refuses a number that a token could not carry, or that other numbers in a token would be rounded to. */
@@ -102,7 +148,7 @@ function comparisons(
   mapping: PredicateDocument,
   path: DocumentPath,
   faults: PolicyFault[],
-  integer: boolean,
+  { integer, negated }: Surroundings,
 ): Predicate[] {
   const predicates: Predicate[] = [];
   for (const name of ['below', 'at_most', 'above', 'at_least'] as const) {
@@ -110,24 +156,19 @@ function comparisons(
     if (bound === undefined) continue;
     if (!Number.isFinite(bound)) faults.push({ path: [...path, name], message: `${bound} is not a finite number` });
     const { words, holds } = relations[name];
-    const number = integer ? parseInteger : finite;
-    predicates.push({
-      wanted: `${integer ? 'an integer' : 'a number'} ${words} ${bound}`,
-      test(value) {
-        const found = number(value);
-        return found !== undefined && holds(found, bound);
-      },
-    });
+    const wanted = `${integer ? 'an integer' : 'a number'} ${words} ${bound}`;
+    const isNumber = integer ? isInteger : isFinite;
+    predicates.push(typed(wanted, negated, isNumber, (found) => holds(Number(found), bound)));
   }
   return predicates;
 }
 
 /** JSON.parse reads 1e999 as Infinity. */
-function finite(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+function isFinite(value: unknown): value is number | string {
+  return Number.isFinite(value);
 }
 
-function matches(source: string, path: DocumentPath, faults: PolicyFault[]): Predicate[] {
+function matches(source: string, path: DocumentPath, faults: PolicyFault[], negated: boolean): Predicate[] {
   let expression: RegExp;
   try {
     // Not `v`: it refuses `[a-z-]`, which everybody writes. Neither `g` nor `y`: the expression must keep no state.
@@ -138,26 +179,23 @@ function matches(source: string, path: DocumentPath, faults: PolicyFault[]): Pre
     faults.push({ path, message: `${shown(source)} is not a JavaScript regular expression with the u flag: ${why}` });
     return [];
   }
+  const isString = (found: unknown): found is string => typeof found === 'string';
   return [
-    {
-      wanted: `a string that matches ${shown(source)}`,
-      test(value) {
-        if (typeof value !== 'string') return false;
-        // Not false: under `not` a caller could pass by making a claim of theirs long enough.
-        if (value.length > maxMatchedLength) {
-          throw new RangeError(`matches tests ${maxMatchedLength} characters, found ${value.length}`);
-        }
-        return expression.test(value);
-      },
-    },
+    typed(`a string that matches ${shown(source)}`, negated, isString, (found) => {
+      // Not false: under `not` a caller could pass by making a claim of theirs long enough.
+      if (found.length > maxMatchedLength) {
+        throw new RangeError(`matches tests ${maxMatchedLength} characters, found ${found.length}`);
+      }
+      return expression.test(found);
+    }),
   ];
 }
 
 /** Null is what some servers send for a claim that they have no value for: absent. */
-function present(wanted: boolean): Predicate {
+function present(wanted: boolean, negated: boolean): Predicate {
   return {
     wanted: wanted ? 'a value' : 'no value',
-    test: (found) => (found !== undefined && found !== null) === wanted,
+    test: (found) => (found === unreachable ? negated : (found !== undefined && found !== null) === wanted),
   };
 }
 

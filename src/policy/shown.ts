@@ -1,3 +1,5 @@
+import { unreachable } from './json-pointer.ts';
+
 /** Longest part of a string that is shown: enough to recognise, too little to carry a token into the log. */
 const maxLength = 64;
 
@@ -7,11 +9,15 @@ const maxLength = 64;
  */
 export function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
+  if (value === unreachable) return unreachableInWords;
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return `an object of ${Object.keys(value).length}`;
   return `${value as number | boolean | null}`;
 }
+
+/** What denials say of {@link unreachable}. */
+export const unreachableInWords = 'a value on the way to it that is no object';
 
 function quoted(text: string): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;

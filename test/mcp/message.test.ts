@@ -82,6 +82,18 @@ describe('what is refused', () => {
     ['10 000 levels', `${'['.repeat(10_000)}${']'.repeat(10_000)}`, 'body.ambiguous'],
     ['10 000 levels of objects', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, 'body.ambiguous'],
     ['100 000 keys', `{${Array.from({ length: 100_000 }, (_, i) => `"k${i}":0`).join(',')}}`, 'body.ambiguous'],
+    ['arguments as a text', call('{"name":"x","arguments":"{\\"a\\":1}"}'), 'body.message'],
+    ['arguments as a list', call('{"name":"x","arguments":["a",1]}'), 'body.message'],
+    ['arguments null', call('{"name":"x","arguments":null}'), 'body.message'],
+    ['arguments as a number', call('{"name":"x","arguments":1}'), 'body.message'],
+    [
+      'arguments of a prompt as a text',
+      '{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x","arguments":""}}',
+      'body.message',
+    ],
+    ['a prototype among the arguments', call('{"name":"x","arguments":{"__proto__":{"a":1}}}'), 'body.ambiguous'],
+    ['a prototype below', call('{"name":"x","arguments":{"a":[{"__proto__":1}]}}'), 'body.ambiguous'],
+    ['an escaped prototype', call('{"name":"x","arguments":{"__prot\\u006f__":{}}}'), 'body.ambiguous'],
     ['a lone surrogate', call('{"name":"\\ud800"}'), 'body.ambiguous'],
   ])('%s', (_what, text, wanted) => expect(reason(text)).toBe(wanted));
 
@@ -111,6 +123,13 @@ test.each([
   expect(() => readMessage(Buffer.from(text), none)).toThrow(expect.objectContaining({ messageId }));
 });
 
+test('arguments are an object or absent; of a method of a vendor they are what it likes', () => {
+  const read = (text: string): unknown => readMessage(Buffer.from(text), none).arguments;
+  expect(read(call('{"name":"x"}'))).toBeUndefined();
+  expect(read(call('{"name":"x","arguments":{"a":1}}'))).toEqual({ a: 1 });
+  expect(read('{"jsonrpc":"2.0","id":1,"method":"x-vendor/run","params":{"arguments":["a"]}}')).toEqual(['a']);
+});
+
 describe('MCP 2026-07-28: only requests repeat themselves in headers', () => {
   const modern = { ...none, mcpProtocolVersion: '2026-07-28' };
   test.each([
@@ -127,9 +146,10 @@ describe('MCP 2026-07-28: only requests repeat themselves in headers', () => {
 test('nothing of Object.prototype is a member', () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']) {
     expect(readMessage(Buffer.from(call(`{"name":"${name}"}`)), none).targets).toEqual([{ kind: 'tool', name }]);
-    expect(reason(call(`{"${name}":{"name":"pay"}}`))).toBe('body.message');
+    const refused = name === '__proto__' ? 'body.ambiguous' : 'body.message';
+    expect(reason(call(`{"${name}":{"name":"pay"}}`))).toBe(refused);
   }
-  expect(reason('{"__proto__":{"jsonrpc":"2.0","method":"n"}}')).toBe('body.message');
+  expect(reason('{"__proto__":{"jsonrpc":"2.0","method":"n"}}')).toBe('body.ambiguous');
 });
 
 test('for any bytes: a message or a Denial', () => {

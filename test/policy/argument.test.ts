@@ -61,6 +61,38 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
+    'no value of another type, and nothing on the way, gets round a condition that excludes something',
+    {
+      tools: {
+        pay: { arguments: { '/amount': { not: { above: 1000 } }, '/options/as_admin': { present: false } } },
+        show: { arguments: { '/options/as_admin': { not: true } } },
+      },
+    },
+    [
+      ...[undefined, {}, { amount: 1000 }, { options: null }, { options: {} }, { options: { as_admin: null } }].map(
+        (args): Row => [{}, call('pay', args), 'allow tools.pay'],
+      ),
+      ...['5000', [5000], null, { valueOf: 5000 }, true, 5000, Number.POSITIVE_INFINITY].map((amount): Row => [
+        {},
+        call('pay', { amount }),
+        'deny argument.denied tools.pay.arguments./amount',
+      ]),
+      ...['{"as_admin":true}', [['as_admin', true]], [{ as_admin: true }], 7, true, { as_admin: true }].map(
+        (options): Row => [{}, call('pay', { options }), 'deny argument.denied tools.pay.arguments./options/as_admin'],
+      ),
+      ...['{"as_admin":true}', [{ as_admin: true }], { as_admin: 'true' }, { as_admin: 1 }].map((options): Row => [
+        {},
+        call('show', { options }),
+        'deny argument.denied tools.show.arguments./options/as_admin',
+      ]),
+      ...['{"amount":5000}', ['amount', 5000]].map((args): Row => [
+        {},
+        call('pay', args),
+        'deny argument.denied tools.pay.arguments./amount',
+      ]),
+    ],
+  ],
+  [
     'an argument is own, or missing',
     { tools: { t: { arguments: { '/constructor': { present: true } } } } },
     [

@@ -21,7 +21,7 @@ test.each<[PolicyDocument, Given, Attempt | undefined, string]>([
     { claims: { ai_agent: { not: true } } },
     { claims: { ai_agent: true } },
     undefined,
-    'claim ai_agent: wanted not true, found true',
+    'claim ai_agent: wanted not true (or another type), found true',
   ],
   [{ scope: 'a b c' }, { scope: 'b' }, undefined, 'wanted scope "a b c", missing "a c"'],
   [

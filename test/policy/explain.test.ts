@@ -42,7 +42,7 @@ describe('each condition, with what it wanted and what it found', () => {
       '    any[1].claims.role holds: wanted claim role: "x", found "x"',
       'not fails: wanted not all of these, found 1 of 1 hold',
       '  not holds: wanted all of these, found 1 of 1 hold',
-      '    not.claims.ai holds: wanted claim ai: true, found true',
+      '    not.claims.ai holds: wanted claim ai: true (or another type), found true',
     ]);
   });
   test('with what must hold besides', () => {
@@ -80,6 +80,20 @@ describe('each condition, with what it wanted and what it found', () => {
     const document = { tools: { pay: { arguments: { '/amount': { above: 0, at_most: 10 } } } } };
     const [, argument] = explained(document, {}, call('pay', { amount: 11 }));
     expect(argument).toContain('/amount fails: wanted argument /amount: a number of at most 10 and a number above 0');
+  });
+  test('that excludes a value of another type, or one that its pointer cannot reach', () => {
+    const document: PolicyDocument = {
+      not: { claims: { risk: { above: 50 } } },
+      tools: { pay: { arguments: { '/amount': { not: { above: 9 } }, '/options/as_admin': { present: false } } } },
+    };
+    expect(explained(document, { claims: { risk: '72' } }, call('pay', { amount: '10', options: '{}' }))).toEqual([
+      'not fails: wanted not all of these, found 1 of 1 hold',
+      '  not holds: wanted all of these, found 1 of 1 hold',
+      '    not.claims.risk holds: wanted claim risk: a number above 50 (or another type), found "72"',
+      'tools.pay fails: wanted what is asked of it, found "pay"',
+      '  tools.pay.arguments./amount fails: wanted argument /amount: not a number above 9 (or another type), found another string',
+      '  tools.pay.arguments./options/as_admin fails: wanted argument /options/as_admin: no value, found a value on the way to it that is no object',
+    ]);
   });
   test('that cannot be evaluated is an error, also under not', () => {
     const document = { not: { claims: { name: { matches: 'x' } } } };

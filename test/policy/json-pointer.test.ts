@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { memberReader, pointerReader, strictPointerReader } from '../../src/policy/json-pointer.ts';
+import {
+  claimReader,
+  memberReader,
+  pointerReader,
+  strictPointerReader,
+  unreachable,
+} from '../../src/policy/json-pointer.ts';
 
 function read(name: string, json: string): unknown {
   const reader = memberReader(name);
@@ -93,13 +99,18 @@ test.each([undefined, null, 7, 'text', [], {}])('a pointer into %j finds nothing
 });
 
 describe('of what a caller sends', () => {
-  const sent = { amount: 7, to: [{ IBAN: 'SE1' }], ſcope: 'x', ﬁle: 'x', café: 'x' };
+  const sent = { amount: 7, nothing: null, to: [{ IBAN: 'SE1' }], ſcope: 'x', ﬁle: 'x', café: 'x' };
   test.each([
     ['/amount', 7],
     ['/to/0/IBAN', 'SE1'],
     ['/number', undefined],
     ['/to/1', undefined],
-    ['/amount/eur', undefined],
+    ['/to/-', undefined],
+    ['/amount/eur', unreachable],
+    ['/amount/eur/0', unreachable],
+    ['/to/IBAN', unreachable],
+    ['/to/length', unreachable],
+    ['/nothing/eur', undefined],
   ])('%s is %j', (pointer, expected) => {
     expect(strictPointerReader(pointer)?.(sent)).toBe(expected);
   });
@@ -115,4 +126,18 @@ describe('of what a caller sends', () => {
 
 test('a pointer may begin in a list', () => {
   expect(pointerReader('/0/a')?.([{ a: 1 }])).toBe(1);
+});
+
+describe('what a condition finds of a claim', () => {
+  const claims = { realm: '{"roles":["admin"]}', roles: ['a'], none: null };
+  test.each([
+    ['/realm/roles', unreachable],
+    ['/roles/a', unreachable],
+    ['/roles/0', 'a'],
+    ['/roles/1', undefined],
+    ['/none/roles', undefined],
+    ['/other/roles', undefined],
+    ['realm', claims.realm],
+    ['/~', undefined],
+  ])('%s is %s', (name, expected) => expect(claimReader(name)?.(claims)).toBe(expected));
 });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ValueDocument } from '../../src/policy/document.ts';
+import { unreachable } from '../../src/policy/json-pointer.ts';
 import type { PolicyFault } from '../../src/policy/policy-error.ts';
 import { compilePredicates, maxMatchedLength } from '../../src/policy/predicate.ts';
 
@@ -130,16 +131,33 @@ const table: readonly [ValueDocument, { readonly yes: readonly unknown[]; readon
   [{ matches: 'null|undefined|true|1' }, { yes: ['1'], no: [null, missing, true, 1] }],
   [{ matches: '^.$' }, { yes: ['😀'], no: ['ab'] }],
   [{ matches: '^[a-z-]+$' }, { yes: ['a-b'], no: ['a_b'] }],
-  [{ present: true }, { yes: [0, '', false, [], {}, 'x'], no: [null, missing] }],
-  [{ present: false }, { yes: [null, missing], no: [0, '', false, [], {}, 'x'] }],
-  [{ not: true }, { yes: [false, 'true', 1, null, missing], no: [true] }],
-  [{ not: ['a', 'b'] }, { yes: ['c', missing], no: ['a', 'b'] }],
-  [{ not: { contains: 'x' } }, { yes: [['y'], 'x', missing], no: [['x']] }],
-  [{ not: { above: 1, below: 3 } }, { yes: [1, 3, 'x', missing], no: [2] }],
-  [{ not: { present: true } }, { yes: [null, missing], no: ['x'] }],
-  [{ not: { present: false } }, { yes: ['x'], no: [null, missing] }],
+  [{ present: true }, { yes: [0, '', false, [], {}, 'x'], no: [null, missing, unreachable] }],
+  [{ present: false }, { yes: [null, missing], no: [0, '', false, [], {}, 'x', unreachable] }],
+  // What is of another type may be the excluded value to a reader that converts.
+  [{ not: true }, { yes: [false, missing], no: [true, 'true', 1, null, [true], {}, unreachable] }],
+  [{ not: 5 }, { yes: [4, missing], no: [5, '5', [5], true, null, unreachable] }],
+  [{ not: ['a', 'b'] }, { yes: ['c', missing], no: ['a', 'b', ['a'], 1, null, {}, unreachable] }],
+  [{ not: ['a', 1] }, { yes: ['c', 2, missing], no: ['a', 1, true, ['c'], null] }],
+  [
+    { not: { contains: 'x' } },
+    { yes: [['y'], [], missing], no: [['x'], 'x', 'y', {}, null, ['y', ['x']], unreachable] },
+  ],
+  [{ not: { above: 1, below: 3 } }, { yes: [1, 3, missing], no: [2, 'x', null] }],
+  [
+    { not: { above: 1000 } },
+    { yes: [1000, missing], no: [5000, '5000', '1', [5000], null, infinity, {}, unreachable] },
+  ],
+  [{ not: { matches: '^x' } }, { yes: ['y', missing], no: ['x', ['x'], 7, null, {}, unreachable] }],
+  [{ not: { integer: true } }, { yes: [missing], no: [1, '1', 1.5, 'abc', null, [1], unreachable] }],
+  [{ not: { not: { above: 5 } } }, { yes: [6], no: [5, '6', null, [6], unreachable, missing] }],
+  [
+    { integer: true, not: '7' },
+    { yes: ['8'], no: ['7', 7, 8] },
+  ],
+  [{ not: { present: true } }, { yes: [null, missing], no: ['x', unreachable] }],
+  [{ not: { present: false } }, { yes: ['x'], no: [null, missing, unreachable] }],
   [{ not: { not: 'a' } }, { yes: ['a'], no: ['b', missing] }],
-  [{ not: { integer: true, below: 50 } }, { yes: ['50', 'abc', missing], no: ['49', 49] }],
+  [{ not: { integer: true, below: 50 } }, { yes: ['50', missing], no: ['49', 49, 'abc', 50.5, null] }],
 ];
 
 describe.each(table)('%j', (document, { yes, no }) => {
@@ -229,7 +247,10 @@ describe('wanted', () => {
     [{ matches: '^a' }, ['a string that matches "^a"']],
     [{ present: true }, ['a value']],
     [{ present: false }, ['no value']],
-    [{ not: { above: 1, below: 3 } }, ['not a number below 3 and a number above 1']],
+    [
+      { not: { above: 1, below: 3 } },
+      ['not a number below 3 (or another type) and a number above 1 (or another type)'],
+    ],
   ];
   test.each(words)('%j', (document, expected) => {
     expect(compilePredicates(document, [], []).map(({ wanted }) => wanted)).toEqual(expected);
@@ -266,10 +287,39 @@ describe('properties', () => {
     );
   });
 
-  test('not is the opposite of what it holds', () => {
+  const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(unreachable));
+
+  test('nothing holds for a value and under not as well', () => {
     fc.assert(
-      fc.property(document, fc.jsonValue({ maxDepth: 2 }), (document, value) => {
-        expect(holds({ not: document }, value)).toBe(!holds(document, value));
+      fc.property(document, anything, (document, value) => {
+        expect(holds(document, value) && holds({ not: document }, value)).toBe(false);
+      }),
+    );
+  });
+
+  test('a missing value holds either for a document or under its not', () => {
+    fc.assert(
+      fc.property(document, (document) => {
+        expect(holds({ not: document }, missing)).toBe(!holds(document, missing));
+      }),
+    );
+  });
+
+  test('not is the opposite for a number, and never holds for another type', () => {
+    const bounds = fc.record({ below: fc.integer(), at_least: fc.integer() }, { requiredKeys: ['below'] });
+    fc.assert(
+      fc.property(bounds, anything, (document, value) => {
+        const isNumber = typeof value === 'number' && Number.isFinite(value);
+        expect(holds({ not: document }, value)).toBe(isNumber && !holds(document, value));
+      }),
+    );
+  });
+
+  test('what no pointer reaches is evidence for nothing, under any number of not', () => {
+    fc.assert(
+      fc.property(document, fc.nat({ max: 3 }), (document, depth) => {
+        const nested = Array.from({ length: depth }).reduce<ValueDocument>((inner) => ({ not: inner }), document);
+        expect(holds(nested, unreachable)).toBe(false);
       }),
     );
   });
