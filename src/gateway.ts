@@ -126,6 +126,7 @@ export function createGateway(
 
   function cleanAnswerOf(route: Route): CleanAnswer {
     return createCleanAnswer({
+      isPublic: route.public,
       crossOrigin: crossOrigin.headers,
       upstreamChallenges: route.upstream.token.kind === 'forward',
       nonce: nonceOf(route),

@@ -1,6 +1,7 @@
 import { hopByHop } from '../lib/hop-by-hop.ts';
 import type { Call } from '../model/call.ts';
 import type { Grant } from '../model/grant.ts';
+import { privateCacheControl, sharedCacheFields } from './private-answers.ts';
 import { nominatedBy } from './request-headers.ts';
 
 /** What of an upstream's header section goes to the client, and what it says of the body. */
@@ -22,6 +23,8 @@ export interface ResponseHeaders {
 
 /** What the gateway says in an answer of an upstream. */
 export interface OwnHeaders {
+  /** Whether shared caches may keep answers: those of a route that needs no token. */
+  readonly isPublic: boolean;
   /** CORS for the page that called; empty for other callers. What the upstream says of it is dropped then. */
   readonly crossOrigin: (call: Call) => Readonly<Record<string, string>>;
   /** Whether what the upstream says in `WWW-Authenticate` is its own to say: it got the client's own token. */
@@ -58,7 +61,8 @@ export type CleanAnswer = (
  * stream goes without a length (some servers send one) and with the word that keeps other proxies from buffering it.
  */
 export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
-  const never = new Set([...hopByHop, 'dpop-nonce']);
+  const { isPublic } = own;
+  const never = new Set([...hopByHop, 'dpop-nonce', ...(isPublic ? [] : sharedCacheFields)]);
   if (!own.upstreamChallenges) never.add('www-authenticate');
 
   return (raw, status, call, grant, willChange) => {
@@ -69,6 +73,7 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
     let contentEncoding = '';
     let hasDate = false;
     let hasLength = false;
+    let expires = false;
     for (let i = 0; i < raw.length; i += 2) {
       const name = text(raw[i]);
       let value: string | undefined = text(raw[i + 1]);
@@ -80,7 +85,12 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
       else if (lower === 'content-length') hasLength = true;
       else if (lower === 'content-type') contentType = value;
       else if (lower === 'content-encoding') contentEncoding = value;
-      else if (lower === 'mcp-session-id') value = own.sessionId(value, grant);
+      else if (lower === 'expires') expires = true;
+      else if (!isPublic && lower.endsWith('cache-control')) {
+        // Any other is for some shared caches alone, RFC 9213.
+        if (lower !== 'cache-control') continue;
+        value = privateCacheControl(value);
+      } else if (lower === 'mcp-session-id') value = own.sessionId(value, grant);
       if (value !== undefined) all.push(name, value);
     }
     const isEventStream = /^text\/event-stream *(?:;|$)/i.test(contentType);
@@ -95,6 +105,7 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
     if (willChange) dropped.push(...aboutBytes);
     const fields = dropped.length === 0 ? all : without(all, dropped);
     if (isEventStream) fields.push('X-Accel-Buffering', 'no');
+    if (expires && !isPublic) fields.push('Cache-Control', 'private');
     for (const [name, value] of crossOrigin) fields.push(name, value);
     if (own.nonce !== undefined) fields.push('DPoP-Nonce', own.nonce(), 'Cache-Control', 'no-store');
     return {

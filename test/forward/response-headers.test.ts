@@ -5,6 +5,7 @@ import type { Call } from '../../src/model/call.ts';
 import type { Grant } from '../../src/model/grant.ts';
 
 const own = {
+  isPublic: true,
   upstreamChallenges: false,
   crossOrigin: () => ({}),
   nonce: undefined,

@@ -180,7 +180,7 @@ describe('nonces', () => {
     const { headers } = await world.send('/nonce');
     const answer = await world.prove('/nonce', token, { claims: { nonce: headers.get('dpop-nonce') } });
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect((await world.prove('/api', token)).headers.get('cache-control')).toBe('max-age=60');
+    expect((await world.prove('/api', token)).headers.get('cache-control')).toBe('private, max-age=60');
   });
 
   test('RFC 9449 §9 — where none is wanted none is given, and an upstream’s is not ours', async () => {
