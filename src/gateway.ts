@@ -127,6 +127,7 @@ export function createGateway(
   function cleanAnswerOf(route: Route): CleanAnswer {
     return createCleanAnswer({
       isPublic: route.public,
+      allowedCommands: route.upstream.allowedCommands,
       crossOrigin: crossOrigin.headers,
       upstreamChallenges: route.upstream.token.kind === 'forward',
       nonce: nonceOf(route),

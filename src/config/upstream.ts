@@ -1,5 +1,5 @@
 import type { AuthorizationServer } from '../model/authorization-server.ts';
-import type { TokenExchange, Upstream, UpstreamToken } from '../model/route.ts';
+import { commandFields, type TokenExchange, type Upstream, type UpstreamToken } from '../model/route.ts';
 import { serverIn } from './authorization-servers.ts';
 import { hasCredentials, nobody, readCredentials } from './client-credentials.ts';
 import type { Field } from './field.ts';
@@ -20,6 +20,7 @@ export function readUpstream(
     path,
     ...readIdentity(field.get('identity'), origin + path),
     token: readToken(field, protocol, servers),
+    allowedCommands: field.get('allow_response_headers').list(oneOf(...commandFields)),
     connectTimeoutMs: timeouts.get('connect').read(duration('1ms')) ?? 5000,
     responseTimeoutMs: timeouts.get('response').read(duration('1ms')) ?? 60_000,
   };

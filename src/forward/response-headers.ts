@@ -1,6 +1,8 @@
 import { hopByHop } from '../lib/hop-by-hop.ts';
 import type { Call } from '../model/call.ts';
+import { Denial } from '../model/denial.ts';
 import type { Grant } from '../model/grant.ts';
+import { commandFields, type CommandField } from '../model/route.ts';
 import { privateCacheControl, sharedCacheFields } from './private-answers.ts';
 import { nominatedBy } from './request-headers.ts';
 
@@ -27,6 +29,8 @@ export interface OwnHeaders {
   readonly isPublic: boolean;
   /** CORS for the page that called; empty for other callers. What the upstream says of it is dropped then. */
   readonly crossOrigin: (call: Call) => Readonly<Record<string, string>>;
+  /** Which commands of the upstream's reach the client. */
+  readonly allowedCommands: readonly CommandField[];
   /** Whether what the upstream says in `WWW-Authenticate` is its own to say: it got the client's own token. */
   readonly upstreamChallenges: boolean;
   /** The `DPoP-Nonce` for the next proof, RFC 9449 §8.2; undefined where proofs need none. An upstream's is never ours. */
@@ -59,16 +63,20 @@ export type CleanAnswer = (
  * Creates what makes the header section for the client out of an upstream's, on every path: requests, streams and
  * WebSocket handshakes. It leaves out what is about the upstream's connection and what only the gateway may say. An event
  * stream goes without a length (some servers send one) and with the word that keeps other proxies from buffering it.
+ *
+ * What it makes throws {Denial} `upstream.invalid` for a transfer coding other than `chunked`.
  */
 export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
   const { isPublic } = own;
-  const never = new Set([...hopByHop, 'dpop-nonce', ...(isPublic ? [] : sharedCacheFields)]);
+  const never = new Set([...hopByHop, 'dpop-nonce', ...commandFields, ...(isPublic ? [] : sharedCacheFields)]);
+  for (const name of own.allowedCommands) never.delete(name);
   if (!own.upstreamChallenges) never.add('www-authenticate');
 
   return (raw, status, call, grant, willChange) => {
     const all: string[] = [];
     const crossOrigin = Object.entries(own.crossOrigin(call));
     let connection = '';
+    let coding: string | undefined;
     let contentType = '';
     let contentEncoding = '';
     let hasDate = false;
@@ -79,6 +87,7 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
       let value: string | undefined = text(raw[i + 1]);
       const lower = name.toLowerCase();
       if (lower === 'connection') connection = connection === '' ? value : `${connection},${value}`;
+      else if (lower === 'transfer-encoding') coding = coding === undefined ? value : `${coding},${value}`;
       if (never.has(lower)) continue;
       if (crossOrigin.length > 0 && lower.startsWith('access-control-')) continue;
       if (lower === 'date') hasDate = true;
@@ -93,6 +102,9 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
       } else if (lower === 'mcp-session-id') value = own.sessionId(value, grant);
       if (value !== undefined) all.push(name, value);
     }
+    // RFC 9112 §7: the gateway understands this one alone, and would pass on any other as if it were content.
+    if (coding !== undefined && status >= 200 && coding.trim().toLowerCase() !== 'chunked')
+      throw new Denial('upstream.invalid', 'a transfer coding other than chunked');
     const isEventStream = /^text\/event-stream *(?:;|$)/i.test(contentType);
     const nominated = connection === '' ? undefined : nominatedBy(connection);
     const dropped = nominated === undefined ? [] : [...nominated];

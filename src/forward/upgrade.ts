@@ -9,6 +9,7 @@ import type { Route } from '../model/route.ts';
 import { ClientAnswer } from './client-answer.ts';
 import type { ForwardParts } from './forward.ts';
 import { createRequestHeaders } from './request-headers.ts';
+import type { ResponseHeaders } from './response-headers.ts';
 import { guardStream, type Revalidate } from './stream-guards.ts';
 import { createUpstreamPath } from './upstream-path.ts';
 
@@ -88,10 +89,18 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
     /** Passes on an answer other than 101. */
     function relay(answer: IncomingMessage): void {
       const { statusCode: status = 502, statusMessage = '', rawHeaders } = answer;
+      let headers: ResponseHeaders;
+      try {
+        headers = cleanAnswer(rawHeaders, status, call, grant, false);
+      } catch (error) {
+        onError(error as Error);
+        outgoing?.destroy();
+        return;
+      }
       state = 'answered';
       if (status === 401) onUnauthorized?.(grant);
       const client = new ClientAnswer(call.response);
-      client.begin(status, statusMessage, cleanAnswer(rawHeaders, status, call, grant, false));
+      client.begin(status, statusMessage, headers);
       client.show();
       // One that breaks off must not look whole.
       answer.once('close', () => {
@@ -117,6 +126,9 @@ function endTogether(client: Duplex, upstream: Socket): void {
 
 function unanswered(error: Error): Denial {
   if (error instanceof Denial) return error;
+  if ('code' in error && String(error.code).startsWith('HPE_')) {
+    return new Denial('upstream.invalid', error.message, { cause: error });
+  }
   // How the library says that nobody took the connection in time.
   const reason = error.message === 'ECONNECT_TIMEOUT' ? 'upstream.timeout' : 'upstream.unreachable';
   return new Denial(reason, error.message, { cause: error });

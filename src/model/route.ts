@@ -55,6 +55,26 @@ export interface SignedIdentity {
   readonly claims: readonly string[];
 }
 
+/**
+ * Response fields by which an upstream commands what is before it, lower case: a frontend to serve a file or another address
+ * (`X-Accel-*`, `X-Sendfile`, `X-Reproxy-URL`), a browser to clear or to move what belongs to the whole origin. They reach
+ * the client only from an upstream that may send them.
+ */
+export const commandFields = [
+  'alt-svc',
+  'clear-site-data',
+  'x-accel-charset',
+  'x-accel-limit-rate',
+  'x-accel-redirect',
+  'x-lighttpd-send-file',
+  'x-reproxy-url',
+  'x-sendfile',
+  'x-sendfile2',
+] as const;
+
+/** One of {@link commandFields}. */
+export type CommandField = (typeof commandFields)[number];
+
 /** A server that knows nothing of users, and what we tell it about them. */
 export interface Upstream {
   /** `http://host:port`, without a path. */
@@ -66,6 +86,8 @@ export interface Upstream {
   /** A signed statement of who calls, beside or instead of the plain headers. */
   readonly signedIdentity: SignedIdentity | undefined;
   readonly token: UpstreamToken;
+  /** Those of {@link commandFields} that reach the client. */
+  readonly allowedCommands: readonly CommandField[];
   readonly connectTimeoutMs: number;
   /** Until the response's headers; a stream has no end time of its own. */
   readonly responseTimeoutMs: number;

@@ -9,12 +9,15 @@ let answer = '';
 beforeAll(async () => {
   upstream = await startRawUpstream(({ socket }) => socket.end(answer));
   world = await startWorld({
-    routes: [
-      `name: raw, path: /raw, audience: "https://api.example", authorization_servers: [main], upgrade: websocket, upstream: { url: "${upstream.url}" }`,
-    ],
+    routes: [route('raw', ''), route('files', ', allow_response_headers: [x-accel-redirect]')],
   });
 });
 afterAll(() => Promise.all([world.close(), upstream.close()]));
+
+function route(name: string, more: string): string {
+  const trust = 'audience: "https://api.example", authorization_servers: [main], upgrade: websocket';
+  return `name: ${name}, path: /${name}, ${trust}, upstream: { url: "${upstream.url}"${more} }`;
+}
 
 const key = 'dGhlIHNhbXBsZSBub25jZQ==';
 const accept = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
@@ -31,6 +34,12 @@ const claims = [
   'Keep-Alive: timeout=evil',
   'Trailer: evil',
   'X-Hop: evil',
+  'X-Accel-Redirect: /evil',
+  'X-Sendfile: /evil',
+  'x-lighttpd-send-file: /evil',
+  'X-Reproxy-URL: http://evil.example',
+  'Clear-Site-Data: "*", "evil"',
+  'Alt-Svc: h3="evil.example:443"',
 ];
 const kept = ['X-Kept: 1', 'Set-Cookie: a=1', 'Set-Cookie: b=2', 'X-Twice: 1', 'X-Twice: 2'];
 
@@ -78,4 +87,52 @@ describe.each([
       expect(section).not.toMatch(/^content-length:/im);
     },
   );
+});
+
+/** Answers to each kind of request, which must come to 502. */
+const framings = [
+  ['gzip, chunked', ['Transfer-Encoding: gzip, chunked', '', '1', 'x', '0', '', '']],
+  ['chunked, gzip', ['Transfer-Encoding: chunked, gzip', '', 'x']],
+  ['identity', ['Transfer-Encoding: identity', '', 'x']],
+  ['chunked twice in a list', ['Transfer-Encoding: chunked, chunked', '', '1', 'x', '0', '', '']],
+  ['chunked twice', ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked', '', '1', 'x', '0', '', '']],
+  ['chunked, and a length', ['Transfer-Encoding: chunked', 'Content-Length: 1', '', '1', 'x', '0', '', '']],
+  ['two equal lengths', ['Content-Length: 1', 'Content-Length: 1', '', 'x']],
+  ['a list of lengths', ['Content-Length: 1, 1', '', 'x']],
+  ['two lengths', ['Content-Length: 1', 'Content-Length: 2', '', 'xx']],
+] as const;
+
+describe.each([
+  ['a plain request', (target: string): string => lastHead(`GET ${target}`, world.authorization)],
+  ['a WebSocket handshake', (target: string): string => head(`GET ${target}`, world.authorization, ...handshakes)],
+])('the answer to %s', (_what, request) => {
+  test.each(framings)('framed by %s is 502', async (coding, lines) => {
+    answer = ['HTTP/1.1 200 OK', ...lines].join('\r\n');
+    const { answers } = await world.withstand(request('/raw'), { statuses: [502], reasons: ['allow'] });
+    expect(answers[0]).not.toMatch(/^transfer-encoding/im);
+    expect(await world.gateway.line({ msg: 'request failed' })).toMatchObject({
+      // undici calls two lengths a body of another length.
+      reason: expect.stringMatching(
+        /lengths/.test(coding) ? /^upstream\.(?:invalid|unreachable)$/ : /^upstream\.invalid$/,
+      ),
+    });
+  });
+
+  test.each(['Content-Length: 4', 'Transfer-Encoding: chunked'])(
+    '204 with %s has no length and no body',
+    async (field) => {
+      answer = `HTTP/1.1 204 No Content\r\n${field}\r\nX-Kept: 1\r\n\r\n4\r\nevil\r\n0\r\n\r\n`;
+      const { answers } = await world.withstand(request('/raw'), { statuses: [204], reasons: ['allow'] });
+      expect(answers[0]).toMatch(/^x-kept: 1\r$/im);
+      expect(answers[0]).not.toMatch(/^(?:content-length|transfer-encoding)/im);
+      expect(answers[0]).toMatch(/\r\n\r\n$/);
+    },
+  );
+
+  test('commands what is before the gateway only as the operator allows', async () => {
+    answer = ['HTTP/1.1 200 OK', 'Content-Length: 1', 'X-Accel-Redirect: /x', 'X-Sendfile: /x', '', 'x'].join('\r\n');
+    const { answers } = await world.withstand(request('/files'), { statuses: [200], reasons: ['allow'] });
+    expect(answers[0]).toMatch(/^x-accel-redirect: \/x\r$/im);
+    expect(answers[0]).not.toMatch(/^x-sendfile/im);
+  });
 });

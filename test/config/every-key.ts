@@ -98,6 +98,7 @@ export const everyKey: unknown = {
           subject_token_type: 'access_token',
           actor: 'client_credentials',
         },
+        allow_response_headers: ['x-accel-redirect', 'alt-svc'],
         timeouts: { connect: '1s', response: '2s' },
       },
     },

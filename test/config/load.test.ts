@@ -131,6 +131,7 @@ describe('a configuration', () => {
           ['x-auth-client', 'client_id'],
         ]),
         token: { kind: 'none' },
+        allowedCommands: [],
         connectTimeoutMs: 500,
         responseTimeoutMs: 60_000,
       },

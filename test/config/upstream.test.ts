@@ -48,6 +48,12 @@ describe('upstreams', () => {
       ':14:14: routes[0].upstream.token: forward is not for mcp: the token was issued for this gateway alone',
     ],
     [
+      'a response header that needs no leave',
+      edited(upstream('allow_response_headers: [x-powered-by]')),
+      ':13:32: routes[0].upstream.allow_response_headers[0]: "x-powered-by" is not alt-svc, clear-site-data, ' +
+        'x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-reproxy-url, x-sendfile or x-sendfile2',
+    ],
+    [
       'no wait',
       edited(upstream('timeouts: { connect: 0s }')),
       ':13:28: routes[0].upstream.timeouts.connect: "0s" is too short: at least 1ms',

@@ -76,7 +76,14 @@ const targeted = [
 
 test.each(targeted)('%s goes on from a public route alone', (name) => {
   const clean = (isPublic: boolean): readonly string[] => {
-    const own = { isPublic, upstreamChallenges: false, crossOrigin: () => ({}), nonce: undefined, sessionId: () => '' };
+    const own = {
+      isPublic,
+      allowedCommands: [],
+      upstreamChallenges: false,
+      crossOrigin: () => ({}),
+      nonce: undefined,
+      sessionId: () => '',
+    };
     return createCleanAnswer(own)([name, 'max-age=60'], 200, {} as Call, {} as Grant, false).fields;
   };
   expect([clean(true), clean(false)]).toEqual([[name, 'max-age=60'], []]);

@@ -6,6 +6,7 @@ import type { Grant } from '../../src/model/grant.ts';
 
 const own = {
   isPublic: true,
+  allowedCommands: [],
   upstreamChallenges: false,
   crossOrigin: () => ({}),
   nonce: undefined,
@@ -41,10 +42,11 @@ describe('what is about the upstream connection', () => {
     'Proxy-Connection',
     'TE',
     'Trailer',
-    'Transfer-Encoding',
     'Upgrade',
     'upgrade',
   ])('%s', (name) => expect(fieldsOf(name, 'x', 'a', 'b')).toEqual(['a', 'b']));
+
+  test('Transfer-Encoding', () => expect(fieldsOf('Transfer-Encoding', 'Chunked', 'a', 'b')).toEqual(['a', 'b']));
 
   test('and what Connection nominates, wherever it stands', () => {
     expect(fieldsOf('X-Foo', '1', 'Connection', 'close, x-foo', 'connection', 'X-BAR', 'x-bar', '2', 'a', 'b')).toEqual(

@@ -118,6 +118,7 @@ routes[].upstream.exchange.scope
 routes[].upstream.exchange.token_type
 routes[].upstream.exchange.subject_token_type
 routes[].upstream.exchange.actor
+routes[].upstream.allow_response_headers
 routes[].upstream.timeouts
 routes[].upstream.timeouts.connect
 routes[].upstream.timeouts.response
