@@ -119,7 +119,7 @@ ${configHelp}`,
   --claims JSON       or claims: '{"sub":"alice","scope":"read"}'
   --scope TEXT        and scopes, separated by spaces
   --lifetime 60s      and exp - iat
-  --decision ID       a decision that fell, from the log: with --log FILE (- reads stdin)
+  --decision ID       a logged decision, by its id or its request's: with --log FILE (- reads stdin)
   --json              for programs
 ${configHelp}`,
     words: [],

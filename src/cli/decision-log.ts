@@ -9,6 +9,7 @@ import { principalWith } from './principal-with.ts';
 /** One line of the decision log, as much of it as a decision needs; contract §6. */
 export interface RecordedDecision {
   readonly decision: string;
+  readonly requestId: string;
   readonly time: string;
   readonly route: string;
   readonly allow: boolean;
@@ -22,20 +23,20 @@ export interface RecordedDecision {
   readonly tool: string | undefined;
   readonly scope: string | undefined;
   readonly neededScope: string | undefined;
+  readonly policy: string | undefined;
   readonly rule: string | undefined;
   readonly input: DecisionInput;
 }
 
 /**
- * The decisions of a log, one JSON object a line; lines about anything else, and lines that were cut off, are passed over.
+ * The decisions of a log, one JSON object a line; undefined for a line about anything else, and for one that was cut off.
  *
  * @throws the system's error where the file cannot be read.
  */
-export async function* decisionsIn(file: string): AsyncGenerator<RecordedDecision> {
+export async function* decisionsIn(file: string): AsyncGenerator<RecordedDecision | undefined> {
   const input = file === '-' ? process.stdin : createReadStream(file);
   for await (const line of createInterface({ input, crlfDelay: Infinity })) {
-    const record = decisionOf(line);
-    if (record !== undefined) yield record;
+    if (line.trim() !== '') yield decisionOf(line);
   }
 }
 
@@ -56,6 +57,7 @@ function decisionOf(line: string): RecordedDecision | undefined {
   };
   return {
     decision: text('decision') ?? '',
+    requestId: text('request_id') ?? '',
     time: text('time') ?? '',
     route: text('route') ?? '',
     allow: entry['allow'],
@@ -69,6 +71,7 @@ function decisionOf(line: string): RecordedDecision | undefined {
     tool: text('tool'),
     scope: text('scope'),
     neededScope: text('needed_scope'),
+    policy: text('policy'),
     rule: text('rule'),
     input: entry['input'] ?? {},
   };

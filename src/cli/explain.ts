@@ -1,16 +1,16 @@
 import { load } from '../config/load.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
-import type { Attempt } from '../model/policy.ts';
+import type { Attempt, Decision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
-import { decisionsIn, recordedAttempt, recordedPrincipal } from './decision-log.ts';
 import { described, type DescribedCall } from './described-call.ts';
-import { UsageError } from './usage-error.ts';
 import type { ExitCode } from './exit-code.ts';
-import { explanationTable } from './explanation-table.ts';
+import { explainDecision, hasUnknown } from './explain-decision.ts';
+import { explanationJson, explanationTable, type Explained } from './explanation-table.ts';
 import { reportProblems } from './report-problems.ts';
 import { tokenPrincipal } from './token-principal.ts';
+import { UsageError } from './usage-error.ts';
 
 /** What `sallyport explain` was asked for. */
 export interface ExplainOptions extends DescribedCall {
@@ -19,16 +19,9 @@ export interface ExplainOptions extends DescribedCall {
   readonly route: string | undefined;
   /** An access token; `-`: on stdin, where nobody sees it in a list of processes. */
   readonly token: string | undefined;
-  /** The id of a decision, and the log that has it. */
+  /** The id of a decision or of its request, and the log that has it. */
   readonly decision: string | undefined;
   readonly log: string | undefined;
-}
-
-/** A call on a route. */
-interface Asked {
-  readonly route: Route;
-  readonly principal: Principal;
-  readonly attempt: Attempt;
 }
 
 /**
@@ -44,10 +37,15 @@ export async function explain(options: ExplainOptions): Promise<ExitCode> {
     return reportProblems(options.config, error);
   }
   try {
-    const { route, principal, attempt } = await asked(config, options);
-    process.stdout.write(explained(route, principal, attempt, options.json));
+    const found = await explained(config, options);
+    process.stdout.write(options.json ? explanationJson(found) : explanationTable(found));
     return 0;
   } catch (error) {
+    // The log that cannot be read.
+    if (error instanceof Error && 'syscall' in error) {
+      process.stderr.write(`sallyport: ${error.message}\n`);
+      return 1;
+    }
     if (!(error instanceof Denial)) throw error;
     const { reason, detail } = error;
     process.stdout.write(
@@ -57,26 +55,15 @@ export async function explain(options: ExplainOptions): Promise<ExitCode> {
   }
 }
 
-async function asked(config: Config, options: ExplainOptions): Promise<Asked> {
-  if (options.decision !== undefined) return await recorded(config, options.decision, options.log);
+async function explained(config: Config, options: ExplainOptions): Promise<Explained> {
+  if (options.decision !== undefined) {
+    if (options.log === undefined) throw new UsageError('--decision needs --log FILE, the log that has it');
+    return explainDecision(config, options.decision, options.log);
+  }
   const route = routeNamed(config, options.route);
   const { attempt, principal } = described(route, config, options);
-  if (options.token === undefined) return { route, principal, attempt };
-  return { route, principal: await tokenPrincipal(route, config, options.token), attempt };
-}
-
-async function recorded(config: Config, id: string, log: string | undefined): Promise<Asked> {
-  if (log === undefined) throw new UsageError('--decision needs --log FILE, the log that has it');
-  for await (const record of decisionsIn(log)) {
-    if (record.decision !== id) continue;
-    const route = routeNamed(config, record.route);
-    const policyDecided = record.issuer !== undefined;
-    // A stage before the policy decided, whose reason says it all.
-    if (!policyDecided) throw new UsageError(`${record.reason ?? 'allowed'}: ${record.detail ?? 'no policy decided'}`);
-    const principal = recordedPrincipal(record, config.scopeHierarchy);
-    return { route, principal, attempt: recordedAttempt(record, route) };
-  }
-  throw new UsageError(`${log} has no decision ${id}`);
+  if (options.token === undefined) return ofCall(route, principal, attempt);
+  return ofCall(route, await tokenPrincipal(route, config, options.token), attempt);
 }
 
 function routeNamed(config: Config, name: string | undefined): Route {
@@ -87,25 +74,22 @@ function routeNamed(config: Config, name: string | undefined): Route {
   return route;
 }
 
-function explained(route: Route, principal: Principal, attempt: Attempt, json: boolean): string {
+function ofCall(route: Route, principal: Principal, attempt: Attempt): Explained {
   const { policy } = route;
-  const decision = policy?.decide(principal, attempt) ?? { allow: true, rule: '' };
+  const decision: Decision = policy?.decide(principal, attempt) ?? { allow: true, rule: '' };
   const conditions = policy?.explain(principal, attempt) ?? [];
   const denial = decision.allow ? decision.shadow : decision.denial;
-  if (!json) return explanationTable(route, decision, conditions);
-  const { reason, detail, scope } = denial ?? {};
-  const { rule, allow } = decision;
-  const shadow = decision.allow && decision.shadow !== undefined;
-  const whole = {
+  return {
     route: route.name,
+    decidedBy: policy === undefined ? 'no policy: any valid token' : `policy ${policy.name}`,
     policy: policy?.name,
-    allow,
-    shadow,
-    reason,
-    detail,
-    rule,
-    needed_scope: scope,
+    allow: decision.allow,
+    shadow: decision.allow && denial !== undefined,
+    reason: denial?.reason,
+    detail: denial?.detail,
+    rule: denial?.rule ?? decision.rule,
+    neededScope: denial?.scope ?? [],
+    notes: hasUnknown(conditions) ? ['without --arguments, what the policy asks of them is unknown'] : [],
     conditions,
   };
-  return `${JSON.stringify(whole, null, 2)}\n`;
 }

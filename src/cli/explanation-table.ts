@@ -1,20 +1,44 @@
 import { printable } from '../config/problems.ts';
-import type { Decision, Explanation } from '../model/policy.ts';
-import type { Route } from '../model/route.ts';
+import type { Explanation } from '../model/policy.ts';
+
+/** What is said of a decision. */
+export interface Explained {
+  /** Undefined where the call met none. */
+  readonly route: string | undefined;
+  /** What decided there, in words: `policy tools`. */
+  readonly decidedBy: string;
+  readonly policy: string | undefined;
+  readonly allow: boolean;
+  /** Whether it passed only because the policy is in shadow. */
+  readonly shadow: boolean;
+  readonly reason: string | undefined;
+  readonly detail: string | undefined;
+  readonly rule: string | undefined;
+  readonly neededScope: readonly string[];
+  /** What is not known, or no longer so; a sentence each. */
+  readonly notes: readonly string[];
+  readonly conditions: readonly Explanation[];
+}
+
+/** An explanation for programs. */
+export function explanationJson(explained: Explained): string {
+  const { route, policy, allow, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
+  const needed = neededScope.length === 0 ? undefined : neededScope;
+  const members = { route, policy, allow, shadow, reason, detail, rule, needed_scope: needed, notes, conditions };
+  return `${JSON.stringify(members, null, 2)}\n`;
+}
 
 /** An explanation for people: the decision, what each condition wanted and found, and what would change it. */
-export function explanationTable(route: Route, decision: Decision, conditions: readonly Explanation[]): string {
-  const denial = decision.allow ? decision.shadow : decision.denial;
-  const policy = route.policy === undefined ? 'no policy: any valid token' : `policy ${route.policy.name}`;
-  const verdict = decision.allow
-    ? denial === undefined
-      ? 'allow'
-      : 'allow, but only in shadow; enforced: deny'
-    : 'deny';
-  const head = [`${verdict}${denial === undefined ? '' : ` ${denial.reason}`}   (route ${route.name}, ${policy})`];
-  if (denial !== undefined) head.push(`  ${denial.rule}: ${printable(denial.detail)}`);
-  if (denial !== undefined && denial.scope.length > 0)
-    head.push(`  the challenge asks for scope "${denial.scope.join(' ')}"`);
+export function explanationTable(explained: Explained): string {
+  const { route, decidedBy, allow, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
+  const verdict = allow ? (shadow ? 'allow, but only in shadow; enforced: deny' : 'allow') : 'deny';
+  const place = route === undefined ? 'no route' : `route ${printable(route)}`;
+  const head = [
+    `${verdict}${reason === undefined ? '' : ` ${printable(reason)}`}   (${place}, ${printable(decidedBy)})`,
+  ];
+  if (detail !== undefined) head.push(`  ${printable(rule === undefined ? detail : `${rule}: ${detail}`)}`);
+  if (neededScope.length > 0) head.push(`  the challenge asks for scope "${printable(neededScope.join(' '))}"`);
+  head.push(...notes.map((note) => `  ${printable(note)}`));
   const rows = conditions.flatMap((each) => rowsOf(each, 0));
   const blocks = [head, columns(rows), remedies(conditions)];
   return `${blocks
@@ -51,7 +75,7 @@ function remedies(conditions: readonly Explanation[]): readonly string[] {
 }
 
 function failing({ kind, outcome, wanted, rule, parts }: Explanation): readonly string[] {
-  if (outcome === 'holds') return [];
+  if (outcome === 'holds' || outcome === 'unknown') return [];
   if (kind === 'any') return [`one of: ${parts.map((part) => failing(part).join(' and ')).join(', or ')}`];
   if (kind === 'not') return [`${rule}: that its conditions do not all hold`];
   if (parts.length > 0) return parts.flatMap(failing);

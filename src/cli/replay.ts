@@ -35,8 +35,13 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
   const rows = new Map<string, Row>();
   let decided = 0;
   let passedOver = 0;
+  let skippedLines = 0;
   try {
     for await (const record of decisionsIn(log)) {
+      if (record === undefined) {
+        skippedLines += 1;
+        continue;
+      }
       const route = routes.get(record.route);
       if (route?.policy === undefined || !wasPolicys(record)) {
         passedOver += 1;
@@ -50,11 +55,15 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
     process.stderr.write(`sallyport: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   }
+  if (decided === 0) {
+    process.stderr.write(`sallyport: ${log}: ${nothingDecided(passedOver, skippedLines)}\n`);
+    return 1;
+  }
   const changes = [...rows.values()].toSorted((one, other) => other.count - one.count);
   process.stdout.write(
     options.json
-      ? `${JSON.stringify({ decided, passed_over: passedOver, changes }, null, 2)}\n`
-      : told(changes, decided, passedOver),
+      ? `${JSON.stringify({ decided, passed_over: passedOver, skipped_lines: skippedLines, changes }, null, 2)}\n`
+      : told(changes, decided, passedOver, skippedLines),
   );
   return 0;
 }
@@ -74,14 +83,32 @@ function count(rows: Map<string, Row>, difference: Difference): void {
   else known.count += 1;
 }
 
-function told(changes: readonly Row[], decided: number, passedOver: number): string {
+/** What a log holds that has nothing to decide again, and what it should hold. */
+function nothingDecided(passedOver: number, skippedLines: number): string {
+  if (passedOver > 0) {
+    const found = `none of its ${counted(passedOver, 'decision')} was made by a policy of a route of this configuration`;
+    return `${found}; pass the configuration that wrote it as --config`;
+  }
+  const found = skippedLines === 0 ? 'it is empty' : `none of its ${counted(skippedLines, 'line')} is a decision`;
+  return `${found}; pass the decision log, which \`sallyport serve\` writes to stdout as JSON lines with "msg":"decision"`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function told(changes: readonly Row[], decided: number, passedOver: number, skippedLines: number): string {
   const people = new Set(changes.map(({ subject }) => subject)).size;
   const total = changes.reduce((sum, row) => sum + row.count, 0);
   const summary =
     changes.length === 0
       ? `${decided} decisions, none would change`
       : `${decided} decisions, ${total} would change or cannot be told, for ${people} ${people === 1 ? 'caller' : 'callers'}`;
-  const other = passedOver === 0 ? '' : ` (${passedOver} more were not a policy's)`;
+  const others = [
+    ...(passedOver === 0 ? [] : [`${passedOver} more were not a policy's`]),
+    ...(skippedLines === 0 ? [] : [`skipped ${counted(skippedLines, 'line')} without a decision`]),
+  ];
+  const other = others.length === 0 ? '' : ` (${others.join('; ')})`;
   const lines = changes.map(
     ({ count: times, change, route, called, subject, before, after }) =>
       `${String(times).padStart(7)}  ${change.padEnd(25)}  ${route}  ${called}  ${subject}: ${before} → ${after}\n`,

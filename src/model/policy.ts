@@ -68,8 +68,11 @@ export interface Explanation {
   /** Path into the policy file; `''` for the whole of it. */
   readonly rule: string;
   readonly kind: 'scope' | 'claim' | 'argument' | 'lifetime' | 'listed' | 'any' | 'all' | 'not';
-  /** `error`: it could not be evaluated, which denies the call, under a `not` too. */
-  readonly outcome: 'holds' | 'fails' | 'error';
+  /**
+   * `error`: it could not be evaluated, which denies the call, under a `not` too. `unknown`: about arguments that are
+   * {@link unknownArguments}.
+   */
+  readonly outcome: 'holds' | 'fails' | 'error' | 'unknown';
   /** In words, as in a denial's detail. */
   readonly wanted: string;
   readonly found: string;

@@ -1,4 +1,4 @@
-import type { Attempt, Explanation, McpAttempt } from '../model/policy.ts';
+import { unknownArguments, type Attempt, type Explanation, type McpAttempt } from '../model/policy.ts';
 import type { Claims, Principal } from '../model/principal.ts';
 import { type ArgumentCondition, kindOf, takesArguments } from './argument.ts';
 import { askedEntries } from './asked-entries.ts';
@@ -92,13 +92,12 @@ function claimInWords({ name, read, predicates }: ClaimCondition, claims: Claims
 }
 
 function ofArgument({ rule, pointer, read, predicates }: ArgumentCondition, found: unknown): Explanation {
+  const wants = { rule, kind: 'argument', wanted: `argument ${pointer}: ${wantedBy(predicates)}`, parts: [] } as const;
+  if (found === unknownArguments) return { ...wants, outcome: 'unknown', found: 'unknown' };
   return {
-    rule,
-    kind: 'argument',
+    ...wants,
     outcome: outcomeOf(() => predicates.every(({ test }) => test(read(found)))),
-    wanted: `argument ${pointer}: ${wantedBy(predicates)}`,
     found: kindOf(safely(() => read(found))),
-    parts: [],
   };
 }
 
@@ -123,6 +122,6 @@ function safely(read: () => unknown): unknown {
 }
 
 function worst(parts: readonly Explanation[]): Explanation['outcome'] {
-  if (parts.some(({ outcome }) => outcome === 'error')) return 'error';
-  return parts.some(({ outcome }) => outcome === 'fails') ? 'fails' : 'holds';
+  const outcomes = new Set(parts.map(({ outcome }) => outcome));
+  return (['error', 'fails', 'unknown'] as const).find((each) => outcomes.has(each)) ?? 'holds';
 }

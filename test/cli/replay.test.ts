@@ -1,7 +1,10 @@
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { explainDecision } from '../../src/cli/explain-decision.ts';
+import { explanationTable } from '../../src/cli/explanation-table.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
@@ -89,7 +92,7 @@ async function replayed(edited?: Partial<typeof policies>): Promise<Changes> {
 
 describe('sallyport replay, contract §4', () => {
   test('nothing would change by the policies that decided', async () => {
-    expect(await replayed()).toEqual({ decided: 8, passed_over: 2, changes: [] });
+    expect(await replayed()).toEqual({ decided: 8, passed_over: 2, skipped_lines: 2, changes: [] });
   });
 
   test('what would change, for whom, how often', async () => {
@@ -139,7 +142,7 @@ describe('sallyport replay, contract §4', () => {
     expect(stdout).toBe(
       `      2  would be denied            api  GET  bob: allow → deny claim.denied
 
-8 decisions, 2 would change or cannot be told, for 1 caller (2 more were not a policy's)
+8 decisions, 2 would change or cannot be told, for 1 caller (2 more were not a policy's; skipped 2 lines without a decision)
 `,
     );
   });
@@ -160,31 +163,114 @@ describe('sallyport replay, contract §4', () => {
     });
     expect(await outcome(['replay'], folder)).toMatchObject({ code: 2 });
   });
+
+  test.each([
+    ['an empty one', '', 'it is empty'],
+    ['of something else', '{"a":1}\nmore\n', 'none of its 2 lines is a decision'],
+    [
+      'of routes that there are not',
+      '{"msg":"decision","decision":"1","route":"gone","allow":true,"issuer":"x"}\n',
+      'none of its 1 decision was made by a policy of a route of this configuration',
+    ],
+  ])('a log without a decision to make again is an error: %s', async (_what, text, found) => {
+    await writeFile(join(folder, 'other'), text);
+    for (const json of [[], ['--json']]) {
+      const { code, stdout, stderr } = await outcome(['replay', 'other', ...json], folder);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(/^sallyport: other: .*; pass the .*\n$/);
+      expect(stderr).toContain(found);
+    }
+  });
 });
 
 describe('sallyport explain --decision', () => {
-  test('explains that very decision from the log', async () => {
-    const denied = log.find(({ tool }) => tool === 'other');
-    const { code, stdout } = await outcome(
-      ['explain', '--decision', String(denied?.['decision']), '--log', 'log', '--json'],
-      folder,
-    );
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ route: 'tools', allow: false, reason: 'tool.unlisted', rule: 'tools' });
+  const explain = (id: unknown, ...more: readonly string[]) =>
+    outcome(['explain', '--decision', String(id), '--log', 'log', ...more], folder);
+  const of = (reason: string | undefined, tool?: string) =>
+    log.find((line) => line['reason'] === reason && (tool === undefined || line['tool'] === tool)) ?? {};
+
+  test('explains that very decision from the log, by its id or its request’s', async () => {
+    const { decision, request_id: request } = of('tool.unlisted');
+    for (const id of [decision, request]) {
+      const { code, stdout } = await explain(id, '--json');
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({
+        route: 'tools',
+        allow: false,
+        reason: 'tool.unlisted',
+        rule: 'tools',
+        notes: [],
+      });
+    }
   });
-  test('what another stage refused, by its reason', async () => {
+
+  test('each decision as it was made, whatever stage made it', async () => {
+    const config = await loadConfig(join(folder, 'gateway.yaml'), {});
+    for (const { decision, allow, shadow, reason } of log) {
+      const told = explanationTable(await explainDecision(config, String(decision), join(folder, 'log')));
+      const words = allow !== true ? 'deny ' : shadow === true ? 'allow, but only in shadow; enforced: deny ' : 'allow';
+      expect(told.startsWith(`${words}${typeof reason === 'string' ? reason : ''}   (`)).toBe(true);
+      expect(/\ballow\b/.test(told)).toBe(allow === true);
+    }
+  });
+
+  test('a refusal for arguments stays one, and says that they are unknown', async () => {
+    const { stdout } = await explain(of('argument.denied')['decision']);
+    expect(stdout).toMatch(
+      /^deny argument\.denied {3}\(route tools, policy tools\)\n {2}tools\.pay\.arguments\.\/amount: /,
+    );
+    expect(stdout).toContain('  arguments are not logged: what the policy asks of them is unknown\n');
+    expect(stdout).toMatch(/^unknown {2}.*argument \/amount: .* unknown$/m);
+    const json = JSON.parse((await explain(of('argument.denied')['decision'], '--json')).stdout) as unknown;
+    expect(json).toMatchObject({ allow: false, reason: 'argument.denied', rule: 'tools.pay.arguments./amount' });
+  });
+
+  test('what another stage refused: its reason, its detail, its status', async () => {
     const denied = log.find(({ reason }) => reason === 'token.inactive' || reason === 'token.form');
-    const { code, stderr } = await outcome(
-      ['explain', '--decision', String(denied?.['decision']), '--log', 'log'],
-      folder,
+    const { stdout } = await explain(denied?.['decision']);
+    expect(stdout).toBe(`deny ${String(denied?.['reason'])}   (route api, not refused by a policy)
+  ${String(denied?.['detail'])}
+  the client got 401; docs/reasons.md says what ${String(denied?.['reason'])} means, and what mends it
+`);
+    expect((await explain(of('route.unknown')['decision'])).stdout).toMatch(/^deny route\.unknown {3}\(no route, /);
+  });
+
+  test('by a policy that was edited since: what was decided, and what it would decide now', async () => {
+    const edited = await mkdtemp(join(tmpdir(), 'sallyport-'));
+    await writeFile(join(edited, 'gateway.yaml'), await readFile(join(folder, 'gateway.yaml')));
+    await mkdir(join(edited, 'policies'));
+    for (const [name, text] of Object.entries({
+      ...policies,
+      tools: `${policies.tools}  other: {}\n`,
+      api: 'scope: write\n',
+    })) {
+      await writeFile(join(edited, 'policies', `${name}.yaml`), text);
+    }
+    const now = async ({ decision }: Record<string, unknown>) =>
+      (await outcome(['explain', '--decision', String(decision), '--log', join(folder, 'log')], edited)).stdout;
+    expect(await now(of('tool.unlisted'))).toMatch(
+      /^deny tool\.unlisted[^]*\n {2}the policy as it is now would let the call pass\n/,
     );
-    expect(code).toBe(2);
-    expect(stderr).toContain(String(denied?.['reason']));
+    expect(await now(of(undefined))).toMatch(
+      /^allow [^]*\n {2}the policy as it is now would refuse the call: scope\.insufficient\n/,
+    );
+    await rm(edited, { recursive: true });
   });
+
   test('an id that the log does not have; no log', async () => {
-    expect(await outcome(['explain', '--decision', 'x', '--log', 'log'], folder)).toMatchObject({ code: 2 });
+    expect(await explain('x')).toMatchObject({ code: 2 });
     expect(await outcome(['explain', '--decision', 'x'], folder)).toMatchObject({ code: 2 });
+    const { code, stderr } = await outcome(['explain', '--decision', 'x', '--log', 'nothing'], folder);
+    expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 });
   });
+});
+
+test('explain says that arguments are unknown which it was not given', async () => {
+  const call = ['explain', '--route', 'tools', '--tool', 'pay', '--scope', 'read'];
+  const { stdout } = await outcome(call, folder);
+  expect(stdout).toContain('  without --arguments, what the policy asks of them is unknown\n');
+  expect(stdout).toMatch(/^unknown {2}.*argument \/amount/m);
+  expect((await outcome([...call, '--arguments', '{"amount":1}'], folder)).stdout).not.toContain('unknown');
 });
 
 test('a line of the log has what the decision needs, and no claim that the policy does not read', () => {
