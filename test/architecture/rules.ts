@@ -1,7 +1,7 @@
 import { importsOf, type SourceFile } from './source-files.ts';
 
 /** The layers of `src/`, lowest first: a folder or file imports from lower layers and from itself, nothing else. */
-const layers: readonly (readonly string[])[] = [
+export const layers: readonly (readonly string[])[] = [
   ['lib'],
   ['model'],
   ['policy', 'mcp'],
