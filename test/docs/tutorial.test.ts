@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listen } from '../../demo/listen.ts';
+import { accepts } from '../support/ports.ts';
 import { blocksIn, sectionsOf, type Block } from './page.ts';
 import { openShell, type Shell } from './shell.ts';
 
@@ -27,17 +28,17 @@ beforeAll(async () => {
   await Promise.all(servers.map((server) => server.close()));
   folder = await mkdtemp(join(tmpdir(), 'sallyport-tutorial-'));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  await symlink(join(root, 'demo'), join(folder, 'demo'));
-  await mkdir(join(folder, 'bin'));
-  // What npx does in a checkout, without asking npm each time.
+  for (const name of ['bin', 'demo']) await symlink(join(root, name), join(folder, name));
+  await mkdir(join(folder, 'path'));
+  // What npx does in a checkout, without asking npm each time. Like npx it hands no signal on.
   await writeFile(
-    join(folder, 'bin/npx'),
-    `#!/bin/sh\ncase $1 in sallyport) shift; exec node '${root}bin/sallyport.js' "$@";; *) exec "$@";; esac\n`,
+    join(folder, 'path/npx'),
+    `#!/bin/sh\ncase $1 in sallyport) shift; node '${root}bin/sallyport.js' "$@";; *) "$@";; esac\nexit $?\n`,
   );
-  await chmod(join(folder, 'bin/npx'), 0o755);
+  await chmod(join(folder, 'path/npx'), 0o755);
   const { PATH = '', HOME = '' } = process.env;
   shell = openShell(folder, {
-    PATH: `${folder}/bin:${dirname(process.execPath)}:${PATH}`,
+    PATH: `${folder}/path:${dirname(process.execPath)}:${PATH}`,
     HOME,
     // What the demo's programs are told where the page says nothing of ports.
     PORT: local('9000'),
@@ -60,7 +61,8 @@ test.each([...sections.keys()].filter((name) => !name.startsWith('Where')))('%s'
 test('leaves nothing behind', async () => {
   // Which says of each that it was terminated.
   await shell.type('wait');
-  expect(await shell.type('jobs -rp; ls')).toBe('bin\ndemo\nnode_modules\n');
+  expect(await shell.type('jobs -rp; ls')).toBe('bin\ndemo\nnode_modules\npath\n');
+  for (const port of ports.values()) expect(await accepts(Number(port)), `a server listens on ${port}`).toBe(false);
 });
 
 async function run(blocks: readonly Block[]): Promise<void> {
