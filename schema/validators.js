@@ -1,13 +1,13 @@
 // What ajv makes of the schemas beside it; `npm run schemas` writes it anew.
 "use strict";
 export const gateway = validate20;
-const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"Where clients are served, `host:port`; `0.0.0.0:8080` in a container. Default: 127.0.0.1:8080."},"admin":{"description":"Where /metrics, /healthz and /readyz are served, `host:port`; `off` disables. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; public_url must be https then. Files that change are read again without a restart; a pair that does not fit changes nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this one: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Asks clients for a certificate, for tokens that are bound to one (RFC 8705): a PEM file of the authorities that may have issued it, or `any`, also self-signed. None is required to connect, and one that does not verify counts as none. Default: none are asked for."}}},"trusted_proxies":{"description":"Addresses and networks of proxies before the gateway whose `X-Forwarded-For` tells the client's address. It says nothing about certificates: see certificate_proxies. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"certificate_proxies":{"description":"Addresses and networks of proxies whose `Client-Cert` (RFC 9440) tells the client's certificate, in requests and in forward-auth questions. Each of them must verify the client's key in its TLS handshake, and on every path to the gateway set or remove that header. trusted_proxies and forward_auth.trusted never imply it. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A listener of its own where a proxy that you have already asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Never reachable for clients: who asks chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"Where proxies ask, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may ask; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each under a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"scopes":{"description":"A broader scope implies narrower ones: `write: [read]`. Implications of implied scopes count too.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"Binds MCP sessions to the person who began them, and makes the keys of signed identities, at least 32 random characters: `${env:SESSION_KEY}`. The same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey by which replicas know together what authorization servers answered (introspection and exchange, encrypted under session_key) and which proofs were used. `rediss:` is TLS. Needs session_key. Default: each replica for itself.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"What becomes of a request whose proof cannot be checked for reuse because the shared store is away: `closed` answers 503, `open` goes by what this replica remembers itself. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names, without port, under which the gateway is called, besides public_url's and loopback; any other is answered 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, besides public_url's and loopback; any other is answered 403. Allowed ones get CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Bounds on what one request may cost.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"Of a body that the gateway must read (MCP); others stream through unread, for as long as they take. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"Of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"How often each subject may call each route (each client where a token has no subject, each address where there is neither or no token); more is answered 429 with Retry-After. A request that is refused later counts too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"How often one address (an IPv6 /64) may present tokens that are refused; after that nobody is asked about tokens from there that are not known yet, and the answer is 429 with Retry-After. Known tokens go on, and a request without token is no failure. Behind a proxy that is not in trusted_proxies all callers are one address. Default: { requests: 100, per: 1m }."}}},"log":{"description":"What is logged, as JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]}}},"telemetry":{"description":"Makes spans of requests and sends them to an OpenTelemetry collector. Default: no spans; a client's trace context (`traceparent`, `tracestate`) goes on to upstreams as it came either way.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans go to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"Which part of the traces is recorded, from 0 to 1: of those that begin here, and of those that a client wants recorded. A client that wants none is heeded; what a peer in trusted_proxies wants recorded always is. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Sent to the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets, never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"What is served. The longest matching path wins; a request that matches none is answered 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` says how its tokens are validated.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"Where the gateway itself reaches it, when that differs from the issuer (compose, split DNS). The issuer stays as it is."},"jwt":{"description":"Accept JWT access tokens that it signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"Where its JWK Set is. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens that it explains, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there, which `client_secret_basic` and `client_secret_post` need; better `${env:NAME}` or `${file:/run/secrets/name}` than the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to introspect. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"Longest time for which a positive answer is reused; never past `exp`. A negative one is for as long, but 5s at most. `0s` asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"How each opaque token of this server begins. The gateway shows such tokens to this server alone, and shows it no other opaque token. JWTs go by their `iss`. Every server needs one where a route trusts several servers with `introspection` (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` asks for a signed answer and believes no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. It is what `token: phantom` sends to an upstream. A phantom token is an access token, for the upstream to verify as any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` keeps it from being an access token; an upstream that takes it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only signature algorithms of signed answers; goes with `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"All the leniency there is on `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"Of one call to it, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"While it is away: how long its metadata and keys are used after they could be fetched last, at most 168h. Then what needs them gets 503. They are used while they are fresh in any case: 5m, for keys what their `Cache-Control` says (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, who may call it, and the server behind it.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"What the protected resource metadata (RFC 9728) of this route says. An mcp route publishes it even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, for people."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"Which of `authorization_servers` this route trusts. May be left out where only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: what the trusted authorization servers allow: `jwt` where one has `jwt`, `opaque` where one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"Which servers the gateway asks about an opaque token, where the route trusts several with `introspection`. `by_prefix`: the one whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway shows a token without a known prefix to each server without one, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy that decides: `demo` is policies/demo.yaml. Without it any valid token for the audience will do."},"methods":{"description":"Accepted HTTP methods; another is answered 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to everybody, without token or policy. The only way to be open.","type":"boolean"},"upgrade":{"description":"`websocket` lets WebSocket upgrades through, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. Whether messages to paths below `path` are forwarded. `refuse`: they are answered 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. Whether requests with a query are forwarded. `refuse`: they are answered 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"keepalive":{"$ref":"#/$defs/duration","description":"Sends a comment into an event stream that has been quiet for this long, so that proxies between do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"As limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept tokens that are bound to a key of the client with the proof of it, RFC 9449; `{}` switches it on. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound to nothing: neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` wants a nonce of the gateway in each proof, RFC 9449 §9, so that none can be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"How old a proof may be, at most 5m. Each serves once. Default: 60s."}}},"revalidate":{"$ref":"#/$defs/duration","description":"While an event stream or a WebSocket is open, asks this often whether its token still holds, and ends it otherwise. Default: only when it expires."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what it is told.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or by a JSON Pointer, `x-auth-actor: /act/sub`. What the client itself sends under these names is always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of who calls, such as `x-auth-identity`, or a mapping that says more: a JWT of the gateway's own (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: none besides subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"What the upstream gets as `Authorization`: nothing, the signed answer of introspection (`phantom`; needs `introspection.response: jwt`, which says what that is, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token again (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The new token for the upstream, RFC 8693; goes with `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"Which of `authorization_servers` is asked. May be left out where only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to exchange. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: where the new token is to be good, by names that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the same as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: what the upstream gets. With jwt, an answer that is not called a JWT is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: what the caller's token is called. Default: access_token."},"actor":{"description":"Who acts for the caller, RFC 8693 §1.1: nobody is named, or the gateway by an `actor_token` of its own, which it gets there by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers that reach the client although they command a frontend or the whole origin in a browser. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"How long the gateway waits for the upstream. Exact to about half a second; less than a second may take up to one and a half.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is up. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the response's headers; a stream has no end time of its own. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"How the gateway authenticates there: by a secret (RFC 6749 §2.3.1), or by assertions that it signs with a key (RFC 7523 §2.2), so that no secret is shared. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key of `client_auth: private_key_jwt`: PEM (PKCS#8; PKCS#1 and SEC 1 will do) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. Its algorithm is the JWK's `alg`, or else RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA as the key is; for PS256 write it into a JWK. An assertion names the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; what it stands for is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"So many in so much time, or `off` for as many as there are.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"How many, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"In how much time; they come back evenly over it."},"burst":{"$ref":"#/$defs/count","description":"How many at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"}}};
+const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"Where clients are served, `host:port`; `0.0.0.0:8080` in a container. Default: 127.0.0.1:8080."},"admin":{"description":"Where /metrics, /healthz, /readyz and the console are served: an address, or a mapping with `listen`; `off` disables. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, a mapping such as { listen: 0.0.0.0:9090 }, or off","type":["object","string"],"pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["listen"],"properties":{"listen":{"description":"The address, `host:port`, or `off`. A host name is resolved at start, and the listener is bound to that address alone.","title":"an address such as 0.0.0.0:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"hosts":{"description":"Host names by which operators and programs reach the listener, without port. Loopback names, IP addresses and names without a dot are always accepted; another Host is refused on every path but /healthz. Default: none.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"token":{"description":"What callers off loopback must present for everything but /healthz, /metrics and the bare status of /readyz: `Authorization: Bearer TOKEN`, or the sign-in page. At least 16 characters, visible ASCII, random: `${file:/run/secrets/admin}`. Default: none, so that callers off loopback are refused.","type":"string"}}},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; public_url must be https then. Files that change are read again without a restart; a pair that does not fit changes nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this one: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Asks clients for a certificate, for tokens that are bound to one (RFC 8705): a PEM file of the authorities that may have issued it, or `any`, also self-signed. None is required to connect, and one that does not verify counts as none. Default: none are asked for."}}},"trusted_proxies":{"description":"Addresses and networks of proxies before the gateway whose `X-Forwarded-For` tells the client's address. It says nothing about certificates: see certificate_proxies. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"certificate_proxies":{"description":"Addresses and networks of proxies whose `Client-Cert` (RFC 9440) tells the client's certificate, in requests and in forward-auth questions. Each of them must verify the client's key in its TLS handshake, and on every path to the gateway set or remove that header. trusted_proxies and forward_auth.trusted never imply it. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A listener of its own where a proxy that you have already asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Never reachable for clients: who asks chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"Where proxies ask, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may ask; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each under a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"scopes":{"description":"A broader scope implies narrower ones: `write: [read]`. Implications of implied scopes count too.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"Binds MCP sessions to the person who began them, and makes the keys of signed identities, at least 32 random characters: `${env:SESSION_KEY}`. The same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey by which replicas know together what authorization servers answered (introspection and exchange, encrypted under session_key) and which proofs were used. `rediss:` is TLS. Needs session_key. Default: each replica for itself.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"What becomes of a request whose proof cannot be checked for reuse because the shared store is away: `closed` answers 503, `open` goes by what this replica remembers itself. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names, without port, under which the gateway is called, besides public_url's and loopback; any other is answered 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, besides public_url's and loopback; any other is answered 403. Allowed ones get CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Bounds on what one request may cost.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"Of a body that the gateway must read (MCP); others stream through unread, for as long as they take. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"Of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"How often each subject may call each route (each client where a token has no subject, each address where there is neither or no token); more is answered 429 with Retry-After. A request that is refused later counts too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"How often one address (an IPv6 /64) may present tokens that are refused; after that nobody is asked about tokens from there that are not known yet, and the answer is 429 with Retry-After. Known tokens go on, and a request without token is no failure. Behind a proxy that is not in trusted_proxies all callers are one address. Default: { requests: 100, per: 1m }."}}},"log":{"description":"What is logged, as JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]}}},"telemetry":{"description":"Makes spans of requests and sends them to an OpenTelemetry collector. Default: no spans; a client's trace context (`traceparent`, `tracestate`) goes on to upstreams as it came either way.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans go to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"Which part of the traces is recorded, from 0 to 1: of those that begin here, and of those that a client wants recorded. A client that wants none is heeded; what a peer in trusted_proxies wants recorded always is. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Sent to the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets, never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"What is served. The longest matching path wins; a request that matches none is answered 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` says how its tokens are validated.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"Where the gateway itself reaches it, when that differs from the issuer (compose, split DNS). The issuer stays as it is."},"jwt":{"description":"Accept JWT access tokens that it signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"Where its JWK Set is. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens that it explains, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there, which `client_secret_basic` and `client_secret_post` need; better `${env:NAME}` or `${file:/run/secrets/name}` than the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to introspect. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"Longest time for which a positive answer is reused; never past `exp`. A negative one is for as long, but 5s at most. `0s` asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"How each opaque token of this server begins. The gateway shows such tokens to this server alone, and shows it no other opaque token. JWTs go by their `iss`. Every server needs one where a route trusts several servers with `introspection` (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` asks for a signed answer and believes no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. It is what `token: phantom` sends to an upstream. A phantom token is an access token, for the upstream to verify as any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` keeps it from being an access token; an upstream that takes it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only signature algorithms of signed answers; goes with `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"All the leniency there is on `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"Of one call to it, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"While it is away: how long its metadata and keys are used after they could be fetched last, at most 168h. Then what needs them gets 503. They are used while they are fresh in any case: 5m, for keys what their `Cache-Control` says (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, who may call it, and the server behind it.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"What the protected resource metadata (RFC 9728) of this route says. An mcp route publishes it even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, for people."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"Which of `authorization_servers` this route trusts. May be left out where only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: what the trusted authorization servers allow: `jwt` where one has `jwt`, `opaque` where one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"Which servers the gateway asks about an opaque token, where the route trusts several with `introspection`. `by_prefix`: the one whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway shows a token without a known prefix to each server without one, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy that decides: `demo` is policies/demo.yaml. Without it any valid token for the audience will do."},"methods":{"description":"Accepted HTTP methods; another is answered 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to everybody, without token or policy. The only way to be open.","type":"boolean"},"upgrade":{"description":"`websocket` lets WebSocket upgrades through, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. Whether messages to paths below `path` are forwarded. `refuse`: they are answered 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. Whether requests with a query are forwarded. `refuse`: they are answered 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"keepalive":{"$ref":"#/$defs/duration","description":"Sends a comment into an event stream that has been quiet for this long, so that proxies between do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"As limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept tokens that are bound to a key of the client with the proof of it, RFC 9449; `{}` switches it on. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound to nothing: neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` wants a nonce of the gateway in each proof, RFC 9449 §9, so that none can be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"How old a proof may be, at most 5m. Each serves once. Default: 60s."}}},"revalidate":{"$ref":"#/$defs/duration","description":"While an event stream or a WebSocket is open, asks this often whether its token still holds, and ends it otherwise. Default: only when it expires."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what it is told.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or by a JSON Pointer, `x-auth-actor: /act/sub`. What the client itself sends under these names is always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of who calls, such as `x-auth-identity`, or a mapping that says more: a JWT of the gateway's own (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: none besides subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"What the upstream gets as `Authorization`: nothing, the signed answer of introspection (`phantom`; needs `introspection.response: jwt`, which says what that is, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token again (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The new token for the upstream, RFC 8693; goes with `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"Which of `authorization_servers` is asked. May be left out where only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to exchange. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: where the new token is to be good, by names that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the same as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: what the upstream gets. With jwt, an answer that is not called a JWT is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: what the caller's token is called. Default: access_token."},"actor":{"description":"Who acts for the caller, RFC 8693 §1.1: nobody is named, or the gateway by an `actor_token` of its own, which it gets there by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers that reach the client although they command a frontend or the whole origin in a browser. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"How long the gateway waits for the upstream. Exact to about half a second; less than a second may take up to one and a half.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is up. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the response's headers; a stream has no end time of its own. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"How the gateway authenticates there: by a secret (RFC 6749 §2.3.1), or by assertions that it signs with a key (RFC 7523 §2.2), so that no secret is shared. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key of `client_auth: private_key_jwt`: PEM (PKCS#8; PKCS#1 and SEC 1 will do) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. Its algorithm is the JWK's `alg`, or else RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA as the key is; for PS256 write it into a JWK. An assertion names the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; what it stands for is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"So many in so much time, or `off` for as many as there are.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"How many, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"In how much time; they come back evenly over it."},"burst":{"$ref":"#/$defs/count","description":"How many at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"}}};
 const schema32 = {"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema33 = {"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema34 = {"title":"a string","type":"string","minLength":1};
-const schema42 = {"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; what it stands for is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"};
-const schema64 = {"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"};
-const schema39 = {"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema43 = {"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; what it stands for is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"};
+const schema65 = {"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema40 = {"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const func1 = Object.prototype.hasOwnProperty;
 import func2Module from 'ajv/dist/runtime/ucs2length.js';
 const func2 = func2Module.default;
@@ -16,22 +16,22 @@ const func0 = func0Module.default;
 const pattern4 = new RegExp("^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern5 = new RegExp("^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern6 = new RegExp("^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern7 = new RegExp("^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern11 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
-const pattern25 = new RegExp("^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$", "u");
-const pattern27 = new RegExp("^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern14 = new RegExp("\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern29 = new RegExp("^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern31 = new RegExp("^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern12 = new RegExp("^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern40 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", "u");
-const schema38 = {"description":"An authorization server. At least one of `jwt` and `introspection` says how its tokens are validated.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"Where the gateway itself reaches it, when that differs from the issuer (compose, split DNS). The issuer stays as it is."},"jwt":{"description":"Accept JWT access tokens that it signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"Where its JWK Set is. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens that it explains, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there, which `client_secret_basic` and `client_secret_post` need; better `${env:NAME}` or `${file:/run/secrets/name}` than the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to introspect. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"Longest time for which a positive answer is reused; never past `exp`. A negative one is for as long, but 5s at most. `0s` asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"How each opaque token of this server begins. The gateway shows such tokens to this server alone, and shows it no other opaque token. JWTs go by their `iss`. Every server needs one where a route trusts several servers with `introspection` (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` asks for a signed answer and believes no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. It is what `token: phantom` sends to an upstream. A phantom token is an access token, for the upstream to verify as any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` keeps it from being an access token; an upstream that takes it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only signature algorithms of signed answers; goes with `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"All the leniency there is on `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"Of one call to it, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"While it is away: how long its metadata and keys are used after they could be fetched last, at most 168h. Then what needs them gets 503. They are used while they are fresh in any case: 5m, for keys what their `Cache-Control` says (1m to 1h). Default: 24h."}}};
-const schema44 = {"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"};
-const schema52 = {"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"};
-const pattern15 = new RegExp("^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern18 = new RegExp("^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern19 = new RegExp("^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema41 = {"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}};
+const pattern8 = new RegExp("^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern12 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
+const pattern26 = new RegExp("^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$", "u");
+const pattern28 = new RegExp("^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern15 = new RegExp("\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern30 = new RegExp("^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern32 = new RegExp("^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern13 = new RegExp("^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern41 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", "u");
+const schema39 = {"description":"An authorization server. At least one of `jwt` and `introspection` says how its tokens are validated.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"Where the gateway itself reaches it, when that differs from the issuer (compose, split DNS). The issuer stays as it is."},"jwt":{"description":"Accept JWT access tokens that it signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"Where its JWK Set is. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens that it explains, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there, which `client_secret_basic` and `client_secret_post` need; better `${env:NAME}` or `${file:/run/secrets/name}` than the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to introspect. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"Longest time for which a positive answer is reused; never past `exp`. A negative one is for as long, but 5s at most. `0s` asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"How each opaque token of this server begins. The gateway shows such tokens to this server alone, and shows it no other opaque token. JWTs go by their `iss`. Every server needs one where a route trusts several servers with `introspection` (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` asks for a signed answer and believes no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. It is what `token: phantom` sends to an upstream. A phantom token is an access token, for the upstream to verify as any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` keeps it from being an access token; an upstream that takes it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only signature algorithms of signed answers; goes with `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"All the leniency there is on `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"Of one call to it, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"While it is away: how long its metadata and keys are used after they could be fetched last, at most 168h. Then what needs them gets 503. They are used while they are fresh in any case: 5m, for keys what their `Cache-Control` says (1m to 1h). Default: 24h."}}};
+const schema45 = {"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema53 = {"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"};
+const pattern16 = new RegExp("^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern19 = new RegExp("^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern20 = new RegExp("^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema42 = {"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}};
 
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -45,7 +45,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema41,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -61,7 +61,7 @@ const _errs2 = errors;
 let valid2 = false;
 const _errs3 = errors;
 if(!(((((((((((data0 === "RS256") || (data0 === "RS384")) || (data0 === "RS512")) || (data0 === "PS256")) || (data0 === "PS384")) || (data0 === "PS512")) || (data0 === "ES256")) || (data0 === "ES384")) || (data0 === "ES512")) || (data0 === "EdDSA")) || (data0 === "Ed25519"))){
-const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema41.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema41.items.anyOf[0].enum,parentSchema:schema41.items.anyOf[0],data:data0};
+const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema42.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema42.items.anyOf[0].enum,parentSchema:schema42.items.anyOf[0],data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -74,8 +74,8 @@ var _valid0 = _errs3 === errors;
 valid2 = valid2 || _valid0;
 const _errs4 = errors;
 if(typeof data0 === "string"){
-if(!pattern14.test(data0)){
-const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data0};
+if(!pattern15.test(data0)){
+const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -86,7 +86,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data0};
+const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -98,7 +98,7 @@ errors++;
 var _valid0 = _errs4 === errors;
 valid2 = valid2 || _valid0;
 if(!valid2){
-const err4 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema41.items.anyOf,parentSchema:schema41.items,data:data0};
+const err4 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema42.items.anyOf,parentSchema:schema42.items,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -126,7 +126,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data[i1], data[j0])){
-const err5 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema41,data};
+const err5 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -141,7 +141,7 @@ break outer0;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.type,parentSchema:schema41,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema42.type,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -155,7 +155,7 @@ return errors === 0;
 }
 validate22.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema47 = {"description":"How the gateway authenticates there: by a secret (RFC 6749 §2.3.1), or by assertions that it signs with a key (RFC 7523 §2.2), so that no secret is shared. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]};
+const schema48 = {"description":"How the gateway authenticates there: by a secret (RFC 6749 §2.3.1), or by assertions that it signs with a key (RFC 7523 §2.2), so that no secret is shared. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]};
 
 function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -171,7 +171,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!(((data === "client_secret_basic") || (data === "client_secret_post")) || (data === "private_key_jwt"))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema47.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema47.anyOf[0].enum,parentSchema:schema47.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema48.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema48.anyOf[0].enum,parentSchema:schema48.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -184,8 +184,8 @@ var _valid0 = _errs1 === errors;
 valid0 = valid0 || _valid0;
 const _errs2 = errors;
 if(typeof data === "string"){
-if(!pattern14.test(data)){
-const err1 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data};
+if(!pattern15.test(data)){
+const err1 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -196,7 +196,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data};
+const err2 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -208,7 +208,7 @@ errors++;
 var _valid0 = _errs2 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema47.anyOf,parentSchema:schema47,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema48.anyOf,parentSchema:schema48,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -246,7 +246,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema38.required,parentSchema:schema38,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema39.required,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -257,7 +257,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((((key0 === "issuer") || (key0 === "backchannel")) || (key0 === "jwt")) || (key0 === "introspection")) || (key0 === "clock_tolerance")) || (key0 === "timeout")) || (key0 === "stale"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema38,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -270,8 +270,8 @@ errors++;
 if(data.issuer !== undefined){
 let data0 = data.issuer;
 if(typeof data0 === "string"){
-if(!pattern12.test(data0)){
-const err2 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema39,data:data0};
+if(!pattern13.test(data0)){
+const err2 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -282,7 +282,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.type,parentSchema:schema39,data:data0};
+const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -295,8 +295,8 @@ errors++;
 if(data.backchannel !== undefined){
 let data1 = data.backchannel;
 if(typeof data1 === "string"){
-if(!pattern12.test(data1)){
-const err4 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema39,data:data1};
+if(!pattern13.test(data1)){
+const err4 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -307,7 +307,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.type,parentSchema:schema39,data:data1};
+const err5 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -321,7 +321,7 @@ if(data.jwt !== undefined){
 let data2 = data.jwt;
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 if(data2.algorithms === undefined){
-const err6 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/required",keyword:"required",params:{missingProperty: "algorithms"},message:"must have required property '"+"algorithms"+"'",schema:schema38.properties.jwt.required,parentSchema:schema38.properties.jwt,data:data2};
+const err6 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/required",keyword:"required",params:{missingProperty: "algorithms"},message:"must have required property '"+"algorithms"+"'",schema:schema39.properties.jwt.required,parentSchema:schema39.properties.jwt,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -332,7 +332,7 @@ errors++;
 }
 for(const key1 in data2){
 if(!(((key1 === "algorithms") || (key1 === "types")) || (key1 === "jwks"))){
-const err7 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema38.properties.jwt,data:data2};
+const err7 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema39.properties.jwt,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -352,7 +352,7 @@ if(data2.types !== undefined){
 let data4 = data2.types;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err8 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema38.properties.jwt.properties.types,data:data4};
+const err8 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema39.properties.jwt.properties.types,data:data4};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -394,7 +394,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data4[i1], data4[j0])){
-const err11 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema38.properties.jwt.properties.types,data:data4};
+const err11 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema39.properties.jwt.properties.types,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -409,7 +409,7 @@ break outer0;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema38.properties.jwt.properties.types.type,parentSchema:schema38.properties.jwt.properties.types,data:data4};
+const err12 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema39.properties.jwt.properties.types.type,parentSchema:schema39.properties.jwt.properties.types,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -422,8 +422,8 @@ errors++;
 if(data2.jwks !== undefined){
 let data6 = data2.jwks;
 if(typeof data6 === "string"){
-if(!pattern15.test(data6)){
-const err13 = {instancePath:instancePath+"/jwt/jwks",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data6};
+if(!pattern16.test(data6)){
+const err13 = {instancePath:instancePath+"/jwt/jwks",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema45,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -434,7 +434,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/jwt/jwks",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data6};
+const err14 = {instancePath:instancePath+"/jwt/jwks",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.type,parentSchema:schema45,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -446,7 +446,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.properties.jwt.type,parentSchema:schema38.properties.jwt,data:data2};
+const err15 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.properties.jwt.type,parentSchema:schema39.properties.jwt,data:data2};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -460,7 +460,7 @@ if(data.introspection !== undefined){
 let data7 = data.introspection;
 if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
 if(data7.client_id === undefined){
-const err16 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/required",keyword:"required",params:{missingProperty: "client_id"},message:"must have required property '"+"client_id"+"'",schema:schema38.properties.introspection.required,parentSchema:schema38.properties.introspection,data:data7};
+const err16 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/required",keyword:"required",params:{missingProperty: "client_id"},message:"must have required property '"+"client_id"+"'",schema:schema39.properties.introspection.required,parentSchema:schema39.properties.introspection,data:data7};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -470,8 +470,8 @@ vErrors.push(err16);
 errors++;
 }
 for(const key2 in data7){
-if(!(func1.call(schema38.properties.introspection.properties, key2))){
-const err17 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema38.properties.introspection,data:data7};
+if(!(func1.call(schema39.properties.introspection.properties, key2))){
+const err17 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema39.properties.introspection,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -590,8 +590,8 @@ errors++;
 if(data7.endpoint !== undefined){
 let data13 = data7.endpoint;
 if(typeof data13 === "string"){
-if(!pattern15.test(data13)){
-const err26 = {instancePath:instancePath+"/introspection/endpoint",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data13};
+if(!pattern16.test(data13)){
+const err26 = {instancePath:instancePath+"/introspection/endpoint",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema45,data:data13};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -602,7 +602,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/introspection/endpoint",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data13};
+const err27 = {instancePath:instancePath+"/introspection/endpoint",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.type,parentSchema:schema45,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -615,8 +615,8 @@ errors++;
 if(data7.cache !== undefined){
 let data14 = data7.cache;
 if(typeof data14 === "string"){
-if(!pattern18.test(data14)){
-const err28 = {instancePath:instancePath+"/introspection/cache",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data14};
+if(!pattern19.test(data14)){
+const err28 = {instancePath:instancePath+"/introspection/cache",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -627,7 +627,7 @@ errors++;
 }
 }
 else {
-const err29 = {instancePath:instancePath+"/introspection/cache",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data14};
+const err29 = {instancePath:instancePath+"/introspection/cache",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -640,8 +640,8 @@ errors++;
 if(data7.prefix !== undefined){
 let data15 = data7.prefix;
 if(typeof data15 === "string"){
-if(!pattern19.test(data15)){
-const err30 = {instancePath:instancePath+"/introspection/prefix",schemaPath:"#/properties/introspection/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema38.properties.introspection.properties.prefix,data:data15};
+if(!pattern20.test(data15)){
+const err30 = {instancePath:instancePath+"/introspection/prefix",schemaPath:"#/properties/introspection/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema39.properties.introspection.properties.prefix,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -652,7 +652,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath:instancePath+"/introspection/prefix",schemaPath:"#/properties/introspection/properties/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.introspection.properties.prefix.type,parentSchema:schema38.properties.introspection.properties.prefix,data:data15};
+const err31 = {instancePath:instancePath+"/introspection/prefix",schemaPath:"#/properties/introspection/properties/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.introspection.properties.prefix.type,parentSchema:schema39.properties.introspection.properties.prefix,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -668,7 +668,7 @@ const _errs45 = errors;
 let valid16 = false;
 const _errs46 = errors;
 if(!((data16 === "json") || (data16 === "jwt"))){
-const err32 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema38.properties.introspection.properties.response.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema38.properties.introspection.properties.response.anyOf[0].enum,parentSchema:schema38.properties.introspection.properties.response.anyOf[0],data:data16};
+const err32 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema39.properties.introspection.properties.response.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema39.properties.introspection.properties.response.anyOf[0].enum,parentSchema:schema39.properties.introspection.properties.response.anyOf[0],data:data16};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -681,8 +681,8 @@ var _valid0 = _errs46 === errors;
 valid16 = valid16 || _valid0;
 const _errs47 = errors;
 if(typeof data16 === "string"){
-if(!pattern14.test(data16)){
-const err33 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data16};
+if(!pattern15.test(data16)){
+const err33 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -693,7 +693,7 @@ errors++;
 }
 }
 else {
-const err34 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data16};
+const err34 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -705,7 +705,7 @@ errors++;
 var _valid0 = _errs47 === errors;
 valid16 = valid16 || _valid0;
 if(!valid16){
-const err35 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema38.properties.introspection.properties.response.anyOf,parentSchema:schema38.properties.introspection.properties.response,data:data16};
+const err35 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema39.properties.introspection.properties.response.anyOf,parentSchema:schema39.properties.introspection.properties.response,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -738,7 +738,7 @@ const _errs52 = errors;
 let valid18 = false;
 const _errs53 = errors;
 if(!((data18 === "required") || (data18 === "optional"))){
-const err36 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema38.properties.introspection.properties.audience.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema38.properties.introspection.properties.audience.anyOf[0].enum,parentSchema:schema38.properties.introspection.properties.audience.anyOf[0],data:data18};
+const err36 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema39.properties.introspection.properties.audience.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema39.properties.introspection.properties.audience.anyOf[0].enum,parentSchema:schema39.properties.introspection.properties.audience.anyOf[0],data:data18};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -751,8 +751,8 @@ var _valid1 = _errs53 === errors;
 valid18 = valid18 || _valid1;
 const _errs54 = errors;
 if(typeof data18 === "string"){
-if(!pattern14.test(data18)){
-const err37 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data18};
+if(!pattern15.test(data18)){
+const err37 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data18};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -763,7 +763,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data18};
+const err38 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data18};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -775,7 +775,7 @@ errors++;
 var _valid1 = _errs54 === errors;
 valid18 = valid18 || _valid1;
 if(!valid18){
-const err39 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema38.properties.introspection.properties.audience.anyOf,parentSchema:schema38.properties.introspection.properties.audience,data:data18};
+const err39 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema39.properties.introspection.properties.audience.anyOf,parentSchema:schema39.properties.introspection.properties.audience,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -798,7 +798,7 @@ vErrors = null;
 }
 }
 else {
-const err40 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.properties.introspection.type,parentSchema:schema38.properties.introspection,data:data7};
+const err40 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.properties.introspection.type,parentSchema:schema39.properties.introspection,data:data7};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -811,8 +811,8 @@ errors++;
 if(data.clock_tolerance !== undefined){
 let data19 = data.clock_tolerance;
 if(typeof data19 === "string"){
-if(!pattern18.test(data19)){
-const err41 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data19};
+if(!pattern19.test(data19)){
+const err41 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -823,7 +823,7 @@ errors++;
 }
 }
 else {
-const err42 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data19};
+const err42 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -836,8 +836,8 @@ errors++;
 if(data.timeout !== undefined){
 let data20 = data.timeout;
 if(typeof data20 === "string"){
-if(!pattern18.test(data20)){
-const err43 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data20};
+if(!pattern19.test(data20)){
+const err43 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data20};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -848,7 +848,7 @@ errors++;
 }
 }
 else {
-const err44 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data20};
+const err44 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -861,8 +861,8 @@ errors++;
 if(data.stale !== undefined){
 let data21 = data.stale;
 if(typeof data21 === "string"){
-if(!pattern18.test(data21)){
-const err45 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data21};
+if(!pattern19.test(data21)){
+const err45 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -873,7 +873,7 @@ errors++;
 }
 }
 else {
-const err46 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data21};
+const err46 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -885,7 +885,7 @@ errors++;
 }
 }
 else {
-const err47 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data};
+const err47 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.type,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -899,9 +899,9 @@ return errors === 0;
 }
 validate21.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema58 = {"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}};
-const schema59 = {"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"};
-const pattern26 = new RegExp("^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema59 = {"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}};
+const schema60 = {"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"};
+const pattern27 = new RegExp("^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 
 function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -918,8 +918,8 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(typeof data0 === "string"){
-if(!pattern26.test(data0)){
-const err0 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/pattern",keyword:"pattern",params:{pattern: "^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema59,data:data0};
+if(!pattern27.test(data0)){
+const err0 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/pattern",keyword:"pattern",params:{pattern: "^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema60,data:data0};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -930,7 +930,7 @@ errors++;
 }
 }
 else {
-const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:data0};
+const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.type,parentSchema:schema60,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -947,7 +947,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data[i1], data[j0])){
-const err2 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema58,data};
+const err2 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema59,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -962,7 +962,7 @@ break outer0;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema58.type,parentSchema:schema58,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema59.type,parentSchema:schema59,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -976,9 +976,9 @@ return errors === 0;
 }
 validate28.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema66 = {"description":"So many in so much time, or `off` for as many as there are.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"How many, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"In how much time; they come back evenly over it."},"burst":{"$ref":"#/$defs/count","description":"How many at once after a pause, from 1 to 1000000. Default: `requests`."}}};
-const pattern33 = new RegExp("^off$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema67 = {"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]};
+const schema67 = {"description":"So many in so much time, or `off` for as many as there are.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"How many, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"In how much time; they come back evenly over it."},"burst":{"$ref":"#/$defs/count","description":"How many at once after a pause, from 1 to 1000000. Default: `requests`."}}};
+const pattern34 = new RegExp("^off$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema68 = {"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]};
 
 function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -994,7 +994,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema67.anyOf[0].type,parentSchema:schema67.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema68.anyOf[0].type,parentSchema:schema68.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1005,7 +1005,7 @@ errors++;
 }
 if((typeof data == "number") && (isFinite(data))){
 if(data > 1000000 || isNaN(data)){
-const err1 = {instancePath,schemaPath:"#/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000",schema:1000000,parentSchema:schema67.anyOf[0],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000",schema:1000000,parentSchema:schema68.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1015,7 +1015,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data < 1 || isNaN(data)){
-const err2 = {instancePath,schemaPath:"#/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema67.anyOf[0],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema68.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1029,8 +1029,8 @@ var _valid0 = _errs1 === errors;
 valid0 = valid0 || _valid0;
 const _errs3 = errors;
 if(typeof data === "string"){
-if(!pattern14.test(data)){
-const err3 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data};
+if(!pattern15.test(data)){
+const err3 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1041,7 +1041,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data};
+const err4 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1053,7 +1053,7 @@ errors++;
 var _valid0 = _errs3 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
-const err5 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema67.anyOf,parentSchema:schema67,data};
+const err5 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema68.anyOf,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1090,7 +1090,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "string")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema66.type},message:"must be object,string",schema:schema66.type,parentSchema:schema66,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema67.type},message:"must be object,string",schema:schema67.type,parentSchema:schema67,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1100,8 +1100,8 @@ vErrors.push(err0);
 errors++;
 }
 if(typeof data === "string"){
-if(!pattern33.test(data)){
-const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^off$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^off$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^off$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema66,data};
+if(!pattern34.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^off$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^off$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^off$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema67,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1113,7 +1113,7 @@ errors++;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.requests === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "requests"},message:"must have required property '"+"requests"+"'",schema:schema66.required,parentSchema:schema66,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "requests"},message:"must have required property '"+"requests"+"'",schema:schema67.required,parentSchema:schema67,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1123,7 +1123,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.per === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "per"},message:"must have required property '"+"per"+"'",schema:schema66.required,parentSchema:schema66,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "per"},message:"must have required property '"+"per"+"'",schema:schema67.required,parentSchema:schema67,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1134,7 +1134,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "requests") || (key0 === "per")) || (key0 === "burst"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema66,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema67,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1153,8 +1153,8 @@ errors = vErrors.length;
 if(data.per !== undefined){
 let data1 = data.per;
 if(typeof data1 === "string"){
-if(!pattern18.test(data1)){
-const err5 = {instancePath:instancePath+"/per",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data1};
+if(!pattern19.test(data1)){
+const err5 = {instancePath:instancePath+"/per",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1165,7 +1165,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/per",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data1};
+const err6 = {instancePath:instancePath+"/per",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1187,16 +1187,16 @@ return errors === 0;
 }
 validate30.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema76 = {"description":"A path prefix, who may call it, and the server behind it.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"What the protected resource metadata (RFC 9728) of this route says. An mcp route publishes it even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, for people."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"Which of `authorization_servers` this route trusts. May be left out where only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: what the trusted authorization servers allow: `jwt` where one has `jwt`, `opaque` where one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"Which servers the gateway asks about an opaque token, where the route trusts several with `introspection`. `by_prefix`: the one whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway shows a token without a known prefix to each server without one, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy that decides: `demo` is policies/demo.yaml. Without it any valid token for the audience will do."},"methods":{"description":"Accepted HTTP methods; another is answered 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to everybody, without token or policy. The only way to be open.","type":"boolean"},"upgrade":{"description":"`websocket` lets WebSocket upgrades through, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. Whether messages to paths below `path` are forwarded. `refuse`: they are answered 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. Whether requests with a query are forwarded. `refuse`: they are answered 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"keepalive":{"$ref":"#/$defs/duration","description":"Sends a comment into an event stream that has been quiet for this long, so that proxies between do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"As limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept tokens that are bound to a key of the client with the proof of it, RFC 9449; `{}` switches it on. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound to nothing: neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` wants a nonce of the gateway in each proof, RFC 9449 §9, so that none can be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"How old a proof may be, at most 5m. Each serves once. Default: 60s."}}},"revalidate":{"$ref":"#/$defs/duration","description":"While an event stream or a WebSocket is open, asks this often whether its token still holds, and ends it otherwise. Default: only when it expires."},"upstream":{"$ref":"#/$defs/upstream"}}};
-const schema77 = {"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"};
-const schema80 = {"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"};
-const pattern41 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern42 = new RegExp("^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern44 = new RegExp("^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern51 = new RegExp("^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema94 = {"description":"The server behind the route, and what it is told.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or by a JSON Pointer, `x-auth-actor: /act/sub`. What the client itself sends under these names is always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of who calls, such as `x-auth-identity`, or a mapping that says more: a JWT of the gateway's own (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: none besides subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"What the upstream gets as `Authorization`: nothing, the signed answer of introspection (`phantom`; needs `introspection.response: jwt`, which says what that is, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token again (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The new token for the upstream, RFC 8693; goes with `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"Which of `authorization_servers` is asked. May be left out where only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to exchange. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: where the new token is to be good, by names that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the same as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: what the upstream gets. With jwt, an answer that is not called a JWT is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: what the caller's token is called. Default: access_token."},"actor":{"description":"Who acts for the caller, RFC 8693 §1.1: nobody is named, or the gateway by an `actor_token` of its own, which it gets there by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers that reach the client although they command a frontend or the whole origin in a browser. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"How long the gateway waits for the upstream. Exact to about half a second; less than a second may take up to one and a half.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is up. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the response's headers; a stream has no end time of its own. Default: 60s."}}}}};
-const pattern60 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema106 = {"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]};
+const schema77 = {"description":"A path prefix, who may call it, and the server behind it.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"What the protected resource metadata (RFC 9728) of this route says. An mcp route publishes it even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, for people."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"Which of `authorization_servers` this route trusts. May be left out where only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: what the trusted authorization servers allow: `jwt` where one has `jwt`, `opaque` where one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"Which servers the gateway asks about an opaque token, where the route trusts several with `introspection`. `by_prefix`: the one whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway shows a token without a known prefix to each server without one, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy that decides: `demo` is policies/demo.yaml. Without it any valid token for the audience will do."},"methods":{"description":"Accepted HTTP methods; another is answered 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to everybody, without token or policy. The only way to be open.","type":"boolean"},"upgrade":{"description":"`websocket` lets WebSocket upgrades through, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. Whether messages to paths below `path` are forwarded. `refuse`: they are answered 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. Whether requests with a query are forwarded. `refuse`: they are answered 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"keepalive":{"$ref":"#/$defs/duration","description":"Sends a comment into an event stream that has been quiet for this long, so that proxies between do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"As limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept tokens that are bound to a key of the client with the proof of it, RFC 9449; `{}` switches it on. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound to nothing: neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` wants a nonce of the gateway in each proof, RFC 9449 §9, so that none can be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"How old a proof may be, at most 5m. Each serves once. Default: 60s."}}},"revalidate":{"$ref":"#/$defs/duration","description":"While an event stream or a WebSocket is open, asks this often whether its token still holds, and ends it otherwise. Default: only when it expires."},"upstream":{"$ref":"#/$defs/upstream"}}};
+const schema78 = {"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema81 = {"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"};
+const pattern42 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern43 = new RegExp("^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern45 = new RegExp("^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern52 = new RegExp("^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema95 = {"description":"The server behind the route, and what it is told.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or by a JSON Pointer, `x-auth-actor: /act/sub`. What the client itself sends under these names is always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of who calls, such as `x-auth-identity`, or a mapping that says more: a JWT of the gateway's own (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: none besides subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"What the upstream gets as `Authorization`: nothing, the signed answer of introspection (`phantom`; needs `introspection.response: jwt`, which says what that is, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token again (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The new token for the upstream, RFC 8693; goes with `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"Which of `authorization_servers` is asked. May be left out where only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's own client identifier there. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's own client secret there. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"Where to exchange. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: where the new token is to be good, by names that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the same as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: what the upstream gets. With jwt, an answer that is not called a JWT is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: what the caller's token is called. Default: access_token."},"actor":{"description":"Who acts for the caller, RFC 8693 §1.1: nobody is named, or the gateway by an `actor_token` of its own, which it gets there by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers that reach the client although they command a frontend or the whole origin in a browser. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"How long the gateway waits for the upstream. Exact to about half a second; less than a second may take up to one and a half.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is up. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the response's headers; a stream has no end time of its own. Default: 60s."}}}}};
+const pattern61 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema107 = {"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]};
 
 function validate42(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1213,7 +1213,7 @@ let valid0 = false;
 const _errs1 = errors;
 if(typeof data === "string"){
 if(func2(data) < 1){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema106.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema107.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1224,7 +1224,7 @@ errors++;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema106.anyOf[0].type,parentSchema:schema106.anyOf[0],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.anyOf[0].type,parentSchema:schema107.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1238,7 +1238,7 @@ valid0 = valid0 || _valid0;
 const _errs3 = errors;
 if(Array.isArray(data)){
 if(data.length < 1){
-const err2 = {instancePath,schemaPath:"#/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema106.anyOf[1],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema107.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1280,7 +1280,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data[i1], data[j0])){
-const err5 = {instancePath,schemaPath:"#/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema106.anyOf[1],data};
+const err5 = {instancePath,schemaPath:"#/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema107.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1295,7 +1295,7 @@ break outer0;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema106.anyOf[1].type,parentSchema:schema106.anyOf[1],data};
+const err6 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema107.anyOf[1].type,parentSchema:schema107.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1310,7 +1310,7 @@ if(_valid0){
 var items0 = true;
 }
 if(!valid0){
-const err7 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema106.anyOf,parentSchema:schema106,data};
+const err7 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.anyOf,parentSchema:schema107,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1336,7 +1336,7 @@ return errors === 0;
 }
 validate42.evaluated = {"dynamicProps":false,"dynamicItems":true};
 
-const schema108 = {"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]};
+const schema109 = {"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]};
 
 function validate46(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1352,7 +1352,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!((data === "access_token") || (data === "jwt"))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema108.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema108.anyOf[0].enum,parentSchema:schema108.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema109.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema109.anyOf[0].enum,parentSchema:schema109.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1365,8 +1365,8 @@ var _valid0 = _errs1 === errors;
 valid0 = valid0 || _valid0;
 const _errs2 = errors;
 if(typeof data === "string"){
-if(!pattern14.test(data)){
-const err1 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data};
+if(!pattern15.test(data)){
+const err1 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1377,7 +1377,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data};
+const err2 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1389,7 +1389,7 @@ errors++;
 var _valid0 = _errs2 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema108.anyOf,parentSchema:schema108,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema109.anyOf,parentSchema:schema109,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1427,7 +1427,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.url === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema94.required,parentSchema:schema94,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema95.required,parentSchema:schema95,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1438,7 +1438,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((key0 === "url") || (key0 === "identity")) || (key0 === "token")) || (key0 === "exchange")) || (key0 === "allow_response_headers")) || (key0 === "timeouts"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema94,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema95,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1451,8 +1451,8 @@ errors++;
 if(data.url !== undefined){
 let data0 = data.url;
 if(typeof data0 === "string"){
-if(!pattern12.test(data0)){
-const err2 = {instancePath:instancePath+"/url",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema39,data:data0};
+if(!pattern13.test(data0)){
+const err2 = {instancePath:instancePath+"/url",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1463,7 +1463,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/url",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.type,parentSchema:schema39,data:data0};
+const err3 = {instancePath:instancePath+"/url",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1479,8 +1479,8 @@ if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 const _errs7 = errors;
 if(typeof key1 === "string"){
-if(!pattern40.test(key1)){
-const err4 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema94.properties.identity.propertyNames,data:key1,propertyName:key1};
+if(!pattern41.test(key1)){
+const err4 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema95.properties.identity.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1492,7 +1492,7 @@ errors++;
 }
 var valid2 = _errs7 === errors;
 if(!valid2){
-const err5 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema94.properties.identity.propertyNames,parentSchema:schema94.properties.identity,data:data1};
+const err5 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema95.properties.identity.propertyNames,parentSchema:schema95.properties.identity,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1532,7 +1532,7 @@ errors++;
 if(data1.signed !== undefined){
 let data3 = data1.signed;
 if((typeof data3 !== "string") && (!(data3 && typeof data3 == "object" && !Array.isArray(data3)))){
-const err8 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/type",keyword:"type",params:{type: schema94.properties.identity.properties.signed.type},message:"must be string,object",schema:schema94.properties.identity.properties.signed.type,parentSchema:schema94.properties.identity.properties.signed,data:data3};
+const err8 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/type",keyword:"type",params:{type: schema95.properties.identity.properties.signed.type},message:"must be string,object",schema:schema95.properties.identity.properties.signed.type,parentSchema:schema95.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1543,7 +1543,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(func2(data3) < 1){
-const err9 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema94.properties.identity.properties.signed,data:data3};
+const err9 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema95.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1552,8 +1552,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(!pattern60.test(data3)){
-const err10 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema94.properties.identity.properties.signed,data:data3};
+if(!pattern61.test(data3)){
+const err10 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema95.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1565,7 +1565,7 @@ errors++;
 }
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(data3.header === undefined){
-const err11 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/required",keyword:"required",params:{missingProperty: "header"},message:"must have required property '"+"header"+"'",schema:schema94.properties.identity.properties.signed.required,parentSchema:schema94.properties.identity.properties.signed,data:data3};
+const err11 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/required",keyword:"required",params:{missingProperty: "header"},message:"must have required property '"+"header"+"'",schema:schema95.properties.identity.properties.signed.required,parentSchema:schema95.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1576,7 +1576,7 @@ errors++;
 }
 for(const key3 in data3){
 if(!(((key3 === "header") || (key3 === "audience")) || (key3 === "claims"))){
-const err12 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema94.properties.identity.properties.signed,data:data3};
+const err12 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema95.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1589,8 +1589,8 @@ errors++;
 if(data3.header !== undefined){
 let data4 = data3.header;
 if(typeof data4 === "string"){
-if(!pattern60.test(data4)){
-const err13 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema94.properties.identity.properties.signed.properties.header,data:data4};
+if(!pattern61.test(data4)){
+const err13 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema95.properties.identity.properties.signed.properties.header,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1601,7 +1601,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema94.properties.identity.properties.signed.properties.header.type,parentSchema:schema94.properties.identity.properties.signed.properties.header,data:data4};
+const err14 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema95.properties.identity.properties.signed.properties.header.type,parentSchema:schema95.properties.identity.properties.signed.properties.header,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1672,7 +1672,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data6[i1], data6[j0])){
-const err19 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema94.properties.identity.properties.signed.properties.claims,data:data6};
+const err19 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema95.properties.identity.properties.signed.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1687,7 +1687,7 @@ break outer0;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema94.properties.identity.properties.signed.properties.claims.type,parentSchema:schema94.properties.identity.properties.signed.properties.claims,data:data6};
+const err20 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema95.properties.identity.properties.signed.properties.claims.type,parentSchema:schema95.properties.identity.properties.signed.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -1701,7 +1701,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.properties.identity.type,parentSchema:schema94.properties.identity,data:data1};
+const err21 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema95.properties.identity.type,parentSchema:schema95.properties.identity,data:data1};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -1717,7 +1717,7 @@ const _errs26 = errors;
 let valid12 = false;
 const _errs27 = errors;
 if(!((((data8 === "none") || (data8 === "phantom")) || (data8 === "exchange")) || (data8 === "forward"))){
-const err22 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema94.properties.token.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema94.properties.token.anyOf[0].enum,parentSchema:schema94.properties.token.anyOf[0],data:data8};
+const err22 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema95.properties.token.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema95.properties.token.anyOf[0].enum,parentSchema:schema95.properties.token.anyOf[0],data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -1730,8 +1730,8 @@ var _valid0 = _errs27 === errors;
 valid12 = valid12 || _valid0;
 const _errs28 = errors;
 if(typeof data8 === "string"){
-if(!pattern14.test(data8)){
-const err23 = {instancePath:instancePath+"/token",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data8};
+if(!pattern15.test(data8)){
+const err23 = {instancePath:instancePath+"/token",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -1742,7 +1742,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/token",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data8};
+const err24 = {instancePath:instancePath+"/token",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -1754,7 +1754,7 @@ errors++;
 var _valid0 = _errs28 === errors;
 valid12 = valid12 || _valid0;
 if(!valid12){
-const err25 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema94.properties.token.anyOf,parentSchema:schema94.properties.token,data:data8};
+const err25 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema95.properties.token.anyOf,parentSchema:schema95.properties.token,data:data8};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -1779,8 +1779,8 @@ if(data.exchange !== undefined){
 let data9 = data.exchange;
 if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 for(const key4 in data9){
-if(!(func1.call(schema94.properties.exchange.properties, key4))){
-const err26 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema94.properties.exchange,data:data9};
+if(!(func1.call(schema95.properties.exchange.properties, key4))){
+const err26 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema95.properties.exchange,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -1793,8 +1793,8 @@ errors++;
 if(data9.server !== undefined){
 let data10 = data9.server;
 if(typeof data10 === "string"){
-if(!pattern41.test(data10)){
-const err27 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data10};
+if(!pattern42.test(data10)){
+const err27 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema78,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -1805,7 +1805,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.type,parentSchema:schema77,data:data10};
+const err28 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -1924,8 +1924,8 @@ errors++;
 if(data9.endpoint !== undefined){
 let data16 = data9.endpoint;
 if(typeof data16 === "string"){
-if(!pattern15.test(data16)){
-const err37 = {instancePath:instancePath+"/exchange/endpoint",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data16};
+if(!pattern16.test(data16)){
+const err37 = {instancePath:instancePath+"/exchange/endpoint",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema45,data:data16};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -1936,7 +1936,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/exchange/endpoint",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data16};
+const err38 = {instancePath:instancePath+"/exchange/endpoint",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.type,parentSchema:schema45,data:data16};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -1982,7 +1982,7 @@ const _errs59 = errors;
 let valid21 = false;
 const _errs60 = errors;
 if(!((data22 === "none") || (data22 === "client_credentials"))){
-const err39 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema94.properties.exchange.properties.actor.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema94.properties.exchange.properties.actor.anyOf[0].enum,parentSchema:schema94.properties.exchange.properties.actor.anyOf[0],data:data22};
+const err39 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema95.properties.exchange.properties.actor.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema95.properties.exchange.properties.actor.anyOf[0].enum,parentSchema:schema95.properties.exchange.properties.actor.anyOf[0],data:data22};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -1995,8 +1995,8 @@ var _valid1 = _errs60 === errors;
 valid21 = valid21 || _valid1;
 const _errs61 = errors;
 if(typeof data22 === "string"){
-if(!pattern14.test(data22)){
-const err40 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data22};
+if(!pattern15.test(data22)){
+const err40 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data22};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -2007,7 +2007,7 @@ errors++;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data22};
+const err41 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data22};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -2019,7 +2019,7 @@ errors++;
 var _valid1 = _errs61 === errors;
 valid21 = valid21 || _valid1;
 if(!valid21){
-const err42 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema94.properties.exchange.properties.actor.anyOf,parentSchema:schema94.properties.exchange.properties.actor,data:data22};
+const err42 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema95.properties.exchange.properties.actor.anyOf,parentSchema:schema95.properties.exchange.properties.actor,data:data22};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -2042,7 +2042,7 @@ vErrors = null;
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.properties.exchange.type,parentSchema:schema94.properties.exchange,data:data9};
+const err43 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema95.properties.exchange.type,parentSchema:schema95.properties.exchange,data:data9};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -2062,7 +2062,7 @@ const _errs67 = errors;
 let valid25 = false;
 const _errs68 = errors;
 if(!(((((((((data24 === "alt-svc") || (data24 === "clear-site-data")) || (data24 === "x-accel-charset")) || (data24 === "x-accel-limit-rate")) || (data24 === "x-accel-redirect")) || (data24 === "x-lighttpd-send-file")) || (data24 === "x-reproxy-url")) || (data24 === "x-sendfile")) || (data24 === "x-sendfile2"))){
-const err44 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema94.properties.allow_response_headers.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema94.properties.allow_response_headers.items.anyOf[0].enum,parentSchema:schema94.properties.allow_response_headers.items.anyOf[0],data:data24};
+const err44 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema95.properties.allow_response_headers.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema95.properties.allow_response_headers.items.anyOf[0].enum,parentSchema:schema95.properties.allow_response_headers.items.anyOf[0],data:data24};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -2075,8 +2075,8 @@ var _valid2 = _errs68 === errors;
 valid25 = valid25 || _valid2;
 const _errs69 = errors;
 if(typeof data24 === "string"){
-if(!pattern14.test(data24)){
-const err45 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data24};
+if(!pattern15.test(data24)){
+const err45 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data24};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -2087,7 +2087,7 @@ errors++;
 }
 }
 else {
-const err46 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data24};
+const err46 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data24};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -2099,7 +2099,7 @@ errors++;
 var _valid2 = _errs69 === errors;
 valid25 = valid25 || _valid2;
 if(!valid25){
-const err47 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema94.properties.allow_response_headers.items.anyOf,parentSchema:schema94.properties.allow_response_headers.items,data:data24};
+const err47 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema95.properties.allow_response_headers.items.anyOf,parentSchema:schema95.properties.allow_response_headers.items,data:data24};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -2127,7 +2127,7 @@ outer1:
 for(;i3--;){
 for(j1 = i3; j1--;){
 if(func0(data23[i3], data23[j1])){
-const err48 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema94.properties.allow_response_headers,data:data23};
+const err48 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema95.properties.allow_response_headers,data:data23};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -2142,7 +2142,7 @@ break outer1;
 }
 }
 else {
-const err49 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema94.properties.allow_response_headers.type,parentSchema:schema94.properties.allow_response_headers,data:data23};
+const err49 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema95.properties.allow_response_headers.type,parentSchema:schema95.properties.allow_response_headers,data:data23};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -2157,7 +2157,7 @@ let data25 = data.timeouts;
 if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
 for(const key5 in data25){
 if(!((key5 === "connect") || (key5 === "response"))){
-const err50 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema94.properties.timeouts,data:data25};
+const err50 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema95.properties.timeouts,data:data25};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -2170,8 +2170,8 @@ errors++;
 if(data25.connect !== undefined){
 let data26 = data25.connect;
 if(typeof data26 === "string"){
-if(!pattern18.test(data26)){
-const err51 = {instancePath:instancePath+"/timeouts/connect",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data26};
+if(!pattern19.test(data26)){
+const err51 = {instancePath:instancePath+"/timeouts/connect",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data26};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -2182,7 +2182,7 @@ errors++;
 }
 }
 else {
-const err52 = {instancePath:instancePath+"/timeouts/connect",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data26};
+const err52 = {instancePath:instancePath+"/timeouts/connect",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data26};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -2195,8 +2195,8 @@ errors++;
 if(data25.response !== undefined){
 let data27 = data25.response;
 if(typeof data27 === "string"){
-if(!pattern18.test(data27)){
-const err53 = {instancePath:instancePath+"/timeouts/response",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data27};
+if(!pattern19.test(data27)){
+const err53 = {instancePath:instancePath+"/timeouts/response",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data27};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -2207,7 +2207,7 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/timeouts/response",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data27};
+const err54 = {instancePath:instancePath+"/timeouts/response",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data27};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -2219,7 +2219,7 @@ errors++;
 }
 }
 else {
-const err55 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.properties.timeouts.type,parentSchema:schema94.properties.timeouts,data:data25};
+const err55 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema95.properties.timeouts.type,parentSchema:schema95.properties.timeouts,data:data25};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -2231,7 +2231,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.type,parentSchema:schema94,data};
+const err56 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema95.type,parentSchema:schema95,data};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -2258,7 +2258,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema76.required,parentSchema:schema76,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema77.required,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2268,7 +2268,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.path === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "path"},message:"must have required property '"+"path"+"'",schema:schema76.required,parentSchema:schema76,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "path"},message:"must have required property '"+"path"+"'",schema:schema77.required,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2278,7 +2278,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.upstream === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstream"},message:"must have required property '"+"upstream"+"'",schema:schema76.required,parentSchema:schema76,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstream"},message:"must have required property '"+"upstream"+"'",schema:schema77.required,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2288,8 +2288,8 @@ vErrors.push(err2);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema76.properties, key0))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema76,data};
+if(!(func1.call(schema77.properties, key0))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2302,8 +2302,8 @@ errors++;
 if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
-if(!pattern41.test(data0)){
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data0};
+if(!pattern42.test(data0)){
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema78,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2314,7 +2314,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.type,parentSchema:schema77,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2327,8 +2327,8 @@ errors++;
 if(data.path !== undefined){
 let data1 = data.path;
 if(typeof data1 === "string"){
-if(!pattern42.test(data1)){
-const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema76.properties.path,data:data1};
+if(!pattern43.test(data1)){
+const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77.properties.path,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2339,7 +2339,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.properties.path.type,parentSchema:schema76.properties.path,data:data1};
+const err7 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.properties.path.type,parentSchema:schema77.properties.path,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2355,7 +2355,7 @@ const _errs8 = errors;
 let valid2 = false;
 const _errs9 = errors;
 if(!((data2 === "http") || (data2 === "mcp"))){
-const err8 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.protocol.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.protocol.anyOf[0].enum,parentSchema:schema76.properties.protocol.anyOf[0],data:data2};
+const err8 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.protocol.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.protocol.anyOf[0].enum,parentSchema:schema77.properties.protocol.anyOf[0],data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2368,8 +2368,8 @@ var _valid0 = _errs9 === errors;
 valid2 = valid2 || _valid0;
 const _errs10 = errors;
 if(typeof data2 === "string"){
-if(!pattern14.test(data2)){
-const err9 = {instancePath:instancePath+"/protocol",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data2};
+if(!pattern15.test(data2)){
+const err9 = {instancePath:instancePath+"/protocol",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2380,7 +2380,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/protocol",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data2};
+const err10 = {instancePath:instancePath+"/protocol",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2392,7 +2392,7 @@ errors++;
 var _valid0 = _errs10 === errors;
 valid2 = valid2 || _valid0;
 if(!valid2){
-const err11 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.protocol.anyOf,parentSchema:schema76.properties.protocol,data:data2};
+const err11 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.protocol.anyOf,parentSchema:schema77.properties.protocol,data:data2};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2418,7 +2418,7 @@ let data3 = data.resource;
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 for(const key1 in data3){
 if(!(((((key1 === "name") || (key1 === "scopes_supported")) || (key1 === "documentation")) || (key1 === "policy_uri")) || (key1 === "tos_uri"))){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema76.properties.resource,data:data3};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema77.properties.resource,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2462,8 +2462,8 @@ errors = vErrors.length;
 if(data3.documentation !== undefined){
 let data6 = data3.documentation;
 if(typeof data6 === "string"){
-if(!pattern44.test(data6)){
-const err15 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema80,data:data6};
+if(!pattern45.test(data6)){
+const err15 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema81,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2474,7 +2474,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema80.type,parentSchema:schema80,data:data6};
+const err16 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema81.type,parentSchema:schema81,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2487,8 +2487,8 @@ errors++;
 if(data3.policy_uri !== undefined){
 let data7 = data3.policy_uri;
 if(typeof data7 === "string"){
-if(!pattern44.test(data7)){
-const err17 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema80,data:data7};
+if(!pattern45.test(data7)){
+const err17 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema81,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2499,7 +2499,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema80.type,parentSchema:schema80,data:data7};
+const err18 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema81.type,parentSchema:schema81,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2512,8 +2512,8 @@ errors++;
 if(data3.tos_uri !== undefined){
 let data8 = data3.tos_uri;
 if(typeof data8 === "string"){
-if(!pattern44.test(data8)){
-const err19 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema80,data:data8};
+if(!pattern45.test(data8)){
+const err19 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema81,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2524,7 +2524,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema80.type,parentSchema:schema80,data:data8};
+const err20 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema81.type,parentSchema:schema81,data:data8};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -2536,7 +2536,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.properties.resource.type,parentSchema:schema76.properties.resource,data:data3};
+const err21 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.properties.resource.type,parentSchema:schema77.properties.resource,data:data3};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -2550,7 +2550,7 @@ if(data.authorization_servers !== undefined){
 let data9 = data.authorization_servers;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err22 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema76.properties.authorization_servers,data:data9};
+const err22 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema77.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -2563,8 +2563,8 @@ const len0 = data9.length;
 for(let i0=0; i0<len0; i0++){
 let data10 = data9[i0];
 if(typeof data10 === "string"){
-if(!pattern41.test(data10)){
-const err23 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data10};
+if(!pattern42.test(data10)){
+const err23 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema78,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -2575,7 +2575,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.type,parentSchema:schema77,data:data10};
+const err24 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -2592,7 +2592,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data9[i1], data9[j0])){
-const err25 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema76.properties.authorization_servers,data:data9};
+const err25 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema77.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -2607,7 +2607,7 @@ break outer0;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema76.properties.authorization_servers.type,parentSchema:schema76.properties.authorization_servers,data:data9};
+const err26 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema77.properties.authorization_servers.type,parentSchema:schema77.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -2624,7 +2624,7 @@ let valid13 = false;
 const _errs36 = errors;
 if(typeof data11 === "string"){
 if(func2(data11) < 1){
-const err27 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema76.properties.audience.anyOf[0],data:data11};
+const err27 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema77.properties.audience.anyOf[0],data:data11};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -2635,7 +2635,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.properties.audience.anyOf[0].type,parentSchema:schema76.properties.audience.anyOf[0],data:data11};
+const err28 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.properties.audience.anyOf[0].type,parentSchema:schema77.properties.audience.anyOf[0],data:data11};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -2649,7 +2649,7 @@ valid13 = valid13 || _valid1;
 const _errs38 = errors;
 if(Array.isArray(data11)){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema76.properties.audience.anyOf[1],data:data11};
+const err29 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema77.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -2691,7 +2691,7 @@ outer1:
 for(;i3--;){
 for(j1 = i3; j1--;){
 if(func0(data11[i3], data11[j1])){
-const err32 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema76.properties.audience.anyOf[1],data:data11};
+const err32 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema77.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -2706,7 +2706,7 @@ break outer1;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema76.properties.audience.anyOf[1].type,parentSchema:schema76.properties.audience.anyOf[1],data:data11};
+const err33 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema77.properties.audience.anyOf[1].type,parentSchema:schema77.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -2718,7 +2718,7 @@ errors++;
 var _valid1 = _errs38 === errors;
 valid13 = valid13 || _valid1;
 if(!valid13){
-const err34 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.audience.anyOf,parentSchema:schema76.properties.audience,data:data11};
+const err34 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.audience.anyOf,parentSchema:schema77.properties.audience,data:data11};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -2743,7 +2743,7 @@ if(data.tokens !== undefined){
 let data13 = data.tokens;
 if(Array.isArray(data13)){
 if(data13.length < 1){
-const err35 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema76.properties.tokens,data:data13};
+const err35 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema77.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -2759,7 +2759,7 @@ const _errs46 = errors;
 let valid20 = false;
 const _errs47 = errors;
 if(!((data14 === "jwt") || (data14 === "opaque"))){
-const err36 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.tokens.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.tokens.items.anyOf[0].enum,parentSchema:schema76.properties.tokens.items.anyOf[0],data:data14};
+const err36 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.tokens.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.tokens.items.anyOf[0].enum,parentSchema:schema77.properties.tokens.items.anyOf[0],data:data14};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -2772,8 +2772,8 @@ var _valid2 = _errs47 === errors;
 valid20 = valid20 || _valid2;
 const _errs48 = errors;
 if(typeof data14 === "string"){
-if(!pattern14.test(data14)){
-const err37 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data14};
+if(!pattern15.test(data14)){
+const err37 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data14};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -2784,7 +2784,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data14};
+const err38 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data14};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -2796,7 +2796,7 @@ errors++;
 var _valid2 = _errs48 === errors;
 valid20 = valid20 || _valid2;
 if(!valid20){
-const err39 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.tokens.items.anyOf,parentSchema:schema76.properties.tokens.items,data:data14};
+const err39 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.tokens.items.anyOf,parentSchema:schema77.properties.tokens.items,data:data14};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -2824,7 +2824,7 @@ outer2:
 for(;i5--;){
 for(j2 = i5; j2--;){
 if(func0(data13[i5], data13[j2])){
-const err40 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema76.properties.tokens,data:data13};
+const err40 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema77.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -2839,7 +2839,7 @@ break outer2;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema76.properties.tokens.type,parentSchema:schema76.properties.tokens,data:data13};
+const err41 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema77.properties.tokens.type,parentSchema:schema77.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -2855,7 +2855,7 @@ const _errs52 = errors;
 let valid23 = false;
 const _errs53 = errors;
 if(!((data15 === "by_prefix") || (data15 === "shown_to_all"))){
-const err42 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.opaque_tokens.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.opaque_tokens.anyOf[0].enum,parentSchema:schema76.properties.opaque_tokens.anyOf[0],data:data15};
+const err42 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.opaque_tokens.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.opaque_tokens.anyOf[0].enum,parentSchema:schema77.properties.opaque_tokens.anyOf[0],data:data15};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -2868,8 +2868,8 @@ var _valid3 = _errs53 === errors;
 valid23 = valid23 || _valid3;
 const _errs54 = errors;
 if(typeof data15 === "string"){
-if(!pattern14.test(data15)){
-const err43 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data15};
+if(!pattern15.test(data15)){
+const err43 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data15};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -2880,7 +2880,7 @@ errors++;
 }
 }
 else {
-const err44 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data15};
+const err44 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data15};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -2892,7 +2892,7 @@ errors++;
 var _valid3 = _errs54 === errors;
 valid23 = valid23 || _valid3;
 if(!valid23){
-const err45 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.opaque_tokens.anyOf,parentSchema:schema76.properties.opaque_tokens,data:data15};
+const err45 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.opaque_tokens.anyOf,parentSchema:schema77.properties.opaque_tokens,data:data15};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -2916,8 +2916,8 @@ vErrors = null;
 if(data.policy !== undefined){
 let data16 = data.policy;
 if(typeof data16 === "string"){
-if(!pattern41.test(data16)){
-const err46 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77,data:data16};
+if(!pattern42.test(data16)){
+const err46 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema78,data:data16};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -2928,7 +2928,7 @@ errors++;
 }
 }
 else {
-const err47 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.type,parentSchema:schema77,data:data16};
+const err47 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data16};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -2942,7 +2942,7 @@ if(data.methods !== undefined){
 let data17 = data.methods;
 if(Array.isArray(data17)){
 if(data17.length < 1){
-const err48 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema76.properties.methods,data:data17};
+const err48 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema77.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -2955,8 +2955,8 @@ const len3 = data17.length;
 for(let i6=0; i6<len3; i6++){
 let data18 = data17[i6];
 if(typeof data18 === "string"){
-if(!pattern51.test(data18)){
-const err49 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/pattern",keyword:"pattern",params:{pattern: "^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema76.properties.methods.items,data:data18};
+if(!pattern52.test(data18)){
+const err49 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/pattern",keyword:"pattern",params:{pattern: "^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77.properties.methods.items,data:data18};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -2967,7 +2967,7 @@ errors++;
 }
 }
 else {
-const err50 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.properties.methods.items.type,parentSchema:schema76.properties.methods.items,data:data18};
+const err50 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.properties.methods.items.type,parentSchema:schema77.properties.methods.items,data:data18};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -2988,7 +2988,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j3 = indices0[item0];
-const err51 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema76.properties.methods,data:data17};
+const err51 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema77.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -3003,7 +3003,7 @@ indices0[item0] = i7;
 }
 }
 else {
-const err52 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema76.properties.methods.type,parentSchema:schema76.properties.methods,data:data17};
+const err52 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema77.properties.methods.type,parentSchema:schema77.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -3016,7 +3016,7 @@ errors++;
 if(data.public !== undefined){
 let data19 = data.public;
 if(typeof data19 !== "boolean"){
-const err53 = {instancePath:instancePath+"/public",schemaPath:"#/properties/public/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema76.properties.public.type,parentSchema:schema76.properties.public,data:data19};
+const err53 = {instancePath:instancePath+"/public",schemaPath:"#/properties/public/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema77.properties.public.type,parentSchema:schema77.properties.public,data:data19};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -3032,7 +3032,7 @@ const _errs67 = errors;
 let valid29 = false;
 const _errs68 = errors;
 if(!(data20 === "websocket")){
-const err54 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.upgrade.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.upgrade.anyOf[0].enum,parentSchema:schema76.properties.upgrade.anyOf[0],data:data20};
+const err54 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.upgrade.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.upgrade.anyOf[0].enum,parentSchema:schema77.properties.upgrade.anyOf[0],data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -3045,8 +3045,8 @@ var _valid4 = _errs68 === errors;
 valid29 = valid29 || _valid4;
 const _errs69 = errors;
 if(typeof data20 === "string"){
-if(!pattern14.test(data20)){
-const err55 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data20};
+if(!pattern15.test(data20)){
+const err55 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data20};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -3057,7 +3057,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data20};
+const err56 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data20};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -3069,7 +3069,7 @@ errors++;
 var _valid4 = _errs69 === errors;
 valid29 = valid29 || _valid4;
 if(!valid29){
-const err57 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.upgrade.anyOf,parentSchema:schema76.properties.upgrade,data:data20};
+const err57 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.upgrade.anyOf,parentSchema:schema77.properties.upgrade,data:data20};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -3096,7 +3096,7 @@ const _errs73 = errors;
 let valid31 = false;
 const _errs74 = errors;
 if(!((data21 === "refuse") || (data21 === "pass"))){
-const err58 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.below.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.below.anyOf[0].enum,parentSchema:schema76.properties.below.anyOf[0],data:data21};
+const err58 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.below.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.below.anyOf[0].enum,parentSchema:schema77.properties.below.anyOf[0],data:data21};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -3109,8 +3109,8 @@ var _valid5 = _errs74 === errors;
 valid31 = valid31 || _valid5;
 const _errs75 = errors;
 if(typeof data21 === "string"){
-if(!pattern14.test(data21)){
-const err59 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data21};
+if(!pattern15.test(data21)){
+const err59 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data21};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -3121,7 +3121,7 @@ errors++;
 }
 }
 else {
-const err60 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data21};
+const err60 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data21};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -3133,7 +3133,7 @@ errors++;
 var _valid5 = _errs75 === errors;
 valid31 = valid31 || _valid5;
 if(!valid31){
-const err61 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.below.anyOf,parentSchema:schema76.properties.below,data:data21};
+const err61 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.below.anyOf,parentSchema:schema77.properties.below,data:data21};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -3160,7 +3160,7 @@ const _errs79 = errors;
 let valid33 = false;
 const _errs80 = errors;
 if(!((data22 === "refuse") || (data22 === "pass"))){
-const err62 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema76.properties.query.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema76.properties.query.anyOf[0].enum,parentSchema:schema76.properties.query.anyOf[0],data:data22};
+const err62 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.query.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.query.anyOf[0].enum,parentSchema:schema77.properties.query.anyOf[0],data:data22};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -3173,8 +3173,8 @@ var _valid6 = _errs80 === errors;
 valid33 = valid33 || _valid6;
 const _errs81 = errors;
 if(typeof data22 === "string"){
-if(!pattern14.test(data22)){
-const err63 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data22};
+if(!pattern15.test(data22)){
+const err63 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data22};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -3185,7 +3185,7 @@ errors++;
 }
 }
 else {
-const err64 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data22};
+const err64 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data22};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -3197,7 +3197,7 @@ errors++;
 var _valid6 = _errs81 === errors;
 valid33 = valid33 || _valid6;
 if(!valid33){
-const err65 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema76.properties.query.anyOf,parentSchema:schema76.properties.query,data:data22};
+const err65 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.query.anyOf,parentSchema:schema77.properties.query,data:data22};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -3221,8 +3221,8 @@ vErrors = null;
 if(data.keepalive !== undefined){
 let data23 = data.keepalive;
 if(typeof data23 === "string"){
-if(!pattern18.test(data23)){
-const err66 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data23};
+if(!pattern19.test(data23)){
+const err66 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data23};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -3233,7 +3233,7 @@ errors++;
 }
 }
 else {
-const err67 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data23};
+const err67 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data23};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -3254,7 +3254,7 @@ let data25 = data.dpop;
 if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
 for(const key2 in data25){
 if(!((((key2 === "required") || (key2 === "nonce")) || (key2 === "algorithms")) || (key2 === "proof_lifetime"))){
-const err68 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema76.properties.dpop,data:data25};
+const err68 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema77.properties.dpop,data:data25};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -3267,7 +3267,7 @@ errors++;
 if(data25.required !== undefined){
 let data26 = data25.required;
 if(typeof data26 !== "boolean"){
-const err69 = {instancePath:instancePath+"/dpop/required",schemaPath:"#/properties/dpop/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema76.properties.dpop.properties.required.type,parentSchema:schema76.properties.dpop.properties.required,data:data26};
+const err69 = {instancePath:instancePath+"/dpop/required",schemaPath:"#/properties/dpop/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema77.properties.dpop.properties.required.type,parentSchema:schema77.properties.dpop.properties.required,data:data26};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -3280,7 +3280,7 @@ errors++;
 if(data25.nonce !== undefined){
 let data27 = data25.nonce;
 if(typeof data27 !== "boolean"){
-const err70 = {instancePath:instancePath+"/dpop/nonce",schemaPath:"#/properties/dpop/properties/nonce/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema76.properties.dpop.properties.nonce.type,parentSchema:schema76.properties.dpop.properties.nonce,data:data27};
+const err70 = {instancePath:instancePath+"/dpop/nonce",schemaPath:"#/properties/dpop/properties/nonce/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema77.properties.dpop.properties.nonce.type,parentSchema:schema77.properties.dpop.properties.nonce,data:data27};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -3299,8 +3299,8 @@ errors = vErrors.length;
 if(data25.proof_lifetime !== undefined){
 let data29 = data25.proof_lifetime;
 if(typeof data29 === "string"){
-if(!pattern18.test(data29)){
-const err71 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data29};
+if(!pattern19.test(data29)){
+const err71 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data29};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -3311,7 +3311,7 @@ errors++;
 }
 }
 else {
-const err72 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data29};
+const err72 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data29};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -3323,7 +3323,7 @@ errors++;
 }
 }
 else {
-const err73 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.properties.dpop.type,parentSchema:schema76.properties.dpop,data:data25};
+const err73 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.properties.dpop.type,parentSchema:schema77.properties.dpop,data:data25};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -3336,8 +3336,8 @@ errors++;
 if(data.revalidate !== undefined){
 let data30 = data.revalidate;
 if(typeof data30 === "string"){
-if(!pattern18.test(data30)){
-const err74 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema52,data:data30};
+if(!pattern19.test(data30)){
+const err74 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data30};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -3348,7 +3348,7 @@ errors++;
 }
 }
 else {
-const err75 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data30};
+const err75 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data30};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -3366,7 +3366,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err76 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data};
+const err76 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -3476,9 +3476,8 @@ errors++;
 }
 if(data.admin !== undefined){
 let data2 = data.admin;
-if(typeof data2 === "string"){
-if(!pattern6.test(data2)){
-const err7 = {instancePath:instancePath+"/admin",schemaPath:"#/properties/admin/pattern",keyword:"pattern",params:{pattern: "^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.admin,data:data2};
+if((!(data2 && typeof data2 == "object" && !Array.isArray(data2))) && (typeof data2 !== "string")){
+const err7 = {instancePath:instancePath+"/admin",schemaPath:"#/properties/admin/type",keyword:"type",params:{type: schema31.properties.admin.type},message:"must be object,string",schema:schema31.properties.admin.type,parentSchema:schema31.properties.admin,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3487,9 +3486,9 @@ vErrors.push(err7);
 }
 errors++;
 }
-}
-else {
-const err8 = {instancePath:instancePath+"/admin",schemaPath:"#/properties/admin/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.admin.type,parentSchema:schema31.properties.admin,data:data2};
+if(typeof data2 === "string"){
+if(!pattern6.test(data2)){
+const err8 = {instancePath:instancePath+"/admin",schemaPath:"#/properties/admin/pattern",keyword:"pattern",params:{pattern: "^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.admin,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3499,11 +3498,9 @@ vErrors.push(err8);
 errors++;
 }
 }
-if(data.tls !== undefined){
-let data3 = data.tls;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-if(data3.cert === undefined){
-const err9 = {instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/required",keyword:"required",params:{missingProperty: "cert"},message:"must have required property '"+"cert"+"'",schema:schema31.properties.tls.required,parentSchema:schema31.properties.tls,data:data3};
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(data2.listen === undefined){
+const err9 = {instancePath:instancePath+"/admin",schemaPath:"#/properties/admin/required",keyword:"required",params:{missingProperty: "listen"},message:"must have required property '"+"listen"+"'",schema:schema31.properties.admin.required,parentSchema:schema31.properties.admin,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3512,8 +3509,9 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data3.key === undefined){
-const err10 = {instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/required",keyword:"required",params:{missingProperty: "key"},message:"must have required property '"+"key"+"'",schema:schema31.properties.tls.required,parentSchema:schema31.properties.tls,data:data3};
+for(const key1 in data2){
+if(!(((key1 === "listen") || (key1 === "hosts")) || (key1 === "token"))){
+const err10 = {instancePath:instancePath+"/admin",schemaPath:"#/properties/admin/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.admin,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3522,9 +3520,12 @@ vErrors.push(err10);
 }
 errors++;
 }
-for(const key1 in data3){
-if(!(((key1 === "cert") || (key1 === "key")) || (key1 === "client_ca"))){
-const err11 = {instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.tls,data:data3};
+}
+if(data2.listen !== undefined){
+let data3 = data2.listen;
+if(typeof data3 === "string"){
+if(!pattern6.test(data3)){
+const err11 = {instancePath:instancePath+"/admin/listen",schemaPath:"#/properties/admin/properties/listen/pattern",keyword:"pattern",params:{pattern: "^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.admin.properties.listen,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3534,11 +3535,8 @@ vErrors.push(err11);
 errors++;
 }
 }
-if(data3.cert !== undefined){
-let data4 = data3.cert;
-if(typeof data4 === "string"){
-if(func2(data4) < 1){
-const err12 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data4};
+else {
+const err12 = {instancePath:instancePath+"/admin/listen",schemaPath:"#/properties/admin/properties/listen/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.admin.properties.listen.type,parentSchema:schema31.properties.admin.properties.listen,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3548,8 +3546,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-else {
-const err13 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data4};
+if(data2.hosts !== undefined){
+let data4 = data2.hosts;
+if(Array.isArray(data4)){
+const len0 = data4.length;
+for(let i0=0; i0<len0; i0++){
+let data5 = data4[i0];
+if(typeof data5 === "string"){
+if(func2(data5) < 1){
+const err13 = {instancePath:instancePath+"/admin/hosts/" + i0,schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3559,11 +3564,8 @@ vErrors.push(err13);
 errors++;
 }
 }
-if(data3.key !== undefined){
-let data5 = data3.key;
-if(typeof data5 === "string"){
-if(func2(data5) < 1){
-const err14 = {instancePath:instancePath+"/tls/key",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data5};
+else {
+const err14 = {instancePath:instancePath+"/admin/hosts/" + i0,schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3573,8 +3575,14 @@ vErrors.push(err14);
 errors++;
 }
 }
-else {
-const err15 = {instancePath:instancePath+"/tls/key",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data5};
+let i1 = data4.length;
+let j0;
+if(i1 > 1){
+outer0:
+for(;i1--;){
+for(j0 = i1; j0--;){
+if(func0(data4[i1], data4[j0])){
+const err15 = {instancePath:instancePath+"/admin/hosts",schemaPath:"#/properties/admin/properties/hosts/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema31.properties.admin.properties.hosts,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3582,13 +3590,14 @@ else {
 vErrors.push(err15);
 }
 errors++;
+break outer0;
 }
 }
-if(data3.client_ca !== undefined){
-let data6 = data3.client_ca;
-if(typeof data6 === "string"){
-if(func2(data6) < 1){
-const err16 = {instancePath:instancePath+"/tls/client_ca",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data6};
+}
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/admin/hosts",schemaPath:"#/properties/admin/properties/hosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.admin.properties.hosts.type,parentSchema:schema31.properties.admin.properties.hosts,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3598,8 +3607,10 @@ vErrors.push(err16);
 errors++;
 }
 }
-else {
-const err17 = {instancePath:instancePath+"/tls/client_ca",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data6};
+if(data2.token !== undefined){
+let data6 = data2.token;
+if(typeof data6 !== "string"){
+const err17 = {instancePath:instancePath+"/admin/token",schemaPath:"#/properties/admin/properties/token/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.admin.properties.token.type,parentSchema:schema31.properties.admin.properties.token,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3610,8 +3621,12 @@ errors++;
 }
 }
 }
-else {
-const err18 = {instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.tls.type,parentSchema:schema31.properties.tls,data:data3};
+}
+if(data.tls !== undefined){
+let data7 = data.tls;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.cert === undefined){
+const err18 = {instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/required",keyword:"required",params:{missingProperty: "cert"},message:"must have required property '"+"cert"+"'",schema:schema31.properties.tls.required,parentSchema:schema31.properties.tls,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3620,16 +3635,8 @@ vErrors.push(err18);
 }
 errors++;
 }
-}
-if(data.trusted_proxies !== undefined){
-let data7 = data.trusted_proxies;
-if(Array.isArray(data7)){
-const len0 = data7.length;
-for(let i0=0; i0<len0; i0++){
-let data8 = data7[i0];
-if(typeof data8 === "string"){
-if(!pattern7.test(data8)){
-const err19 = {instancePath:instancePath+"/trusted_proxies/" + i0,schemaPath:"#/properties/trusted_proxies/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.trusted_proxies.items,data:data8};
+if(data7.key === undefined){
+const err19 = {instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/required",keyword:"required",params:{missingProperty: "key"},message:"must have required property '"+"key"+"'",schema:schema31.properties.tls.required,parentSchema:schema31.properties.tls,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3638,9 +3645,9 @@ vErrors.push(err19);
 }
 errors++;
 }
-}
-else {
-const err20 = {instancePath:instancePath+"/trusted_proxies/" + i0,schemaPath:"#/properties/trusted_proxies/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.trusted_proxies.items.type,parentSchema:schema31.properties.trusted_proxies.items,data:data8};
+for(const key2 in data7){
+if(!(((key2 === "cert") || (key2 === "key")) || (key2 === "client_ca"))){
+const err20 = {instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.tls,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3650,18 +3657,11 @@ vErrors.push(err20);
 errors++;
 }
 }
-let i1 = data7.length;
-let j0;
-if(i1 > 1){
-const indices0 = {};
-for(;i1--;){
-let item0 = data7[i1];
-if(typeof item0 !== "string"){
-continue;
-}
-if(typeof indices0[item0] == "number"){
-j0 = indices0[item0];
-const err21 = {instancePath:instancePath+"/trusted_proxies",schemaPath:"#/properties/trusted_proxies/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema31.properties.trusted_proxies,data:data7};
+if(data7.cert !== undefined){
+let data8 = data7.cert;
+if(typeof data8 === "string"){
+if(func2(data8) < 1){
+const err21 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -3669,14 +3669,10 @@ else {
 vErrors.push(err21);
 }
 errors++;
-break;
-}
-indices0[item0] = i1;
-}
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/trusted_proxies",schemaPath:"#/properties/trusted_proxies/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.trusted_proxies.type,parentSchema:schema31.properties.trusted_proxies,data:data7};
+const err22 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3686,15 +3682,11 @@ vErrors.push(err22);
 errors++;
 }
 }
-if(data.certificate_proxies !== undefined){
-let data9 = data.certificate_proxies;
-if(Array.isArray(data9)){
-const len1 = data9.length;
-for(let i2=0; i2<len1; i2++){
-let data10 = data9[i2];
-if(typeof data10 === "string"){
-if(!pattern7.test(data10)){
-const err23 = {instancePath:instancePath+"/certificate_proxies/" + i2,schemaPath:"#/properties/certificate_proxies/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.certificate_proxies.items,data:data10};
+if(data7.key !== undefined){
+let data9 = data7.key;
+if(typeof data9 === "string"){
+if(func2(data9) < 1){
+const err23 = {instancePath:instancePath+"/tls/key",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -3705,7 +3697,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/certificate_proxies/" + i2,schemaPath:"#/properties/certificate_proxies/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.certificate_proxies.items.type,parentSchema:schema31.properties.certificate_proxies.items,data:data10};
+const err24 = {instancePath:instancePath+"/tls/key",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -3715,18 +3707,11 @@ vErrors.push(err24);
 errors++;
 }
 }
-let i3 = data9.length;
-let j1;
-if(i3 > 1){
-const indices1 = {};
-for(;i3--;){
-let item1 = data9[i3];
-if(typeof item1 !== "string"){
-continue;
-}
-if(typeof indices1[item1] == "number"){
-j1 = indices1[item1];
-const err25 = {instancePath:instancePath+"/certificate_proxies",schemaPath:"#/properties/certificate_proxies/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema31.properties.certificate_proxies,data:data9};
+if(data7.client_ca !== undefined){
+let data10 = data7.client_ca;
+if(typeof data10 === "string"){
+if(func2(data10) < 1){
+const err25 = {instancePath:instancePath+"/tls/client_ca",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data10};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -3734,14 +3719,10 @@ else {
 vErrors.push(err25);
 }
 errors++;
-break;
-}
-indices1[item1] = i3;
-}
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/certificate_proxies",schemaPath:"#/properties/certificate_proxies/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.certificate_proxies.type,parentSchema:schema31.properties.certificate_proxies,data:data9};
+const err26 = {instancePath:instancePath+"/tls/client_ca",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -3751,11 +3732,9 @@ vErrors.push(err26);
 errors++;
 }
 }
-if(data.forward_auth !== undefined){
-let data11 = data.forward_auth;
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-if(data11.listen === undefined){
-const err27 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/required",keyword:"required",params:{missingProperty: "listen"},message:"must have required property '"+"listen"+"'",schema:schema31.properties.forward_auth.required,parentSchema:schema31.properties.forward_auth,data:data11};
+}
+else {
+const err27 = {instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.tls.type,parentSchema:schema31.properties.tls,data:data7};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -3764,9 +3743,16 @@ vErrors.push(err27);
 }
 errors++;
 }
-for(const key2 in data11){
-if(!((key2 === "listen") || (key2 === "trusted"))){
-const err28 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.forward_auth,data:data11};
+}
+if(data.trusted_proxies !== undefined){
+let data11 = data.trusted_proxies;
+if(Array.isArray(data11)){
+const len1 = data11.length;
+for(let i2=0; i2<len1; i2++){
+let data12 = data11[i2];
+if(typeof data12 === "string"){
+if(!pattern8.test(data12)){
+const err28 = {instancePath:instancePath+"/trusted_proxies/" + i2,schemaPath:"#/properties/trusted_proxies/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.trusted_proxies.items,data:data12};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -3776,11 +3762,8 @@ vErrors.push(err28);
 errors++;
 }
 }
-if(data11.listen !== undefined){
-let data12 = data11.listen;
-if(typeof data12 === "string"){
-if(!pattern5.test(data12)){
-const err29 = {instancePath:instancePath+"/forward_auth/listen",schemaPath:"#/$defs/address/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema33,data:data12};
+else {
+const err29 = {instancePath:instancePath+"/trusted_proxies/" + i2,schemaPath:"#/properties/trusted_proxies/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.trusted_proxies.items.type,parentSchema:schema31.properties.trusted_proxies.items,data:data12};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -3790,8 +3773,18 @@ vErrors.push(err29);
 errors++;
 }
 }
-else {
-const err30 = {instancePath:instancePath+"/forward_auth/listen",schemaPath:"#/$defs/address/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.type,parentSchema:schema33,data:data12};
+let i3 = data11.length;
+let j1;
+if(i3 > 1){
+const indices0 = {};
+for(;i3--;){
+let item0 = data11[i3];
+if(typeof item0 !== "string"){
+continue;
+}
+if(typeof indices0[item0] == "number"){
+j1 = indices0[item0];
+const err30 = {instancePath:instancePath+"/trusted_proxies",schemaPath:"#/properties/trusted_proxies/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema31.properties.trusted_proxies,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -3799,17 +3792,14 @@ else {
 vErrors.push(err30);
 }
 errors++;
+break;
+}
+indices0[item0] = i3;
 }
 }
-if(data11.trusted !== undefined){
-let data13 = data11.trusted;
-if(Array.isArray(data13)){
-const len2 = data13.length;
-for(let i4=0; i4<len2; i4++){
-let data14 = data13[i4];
-if(typeof data14 === "string"){
-if(!pattern7.test(data14)){
-const err31 = {instancePath:instancePath+"/forward_auth/trusted/" + i4,schemaPath:"#/properties/forward_auth/properties/trusted/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.forward_auth.properties.trusted.items,data:data14};
+}
+else {
+const err31 = {instancePath:instancePath+"/trusted_proxies",schemaPath:"#/properties/trusted_proxies/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.trusted_proxies.type,parentSchema:schema31.properties.trusted_proxies,data:data11};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -3819,8 +3809,15 @@ vErrors.push(err31);
 errors++;
 }
 }
-else {
-const err32 = {instancePath:instancePath+"/forward_auth/trusted/" + i4,schemaPath:"#/properties/forward_auth/properties/trusted/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.forward_auth.properties.trusted.items.type,parentSchema:schema31.properties.forward_auth.properties.trusted.items,data:data14};
+if(data.certificate_proxies !== undefined){
+let data13 = data.certificate_proxies;
+if(Array.isArray(data13)){
+const len2 = data13.length;
+for(let i4=0; i4<len2; i4++){
+let data14 = data13[i4];
+if(typeof data14 === "string"){
+if(!pattern8.test(data14)){
+const err32 = {instancePath:instancePath+"/certificate_proxies/" + i4,schemaPath:"#/properties/certificate_proxies/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.certificate_proxies.items,data:data14};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -3830,18 +3827,8 @@ vErrors.push(err32);
 errors++;
 }
 }
-let i5 = data13.length;
-let j2;
-if(i5 > 1){
-const indices2 = {};
-for(;i5--;){
-let item2 = data13[i5];
-if(typeof item2 !== "string"){
-continue;
-}
-if(typeof indices2[item2] == "number"){
-j2 = indices2[item2];
-const err33 = {instancePath:instancePath+"/forward_auth/trusted",schemaPath:"#/properties/forward_auth/properties/trusted/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema31.properties.forward_auth.properties.trusted,data:data13};
+else {
+const err33 = {instancePath:instancePath+"/certificate_proxies/" + i4,schemaPath:"#/properties/certificate_proxies/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.certificate_proxies.items.type,parentSchema:schema31.properties.certificate_proxies.items,data:data14};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -3849,14 +3836,20 @@ else {
 vErrors.push(err33);
 }
 errors++;
-break;
-}
-indices2[item2] = i5;
 }
 }
+let i5 = data13.length;
+let j2;
+if(i5 > 1){
+const indices1 = {};
+for(;i5--;){
+let item1 = data13[i5];
+if(typeof item1 !== "string"){
+continue;
 }
-else {
-const err34 = {instancePath:instancePath+"/forward_auth/trusted",schemaPath:"#/properties/forward_auth/properties/trusted/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.forward_auth.properties.trusted.type,parentSchema:schema31.properties.forward_auth.properties.trusted,data:data13};
+if(typeof indices1[item1] == "number"){
+j2 = indices1[item1];
+const err34 = {instancePath:instancePath+"/certificate_proxies",schemaPath:"#/properties/certificate_proxies/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema31.properties.certificate_proxies,data:data13};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -3864,11 +3857,14 @@ else {
 vErrors.push(err34);
 }
 errors++;
+break;
+}
+indices1[item1] = i5;
 }
 }
 }
 else {
-const err35 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.forward_auth.type,parentSchema:schema31.properties.forward_auth,data:data11};
+const err35 = {instancePath:instancePath+"/certificate_proxies",schemaPath:"#/properties/certificate_proxies/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.certificate_proxies.type,parentSchema:schema31.properties.certificate_proxies,data:data13};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -3878,14 +3874,11 @@ vErrors.push(err35);
 errors++;
 }
 }
-if(data.authorization_servers !== undefined){
-let data15 = data.authorization_servers;
+if(data.forward_auth !== undefined){
+let data15 = data.forward_auth;
 if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
-for(const key3 in data15){
-const _errs42 = errors;
-if(typeof key3 === "string"){
-if(!pattern11.test(key3)){
-const err36 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.authorization_servers.propertyNames,data:key3,propertyName:key3};
+if(data15.listen === undefined){
+const err36 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/required",keyword:"required",params:{missingProperty: "listen"},message:"must have required property '"+"listen"+"'",schema:schema31.properties.forward_auth.required,parentSchema:schema31.properties.forward_auth,data:data15};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -3894,10 +3887,9 @@ vErrors.push(err36);
 }
 errors++;
 }
-}
-var valid18 = _errs42 === errors;
-if(!valid18){
-const err37 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema31.properties.authorization_servers.propertyNames,parentSchema:schema31.properties.authorization_servers,data:data15};
+for(const key3 in data15){
+if(!((key3 === "listen") || (key3 === "trusted"))){
+const err37 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.forward_auth,data:data15};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -3907,15 +3899,11 @@ vErrors.push(err37);
 errors++;
 }
 }
-for(const key4 in data15){
-if(!(validate21(data15[key4], {instancePath:instancePath+"/authorization_servers/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data15,parentDataProperty:key4,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err38 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.authorization_servers.type,parentSchema:schema31.properties.authorization_servers,data:data15};
+if(data15.listen !== undefined){
+let data16 = data15.listen;
+if(typeof data16 === "string"){
+if(!pattern5.test(data16)){
+const err38 = {instancePath:instancePath+"/forward_auth/listen",schemaPath:"#/$defs/address/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema33,data:data16};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -3925,14 +3913,8 @@ vErrors.push(err38);
 errors++;
 }
 }
-if(data.scopes !== undefined){
-let data17 = data.scopes;
-if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
-for(const key5 in data17){
-const _errs47 = errors;
-if(typeof key5 === "string"){
-if(!pattern25.test(key5)){
-const err39 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.scopes.propertyNames,data:key5,propertyName:key5};
+else {
+const err39 = {instancePath:instancePath+"/forward_auth/listen",schemaPath:"#/$defs/address/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.type,parentSchema:schema33,data:data16};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -3942,9 +3924,15 @@ vErrors.push(err39);
 errors++;
 }
 }
-var valid20 = _errs47 === errors;
-if(!valid20){
-const err40 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema31.properties.scopes.propertyNames,parentSchema:schema31.properties.scopes,data:data17};
+if(data15.trusted !== undefined){
+let data17 = data15.trusted;
+if(Array.isArray(data17)){
+const len3 = data17.length;
+for(let i6=0; i6<len3; i6++){
+let data18 = data17[i6];
+if(typeof data18 === "string"){
+if(!pattern8.test(data18)){
+const err40 = {instancePath:instancePath+"/forward_auth/trusted/" + i6,schemaPath:"#/properties/forward_auth/properties/trusted/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.forward_auth.properties.trusted.items,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -3954,15 +3942,8 @@ vErrors.push(err40);
 errors++;
 }
 }
-for(const key6 in data17){
-if(!(validate28(data17[key6], {instancePath:instancePath+"/scopes/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data17,parentDataProperty:key6,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
-errors = vErrors.length;
-}
-}
-}
 else {
-const err41 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.scopes.type,parentSchema:schema31.properties.scopes,data:data17};
+const err41 = {instancePath:instancePath+"/forward_auth/trusted/" + i6,schemaPath:"#/properties/forward_auth/properties/trusted/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.forward_auth.properties.trusted.items.type,parentSchema:schema31.properties.forward_auth.properties.trusted.items,data:data18};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -3972,11 +3953,18 @@ vErrors.push(err41);
 errors++;
 }
 }
-if(data.policies !== undefined){
-let data19 = data.policies;
-if(typeof data19 === "string"){
-if(func2(data19) < 1){
-const err42 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data19};
+let i7 = data17.length;
+let j3;
+if(i7 > 1){
+const indices2 = {};
+for(;i7--;){
+let item2 = data17[i7];
+if(typeof item2 !== "string"){
+continue;
+}
+if(typeof indices2[item2] == "number"){
+j3 = indices2[item2];
+const err42 = {instancePath:instancePath+"/forward_auth/trusted",schemaPath:"#/properties/forward_auth/properties/trusted/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema31.properties.forward_auth.properties.trusted,data:data17};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -3984,10 +3972,14 @@ else {
 vErrors.push(err42);
 }
 errors++;
+break;
+}
+indices2[item2] = i7;
+}
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data19};
+const err43 = {instancePath:instancePath+"/forward_auth/trusted",schemaPath:"#/properties/forward_auth/properties/trusted/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.forward_auth.properties.trusted.type,parentSchema:schema31.properties.forward_auth.properties.trusted,data:data17};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -3997,11 +3989,9 @@ vErrors.push(err43);
 errors++;
 }
 }
-if(data.session_key !== undefined){
-let data20 = data.session_key;
-if(typeof data20 === "string"){
-if(func2(data20) < 1){
-const err44 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data20};
+}
+else {
+const err44 = {instancePath:instancePath+"/forward_auth",schemaPath:"#/properties/forward_auth/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.forward_auth.type,parentSchema:schema31.properties.forward_auth,data:data15};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -4011,8 +4001,14 @@ vErrors.push(err44);
 errors++;
 }
 }
-else {
-const err45 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data20};
+if(data.authorization_servers !== undefined){
+let data19 = data.authorization_servers;
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+for(const key4 in data19){
+const _errs52 = errors;
+if(typeof key4 === "string"){
+if(!pattern12.test(key4)){
+const err45 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.authorization_servers.propertyNames,data:key4,propertyName:key4};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -4022,11 +4018,9 @@ vErrors.push(err45);
 errors++;
 }
 }
-if(data.shared !== undefined){
-let data21 = data.shared;
-if(typeof data21 === "string"){
-if(!pattern27.test(data21)){
-const err46 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/pattern",keyword:"pattern",params:{pattern: "^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.shared,data:data21};
+var valid23 = _errs52 === errors;
+if(!valid23){
+const err46 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames",keyword:"propertyNames",params:{propertyName: key4},message:"property name must be valid",schema:schema31.properties.authorization_servers.propertyNames,parentSchema:schema31.properties.authorization_servers,data:data19};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -4036,8 +4030,15 @@ vErrors.push(err46);
 errors++;
 }
 }
+for(const key5 in data19){
+if(!(validate21(data19[key5], {instancePath:instancePath+"/authorization_servers/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data19,parentDataProperty:key5,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
+errors = vErrors.length;
+}
+}
+}
 else {
-const err47 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.shared.type,parentSchema:schema31.properties.shared,data:data21};
+const err47 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.authorization_servers.type,parentSchema:schema31.properties.authorization_servers,data:data19};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -4047,13 +4048,14 @@ vErrors.push(err47);
 errors++;
 }
 }
-if(data.on_store_failure !== undefined){
-let data22 = data.on_store_failure;
-const _errs59 = errors;
-let valid24 = false;
-const _errs60 = errors;
-if(!((data22 === "closed") || (data22 === "open"))){
-const err48 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.on_store_failure.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.on_store_failure.anyOf[0].enum,parentSchema:schema31.properties.on_store_failure.anyOf[0],data:data22};
+if(data.scopes !== undefined){
+let data21 = data.scopes;
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+for(const key6 in data21){
+const _errs57 = errors;
+if(typeof key6 === "string"){
+if(!pattern26.test(key6)){
+const err48 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.scopes.propertyNames,data:key6,propertyName:key6};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -4062,12 +4064,10 @@ vErrors.push(err48);
 }
 errors++;
 }
-var _valid0 = _errs60 === errors;
-valid24 = valid24 || _valid0;
-const _errs61 = errors;
-if(typeof data22 === "string"){
-if(!pattern14.test(data22)){
-const err49 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data22};
+}
+var valid25 = _errs57 === errors;
+if(!valid25){
+const err49 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key6},message:"property name must be valid",schema:schema31.properties.scopes.propertyNames,parentSchema:schema31.properties.scopes,data:data21};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -4077,8 +4077,15 @@ vErrors.push(err49);
 errors++;
 }
 }
+for(const key7 in data21){
+if(!(validate28(data21[key7], {instancePath:instancePath+"/scopes/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data21,parentDataProperty:key7,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
+errors = vErrors.length;
+}
+}
+}
 else {
-const err50 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data22};
+const err50 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.scopes.type,parentSchema:schema31.properties.scopes,data:data21};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -4087,10 +4094,12 @@ vErrors.push(err50);
 }
 errors++;
 }
-var _valid0 = _errs61 === errors;
-valid24 = valid24 || _valid0;
-if(!valid24){
-const err51 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.on_store_failure.anyOf,parentSchema:schema31.properties.on_store_failure,data:data22};
+}
+if(data.policies !== undefined){
+let data23 = data.policies;
+if(typeof data23 === "string"){
+if(func2(data23) < 1){
+const err51 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data23};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -4099,27 +4108,9 @@ vErrors.push(err51);
 }
 errors++;
 }
-else {
-errors = _errs59;
-if(vErrors !== null){
-if(_errs59){
-vErrors.length = _errs59;
 }
 else {
-vErrors = null;
-}
-}
-}
-}
-if(data.allowed_hosts !== undefined){
-let data23 = data.allowed_hosts;
-if(Array.isArray(data23)){
-const len3 = data23.length;
-for(let i6=0; i6<len3; i6++){
-let data24 = data23[i6];
-if(typeof data24 === "string"){
-if(!pattern29.test(data24)){
-const err52 = {instancePath:instancePath+"/allowed_hosts/" + i6,schemaPath:"#/properties/allowed_hosts/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.allowed_hosts.items,data:data24};
+const err52 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data23};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -4129,8 +4120,11 @@ vErrors.push(err52);
 errors++;
 }
 }
-else {
-const err53 = {instancePath:instancePath+"/allowed_hosts/" + i6,schemaPath:"#/properties/allowed_hosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.allowed_hosts.items.type,parentSchema:schema31.properties.allowed_hosts.items,data:data24};
+if(data.session_key !== undefined){
+let data24 = data.session_key;
+if(typeof data24 === "string"){
+if(func2(data24) < 1){
+const err53 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data24};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -4140,18 +4134,8 @@ vErrors.push(err53);
 errors++;
 }
 }
-let i7 = data23.length;
-let j3;
-if(i7 > 1){
-const indices3 = {};
-for(;i7--;){
-let item3 = data23[i7];
-if(typeof item3 !== "string"){
-continue;
-}
-if(typeof indices3[item3] == "number"){
-j3 = indices3[item3];
-const err54 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema31.properties.allowed_hosts,data:data23};
+else {
+const err54 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data24};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -4159,14 +4143,13 @@ else {
 vErrors.push(err54);
 }
 errors++;
-break;
-}
-indices3[item3] = i7;
 }
 }
-}
-else {
-const err55 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_hosts.type,parentSchema:schema31.properties.allowed_hosts,data:data23};
+if(data.shared !== undefined){
+let data25 = data.shared;
+if(typeof data25 === "string"){
+if(!pattern28.test(data25)){
+const err55 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/pattern",keyword:"pattern",params:{pattern: "^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.shared,data:data25};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -4176,15 +4159,8 @@ vErrors.push(err55);
 errors++;
 }
 }
-if(data.allowed_origins !== undefined){
-let data25 = data.allowed_origins;
-if(Array.isArray(data25)){
-const len4 = data25.length;
-for(let i8=0; i8<len4; i8++){
-let data26 = data25[i8];
-if(typeof data26 === "string"){
-if(!pattern4.test(data26)){
-const err56 = {instancePath:instancePath+"/allowed_origins/" + i8,schemaPath:"#/$defs/origin/pattern",keyword:"pattern",params:{pattern: "^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema32,data:data26};
+else {
+const err56 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.shared.type,parentSchema:schema31.properties.shared,data:data25};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -4194,8 +4170,13 @@ vErrors.push(err56);
 errors++;
 }
 }
-else {
-const err57 = {instancePath:instancePath+"/allowed_origins/" + i8,schemaPath:"#/$defs/origin/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data26};
+if(data.on_store_failure !== undefined){
+let data26 = data.on_store_failure;
+const _errs69 = errors;
+let valid29 = false;
+const _errs70 = errors;
+if(!((data26 === "closed") || (data26 === "open"))){
+const err57 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.on_store_failure.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.on_store_failure.anyOf[0].enum,parentSchema:schema31.properties.on_store_failure.anyOf[0],data:data26};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -4204,15 +4185,12 @@ vErrors.push(err57);
 }
 errors++;
 }
-}
-let i9 = data25.length;
-let j4;
-if(i9 > 1){
-outer0:
-for(;i9--;){
-for(j4 = i9; j4--;){
-if(func0(data25[i9], data25[j4])){
-const err58 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/uniqueItems",keyword:"uniqueItems",params:{i: i9, j: j4},message:"must NOT have duplicate items (items ## "+j4+" and "+i9+" are identical)",schema:true,parentSchema:schema31.properties.allowed_origins,data:data25};
+var _valid0 = _errs70 === errors;
+valid29 = valid29 || _valid0;
+const _errs71 = errors;
+if(typeof data26 === "string"){
+if(!pattern15.test(data26)){
+const err58 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data26};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -4220,14 +4198,10 @@ else {
 vErrors.push(err58);
 }
 errors++;
-break outer0;
-}
-}
-}
 }
 }
 else {
-const err59 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_origins.type,parentSchema:schema31.properties.allowed_origins,data:data25};
+const err59 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data26};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -4236,13 +4210,10 @@ vErrors.push(err59);
 }
 errors++;
 }
-}
-if(data.limits !== undefined){
-let data27 = data.limits;
-if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
-for(const key7 in data27){
-if(!((((key7 === "request_body") || (key7 === "request_headers")) || (key7 === "rate")) || (key7 === "failures"))){
-const err60 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.limits,data:data27};
+var _valid0 = _errs71 === errors;
+valid29 = valid29 || _valid0;
+if(!valid29){
+const err60 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.on_store_failure.anyOf,parentSchema:schema31.properties.on_store_failure,data:data26};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -4251,12 +4222,27 @@ vErrors.push(err60);
 }
 errors++;
 }
+else {
+errors = _errs69;
+if(vErrors !== null){
+if(_errs69){
+vErrors.length = _errs69;
 }
-if(data27.request_body !== undefined){
-let data28 = data27.request_body;
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data.allowed_hosts !== undefined){
+let data27 = data.allowed_hosts;
+if(Array.isArray(data27)){
+const len4 = data27.length;
+for(let i8=0; i8<len4; i8++){
+let data28 = data27[i8];
 if(typeof data28 === "string"){
-if(!pattern31.test(data28)){
-const err61 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema64,data:data28};
+if(!pattern30.test(data28)){
+const err61 = {instancePath:instancePath+"/allowed_hosts/" + i8,schemaPath:"#/properties/allowed_hosts/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.allowed_hosts.items,data:data28};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -4267,7 +4253,7 @@ errors++;
 }
 }
 else {
-const err62 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema64.type,parentSchema:schema64,data:data28};
+const err62 = {instancePath:instancePath+"/allowed_hosts/" + i8,schemaPath:"#/properties/allowed_hosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.allowed_hosts.items.type,parentSchema:schema31.properties.allowed_hosts.items,data:data28};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -4277,11 +4263,18 @@ vErrors.push(err62);
 errors++;
 }
 }
-if(data27.request_headers !== undefined){
-let data29 = data27.request_headers;
-if(typeof data29 === "string"){
-if(!pattern31.test(data29)){
-const err63 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema64,data:data29};
+let i9 = data27.length;
+let j4;
+if(i9 > 1){
+const indices3 = {};
+for(;i9--;){
+let item3 = data27[i9];
+if(typeof item3 !== "string"){
+continue;
+}
+if(typeof indices3[item3] == "number"){
+j4 = indices3[item3];
+const err63 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/uniqueItems",keyword:"uniqueItems",params:{i: i9, j: j4},message:"must NOT have duplicate items (items ## "+j4+" and "+i9+" are identical)",schema:true,parentSchema:schema31.properties.allowed_hosts,data:data27};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -4289,10 +4282,14 @@ else {
 vErrors.push(err63);
 }
 errors++;
+break;
+}
+indices3[item3] = i9;
+}
 }
 }
 else {
-const err64 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema64.type,parentSchema:schema64,data:data29};
+const err64 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_hosts.type,parentSchema:schema31.properties.allowed_hosts,data:data27};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -4302,21 +4299,15 @@ vErrors.push(err64);
 errors++;
 }
 }
-if(data27.rate !== undefined){
-if(!(validate30(data27.rate, {instancePath:instancePath+"/limits/rate",parentData:data27,parentDataProperty:"rate",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
-errors = vErrors.length;
-}
-}
-if(data27.failures !== undefined){
-if(!(validate30(data27.failures, {instancePath:instancePath+"/limits/failures",parentData:data27,parentDataProperty:"failures",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err65 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.limits.type,parentSchema:schema31.properties.limits,data:data27};
+if(data.allowed_origins !== undefined){
+let data29 = data.allowed_origins;
+if(Array.isArray(data29)){
+const len5 = data29.length;
+for(let i10=0; i10<len5; i10++){
+let data30 = data29[i10];
+if(typeof data30 === "string"){
+if(!pattern4.test(data30)){
+const err65 = {instancePath:instancePath+"/allowed_origins/" + i10,schemaPath:"#/$defs/origin/pattern",keyword:"pattern",params:{pattern: "^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema32,data:data30};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -4326,12 +4317,8 @@ vErrors.push(err65);
 errors++;
 }
 }
-if(data.log !== undefined){
-let data32 = data.log;
-if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
-for(const key8 in data32){
-if(!((key8 === "level") || (key8 === "decisions"))){
-const err66 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.log,data:data32};
+else {
+const err66 = {instancePath:instancePath+"/allowed_origins/" + i10,schemaPath:"#/$defs/origin/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data30};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -4341,13 +4328,14 @@ vErrors.push(err66);
 errors++;
 }
 }
-if(data32.level !== undefined){
-let data33 = data32.level;
-const _errs88 = errors;
-let valid37 = false;
-const _errs89 = errors;
-if(!((((data33 === "debug") || (data33 === "info")) || (data33 === "warn")) || (data33 === "error"))){
-const err67 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.level.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.level.anyOf[0].enum,parentSchema:schema31.properties.log.properties.level.anyOf[0],data:data33};
+let i11 = data29.length;
+let j5;
+if(i11 > 1){
+outer1:
+for(;i11--;){
+for(j5 = i11; j5--;){
+if(func0(data29[i11], data29[j5])){
+const err67 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/uniqueItems",keyword:"uniqueItems",params:{i: i11, j: j5},message:"must NOT have duplicate items (items ## "+j5+" and "+i11+" are identical)",schema:true,parentSchema:schema31.properties.allowed_origins,data:data29};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -4355,13 +4343,14 @@ else {
 vErrors.push(err67);
 }
 errors++;
+break outer1;
 }
-var _valid1 = _errs89 === errors;
-valid37 = valid37 || _valid1;
-const _errs90 = errors;
-if(typeof data33 === "string"){
-if(!pattern14.test(data33)){
-const err68 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data33};
+}
+}
+}
+}
+else {
+const err68 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_origins.type,parentSchema:schema31.properties.allowed_origins,data:data29};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -4371,8 +4360,12 @@ vErrors.push(err68);
 errors++;
 }
 }
-else {
-const err69 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data33};
+if(data.limits !== undefined){
+let data31 = data.limits;
+if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
+for(const key8 in data31){
+if(!((((key8 === "request_body") || (key8 === "request_headers")) || (key8 === "rate")) || (key8 === "failures"))){
+const err69 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.limits,data:data31};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -4381,10 +4374,12 @@ vErrors.push(err69);
 }
 errors++;
 }
-var _valid1 = _errs90 === errors;
-valid37 = valid37 || _valid1;
-if(!valid37){
-const err70 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.level.anyOf,parentSchema:schema31.properties.log.properties.level,data:data33};
+}
+if(data31.request_body !== undefined){
+let data32 = data31.request_body;
+if(typeof data32 === "string"){
+if(!pattern32.test(data32)){
+const err70 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema65,data:data32};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -4393,25 +4388,9 @@ vErrors.push(err70);
 }
 errors++;
 }
-else {
-errors = _errs88;
-if(vErrors !== null){
-if(_errs88){
-vErrors.length = _errs88;
 }
 else {
-vErrors = null;
-}
-}
-}
-}
-if(data32.decisions !== undefined){
-let data34 = data32.decisions;
-const _errs94 = errors;
-let valid39 = false;
-const _errs95 = errors;
-if(!((data34 === "all") || (data34 === "denials"))){
-const err71 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.decisions.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.decisions.anyOf[0].enum,parentSchema:schema31.properties.log.properties.decisions.anyOf[0],data:data34};
+const err71 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema65.type,parentSchema:schema65,data:data32};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -4420,12 +4399,12 @@ vErrors.push(err71);
 }
 errors++;
 }
-var _valid2 = _errs95 === errors;
-valid39 = valid39 || _valid2;
-const _errs96 = errors;
-if(typeof data34 === "string"){
-if(!pattern14.test(data34)){
-const err72 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data34};
+}
+if(data31.request_headers !== undefined){
+let data33 = data31.request_headers;
+if(typeof data33 === "string"){
+if(!pattern32.test(data33)){
+const err72 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema65,data:data33};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -4436,7 +4415,7 @@ errors++;
 }
 }
 else {
-const err73 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data34};
+const err73 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema65.type,parentSchema:schema65,data:data33};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -4445,10 +4424,22 @@ vErrors.push(err73);
 }
 errors++;
 }
-var _valid2 = _errs96 === errors;
-valid39 = valid39 || _valid2;
-if(!valid39){
-const err74 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.decisions.anyOf,parentSchema:schema31.properties.log.properties.decisions,data:data34};
+}
+if(data31.rate !== undefined){
+if(!(validate30(data31.rate, {instancePath:instancePath+"/limits/rate",parentData:data31,parentDataProperty:"rate",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
+errors = vErrors.length;
+}
+}
+if(data31.failures !== undefined){
+if(!(validate30(data31.failures, {instancePath:instancePath+"/limits/failures",parentData:data31,parentDataProperty:"failures",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err74 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.limits.type,parentSchema:schema31.properties.limits,data:data31};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -4457,21 +4448,13 @@ vErrors.push(err74);
 }
 errors++;
 }
-else {
-errors = _errs94;
-if(vErrors !== null){
-if(_errs94){
-vErrors.length = _errs94;
 }
-else {
-vErrors = null;
-}
-}
-}
-}
-}
-else {
-const err75 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.log.type,parentSchema:schema31.properties.log,data:data32};
+if(data.log !== undefined){
+let data36 = data.log;
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+for(const key9 in data36){
+if(!((key9 === "level") || (key9 === "decisions"))){
+const err75 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.log,data:data36};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -4481,11 +4464,13 @@ vErrors.push(err75);
 errors++;
 }
 }
-if(data.telemetry !== undefined){
-let data35 = data.telemetry;
-if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
-if(data35.otlp === undefined){
-const err76 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/required",keyword:"required",params:{missingProperty: "otlp"},message:"must have required property '"+"otlp"+"'",schema:schema31.properties.telemetry.required,parentSchema:schema31.properties.telemetry,data:data35};
+if(data36.level !== undefined){
+let data37 = data36.level;
+const _errs98 = errors;
+let valid42 = false;
+const _errs99 = errors;
+if(!((((data37 === "debug") || (data37 === "info")) || (data37 === "warn")) || (data37 === "error"))){
+const err76 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.level.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.level.anyOf[0].enum,parentSchema:schema31.properties.log.properties.level.anyOf[0],data:data37};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -4494,9 +4479,12 @@ vErrors.push(err76);
 }
 errors++;
 }
-for(const key9 in data35){
-if(!((((key9 === "otlp") || (key9 === "service_name")) || (key9 === "sample")) || (key9 === "headers"))){
-const err77 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.telemetry,data:data35};
+var _valid1 = _errs99 === errors;
+valid42 = valid42 || _valid1;
+const _errs100 = errors;
+if(typeof data37 === "string"){
+if(!pattern15.test(data37)){
+const err77 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data37};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -4506,11 +4494,8 @@ vErrors.push(err77);
 errors++;
 }
 }
-if(data35.otlp !== undefined){
-let data36 = data35.otlp;
-if(typeof data36 === "string"){
-if(!pattern12.test(data36)){
-const err78 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema39,data:data36};
+else {
+const err78 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data37};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -4519,9 +4504,10 @@ vErrors.push(err78);
 }
 errors++;
 }
-}
-else {
-const err79 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.type,parentSchema:schema39,data:data36};
+var _valid1 = _errs100 === errors;
+valid42 = valid42 || _valid1;
+if(!valid42){
+const err79 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.level.anyOf,parentSchema:schema31.properties.log.properties.level,data:data37};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -4530,12 +4516,25 @@ vErrors.push(err79);
 }
 errors++;
 }
+else {
+errors = _errs98;
+if(vErrors !== null){
+if(_errs98){
+vErrors.length = _errs98;
 }
-if(data35.service_name !== undefined){
-let data37 = data35.service_name;
-if(typeof data37 === "string"){
-if(func2(data37) < 1){
-const err80 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data37};
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data36.decisions !== undefined){
+let data38 = data36.decisions;
+const _errs104 = errors;
+let valid44 = false;
+const _errs105 = errors;
+if(!((data38 === "all") || (data38 === "denials"))){
+const err80 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.decisions.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.decisions.anyOf[0].enum,parentSchema:schema31.properties.log.properties.decisions.anyOf[0],data:data38};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -4544,9 +4543,12 @@ vErrors.push(err80);
 }
 errors++;
 }
-}
-else {
-const err81 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data37};
+var _valid2 = _errs105 === errors;
+valid44 = valid44 || _valid2;
+const _errs106 = errors;
+if(typeof data38 === "string"){
+if(!pattern15.test(data38)){
+const err81 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data38};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -4556,14 +4558,8 @@ vErrors.push(err81);
 errors++;
 }
 }
-if(data35.sample !== undefined){
-let data38 = data35.sample;
-const _errs109 = errors;
-let valid44 = false;
-const _errs110 = errors;
-if((typeof data38 == "number") && (isFinite(data38))){
-if(data38 > 1 || isNaN(data38)){
-const err82 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data38};
+else {
+const err82 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data38};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -4572,8 +4568,10 @@ vErrors.push(err82);
 }
 errors++;
 }
-if(data38 < 0 || isNaN(data38)){
-const err83 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data38};
+var _valid2 = _errs106 === errors;
+valid44 = valid44 || _valid2;
+if(!valid44){
+const err83 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.decisions.anyOf,parentSchema:schema31.properties.log.properties.decisions,data:data38};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -4582,9 +4580,21 @@ vErrors.push(err83);
 }
 errors++;
 }
+else {
+errors = _errs104;
+if(vErrors !== null){
+if(_errs104){
+vErrors.length = _errs104;
 }
 else {
-const err84 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema31.properties.telemetry.properties.sample.anyOf[0].type,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data38};
+vErrors = null;
+}
+}
+}
+}
+}
+else {
+const err84 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.log.type,parentSchema:schema31.properties.log,data:data36};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -4593,12 +4603,12 @@ vErrors.push(err84);
 }
 errors++;
 }
-var _valid3 = _errs110 === errors;
-valid44 = valid44 || _valid3;
-const _errs112 = errors;
-if(typeof data38 === "string"){
-if(!pattern14.test(data38)){
-const err85 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema42,data:data38};
+}
+if(data.telemetry !== undefined){
+let data39 = data.telemetry;
+if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
+if(data39.otlp === undefined){
+const err85 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/required",keyword:"required",params:{missingProperty: "otlp"},message:"must have required property '"+"otlp"+"'",schema:schema31.properties.telemetry.required,parentSchema:schema31.properties.telemetry,data:data39};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -4607,9 +4617,9 @@ vErrors.push(err85);
 }
 errors++;
 }
-}
-else {
-const err86 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data38};
+for(const key10 in data39){
+if(!((((key10 === "otlp") || (key10 === "service_name")) || (key10 === "sample")) || (key10 === "headers"))){
+const err86 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.telemetry,data:data39};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -4618,10 +4628,12 @@ vErrors.push(err86);
 }
 errors++;
 }
-var _valid3 = _errs112 === errors;
-valid44 = valid44 || _valid3;
-if(!valid44){
-const err87 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.telemetry.properties.sample.anyOf,parentSchema:schema31.properties.telemetry.properties.sample,data:data38};
+}
+if(data39.otlp !== undefined){
+let data40 = data39.otlp;
+if(typeof data40 === "string"){
+if(!pattern13.test(data40)){
+const err87 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data40};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -4630,26 +4642,9 @@ vErrors.push(err87);
 }
 errors++;
 }
-else {
-errors = _errs109;
-if(vErrors !== null){
-if(_errs109){
-vErrors.length = _errs109;
 }
 else {
-vErrors = null;
-}
-}
-}
-}
-if(data35.headers !== undefined){
-let data39 = data35.headers;
-if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
-for(const key10 in data39){
-const _errs117 = errors;
-if(typeof key10 === "string"){
-if(!pattern40.test(key10)){
-const err88 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema31.properties.telemetry.properties.headers.propertyNames,data:key10,propertyName:key10};
+const err88 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data40};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -4659,9 +4654,11 @@ vErrors.push(err88);
 errors++;
 }
 }
-var valid46 = _errs117 === errors;
-if(!valid46){
-const err89 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key10},message:"property name must be valid",schema:schema31.properties.telemetry.properties.headers.propertyNames,parentSchema:schema31.properties.telemetry.properties.headers,data:data39};
+if(data39.service_name !== undefined){
+let data41 = data39.service_name;
+if(typeof data41 === "string"){
+if(func2(data41) < 1){
+const err89 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data41};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -4671,11 +4668,8 @@ vErrors.push(err89);
 errors++;
 }
 }
-for(const key11 in data39){
-let data40 = data39[key11];
-if(typeof data40 === "string"){
-if(func2(data40) < 1){
-const err90 = {instancePath:instancePath+"/telemetry/headers/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data40};
+else {
+const err90 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data41};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -4685,8 +4679,14 @@ vErrors.push(err90);
 errors++;
 }
 }
-else {
-const err91 = {instancePath:instancePath+"/telemetry/headers/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data40};
+if(data39.sample !== undefined){
+let data42 = data39.sample;
+const _errs119 = errors;
+let valid49 = false;
+const _errs120 = errors;
+if((typeof data42 == "number") && (isFinite(data42))){
+if(data42 > 1 || isNaN(data42)){
+const err91 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data42};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -4695,10 +4695,8 @@ vErrors.push(err91);
 }
 errors++;
 }
-}
-}
-else {
-const err92 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.properties.headers.type,parentSchema:schema31.properties.telemetry.properties.headers,data:data39};
+if(data42 < 0 || isNaN(data42)){
+const err92 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data42};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -4708,9 +4706,8 @@ vErrors.push(err92);
 errors++;
 }
 }
-}
 else {
-const err93 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.type,parentSchema:schema31.properties.telemetry,data:data35};
+const err93 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema31.properties.telemetry.properties.sample.anyOf[0].type,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data42};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -4719,12 +4716,12 @@ vErrors.push(err93);
 }
 errors++;
 }
-}
-if(data.routes !== undefined){
-let data41 = data.routes;
-if(Array.isArray(data41)){
-if(data41.length < 1){
-const err94 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.routes,data:data41};
+var _valid3 = _errs120 === errors;
+valid49 = valid49 || _valid3;
+const _errs122 = errors;
+if(typeof data42 === "string"){
+if(!pattern15.test(data42)){
+const err94 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data42};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -4733,16 +4730,9 @@ vErrors.push(err94);
 }
 errors++;
 }
-const len5 = data41.length;
-for(let i10=0; i10<len5; i10++){
-if(!(validate36(data41[i10], {instancePath:instancePath+"/routes/" + i10,parentData:data41,parentDataProperty:i10,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
-errors = vErrors.length;
-}
-}
 }
 else {
-const err95 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.routes.type,parentSchema:schema31.properties.routes,data:data41};
+const err95 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data42};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -4751,15 +4741,148 @@ vErrors.push(err95);
 }
 errors++;
 }
-}
-}
-else {
-const err96 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+var _valid3 = _errs122 === errors;
+valid49 = valid49 || _valid3;
+if(!valid49){
+const err96 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.telemetry.properties.sample.anyOf,parentSchema:schema31.properties.telemetry.properties.sample,data:data42};
 if(vErrors === null){
 vErrors = [err96];
 }
 else {
 vErrors.push(err96);
+}
+errors++;
+}
+else {
+errors = _errs119;
+if(vErrors !== null){
+if(_errs119){
+vErrors.length = _errs119;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data39.headers !== undefined){
+let data43 = data39.headers;
+if(data43 && typeof data43 == "object" && !Array.isArray(data43)){
+for(const key11 in data43){
+const _errs127 = errors;
+if(typeof key11 === "string"){
+if(!pattern41.test(key11)){
+const err97 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema31.properties.telemetry.properties.headers.propertyNames,data:key11,propertyName:key11};
+if(vErrors === null){
+vErrors = [err97];
+}
+else {
+vErrors.push(err97);
+}
+errors++;
+}
+}
+var valid51 = _errs127 === errors;
+if(!valid51){
+const err98 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key11},message:"property name must be valid",schema:schema31.properties.telemetry.properties.headers.propertyNames,parentSchema:schema31.properties.telemetry.properties.headers,data:data43};
+if(vErrors === null){
+vErrors = [err98];
+}
+else {
+vErrors.push(err98);
+}
+errors++;
+}
+}
+for(const key12 in data43){
+let data44 = data43[key12];
+if(typeof data44 === "string"){
+if(func2(data44) < 1){
+const err99 = {instancePath:instancePath+"/telemetry/headers/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data44};
+if(vErrors === null){
+vErrors = [err99];
+}
+else {
+vErrors.push(err99);
+}
+errors++;
+}
+}
+else {
+const err100 = {instancePath:instancePath+"/telemetry/headers/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data44};
+if(vErrors === null){
+vErrors = [err100];
+}
+else {
+vErrors.push(err100);
+}
+errors++;
+}
+}
+}
+else {
+const err101 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.properties.headers.type,parentSchema:schema31.properties.telemetry.properties.headers,data:data43};
+if(vErrors === null){
+vErrors = [err101];
+}
+else {
+vErrors.push(err101);
+}
+errors++;
+}
+}
+}
+else {
+const err102 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.type,parentSchema:schema31.properties.telemetry,data:data39};
+if(vErrors === null){
+vErrors = [err102];
+}
+else {
+vErrors.push(err102);
+}
+errors++;
+}
+}
+if(data.routes !== undefined){
+let data45 = data.routes;
+if(Array.isArray(data45)){
+if(data45.length < 1){
+const err103 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.routes,data:data45};
+if(vErrors === null){
+vErrors = [err103];
+}
+else {
+vErrors.push(err103);
+}
+errors++;
+}
+const len6 = data45.length;
+for(let i12=0; i12<len6; i12++){
+if(!(validate36(data45[i12], {instancePath:instancePath+"/routes/" + i12,parentData:data45,parentDataProperty:i12,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err104 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.routes.type,parentSchema:schema31.properties.routes,data:data45};
+if(vErrors === null){
+vErrors = [err104];
+}
+else {
+vErrors.push(err104);
+}
+errors++;
+}
+}
+}
+else {
+const err105 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+if(vErrors === null){
+vErrors = [err105];
+}
+else {
+vErrors.push(err105);
 }
 errors++;
 }
@@ -4769,15 +4892,15 @@ return errors === 0;
 validate20.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policy = validate51;
-const schema114 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: who may call a route and, for MCP, what. Everything that it states must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, and what each asks on top of the conditions above. `*` in a name stands for any run of characters; an exact name beats a pattern, a longer pattern a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run at all; an exact URI beats a pattern, a longer pattern a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, nothing encoded that could be plain, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be got, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, what is done with one task …) need not be listed. No pattern covers `tasks/list`, only its exact name does; the gateway takes all tasks out of its answer. What is asked here comes on top of everything else that a request with this method has to meet, housekeeping and calls of tools included.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call; what lacks only a scope stays visible, so that it can be asked for. `show` leaves lists as they are. Default: filter where `tools`, `resources` or `prompts` say what may be called.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Everything that it states must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"What its calls need on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"What is needed on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"arguments":{"description":"What the call's arguments must be, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that is refused by an argument is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must have, all of them: one, several separated by single spaces, or a list. A caller who lacks only scopes is told all that the operation needs, and can ask for them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"What the token must claim, by the claim's name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A caller who is refused by a claim is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. Where none does, the first that lacks only scopes is what the caller is told to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold; to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold as soon as one thing that it states does not: a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails everything but `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` says to parse it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string in which this regular expression (JavaScript, u flag) is found; anchor it with ^ and $. A string of more than 4096 characters is an error, and denied.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). Numbers beside it, also under `not`, are compared with that integer.","const":true}},"additionalProperties":false}}};
-const schema115 = {"description":"The scopes that the token must have, all of them: one, several separated by single spaces, or a list. A caller who lacks only scopes is told all that the operation needs, and can ask for them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
-const schema126 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
-const pattern70 = new RegExp("^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$", "u");
-const pattern71 = new RegExp("^[!#-\\[\\]-~]+$", "u");
-const pattern74 = new RegExp("^[1-9][0-9]{0,8}(ms|s|m|h)$", "u");
-const schema116 = {"description":"What the token must claim, by the claim's name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A caller who is refused by a claim is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
-const schema117 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails everything but `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` says to parse it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string in which this regular expression (JavaScript, u flag) is found; anchor it with ^ and $. A string of more than 4096 characters is an error, and denied.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). Numbers beside it, also under `not`, are compared with that integer.","const":true}},"additionalProperties":false};
-const schema118 = {"type":["string","number","boolean"]};
+const schema115 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: who may call a route and, for MCP, what. Everything that it states must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, and what each asks on top of the conditions above. `*` in a name stands for any run of characters; an exact name beats a pattern, a longer pattern a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run at all; an exact URI beats a pattern, a longer pattern a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, nothing encoded that could be plain, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be got, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, what is done with one task …) need not be listed. No pattern covers `tasks/list`, only its exact name does; the gateway takes all tasks out of its answer. What is asked here comes on top of everything else that a request with this method has to meet, housekeeping and calls of tools included.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call; what lacks only a scope stays visible, so that it can be asked for. `show` leaves lists as they are. Default: filter where `tools`, `resources` or `prompts` say what may be called.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Everything that it states must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"What its calls need on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"What is needed on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"arguments":{"description":"What the call's arguments must be, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that is refused by an argument is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must have, all of them: one, several separated by single spaces, or a list. A caller who lacks only scopes is told all that the operation needs, and can ask for them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"What the token must claim, by the claim's name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A caller who is refused by a claim is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. Where none does, the first that lacks only scopes is what the caller is told to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold; to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold as soon as one thing that it states does not: a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails everything but `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` says to parse it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string in which this regular expression (JavaScript, u flag) is found; anchor it with ^ and $. A string of more than 4096 characters is an error, and denied.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). Numbers beside it, also under `not`, are compared with that integer.","const":true}},"additionalProperties":false}}};
+const schema116 = {"description":"The scopes that the token must have, all of them: one, several separated by single spaces, or a list. A caller who lacks only scopes is told all that the operation needs, and can ask for them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
+const schema127 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
+const pattern71 = new RegExp("^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$", "u");
+const pattern72 = new RegExp("^[!#-\\[\\]-~]+$", "u");
+const pattern75 = new RegExp("^[1-9][0-9]{0,8}(ms|s|m|h)$", "u");
+const schema117 = {"description":"What the token must claim, by the claim's name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A caller who is refused by a claim is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
+const schema118 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails everything but `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` says to parse it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string in which this regular expression (JavaScript, u flag) is found; anchor it with ^ and $. A string of more than 4096 characters is an error, and denied.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). Numbers beside it, also under `not`, are compared with that integer.","const":true}},"additionalProperties":false};
+const schema119 = {"type":["string","number","boolean"]};
 const wrapper0 = {validate: validate53};
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4791,7 +4914,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((((!data || typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema117.type},message:"must be string,number,boolean,array,object",schema:schema117.type,parentSchema:schema117,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema118.type},message:"must be string,number,boolean,array,object",schema:schema118.type,parentSchema:schema118,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4802,7 +4925,7 @@ errors++;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema117,data};
+const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema118,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4815,7 +4938,7 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(((typeof data0 !== "string") && (!((typeof data0 == "number") && (isFinite(data0))))) && (typeof data0 !== "boolean")){
-const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema118.type},message:"must be string,number,boolean",schema:schema118.type,parentSchema:schema118,data:data0};
+const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema119.type},message:"must be string,number,boolean",schema:schema119.type,parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4828,7 +4951,7 @@ errors++;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema117,data};
+const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema118,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4838,8 +4961,8 @@ vErrors.push(err3);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema117.properties, key0))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema117,data};
+if(!(func1.call(schema118.properties, key0))){
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema118,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4852,7 +4975,7 @@ errors++;
 if(data.equals !== undefined){
 let data1 = data.equals;
 if(((typeof data1 !== "string") && (!((typeof data1 == "number") && (isFinite(data1))))) && (typeof data1 !== "boolean")){
-const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema118.type},message:"must be string,number,boolean",schema:schema118.type,parentSchema:schema118,data:data1};
+const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema119.type},message:"must be string,number,boolean",schema:schema119.type,parentSchema:schema119,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4866,7 +4989,7 @@ if(data.one_of !== undefined){
 let data2 = data.one_of;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema117.properties.one_of,data:data2};
+const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema118.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4879,7 +5002,7 @@ const len1 = data2.length;
 for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(((typeof data3 !== "string") && (!((typeof data3 == "number") && (isFinite(data3))))) && (typeof data3 !== "boolean")){
-const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema118.type},message:"must be string,number,boolean",schema:schema118.type,parentSchema:schema118,data:data3};
+const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema119.type},message:"must be string,number,boolean",schema:schema119.type,parentSchema:schema119,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4891,7 +5014,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema117.properties.one_of.type,parentSchema:schema117.properties.one_of,data:data2};
+const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema118.properties.one_of.type,parentSchema:schema118.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4904,7 +5027,7 @@ errors++;
 if(data.contains !== undefined){
 let data4 = data.contains;
 if(((typeof data4 !== "string") && (!((typeof data4 == "number") && (isFinite(data4))))) && (typeof data4 !== "boolean")){
-const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema118.type},message:"must be string,number,boolean",schema:schema118.type,parentSchema:schema118,data:data4};
+const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema119.type},message:"must be string,number,boolean",schema:schema119.type,parentSchema:schema119,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4917,7 +5040,7 @@ errors++;
 if(data.below !== undefined){
 let data5 = data.below;
 if(!((typeof data5 == "number") && (isFinite(data5)))){
-const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema117.properties.below.type,parentSchema:schema117.properties.below,data:data5};
+const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema118.properties.below.type,parentSchema:schema118.properties.below,data:data5};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4930,7 +5053,7 @@ errors++;
 if(data.at_most !== undefined){
 let data6 = data.at_most;
 if(!((typeof data6 == "number") && (isFinite(data6)))){
-const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema117.properties.at_most.type,parentSchema:schema117.properties.at_most,data:data6};
+const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema118.properties.at_most.type,parentSchema:schema118.properties.at_most,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4943,7 +5066,7 @@ errors++;
 if(data.above !== undefined){
 let data7 = data.above;
 if(!((typeof data7 == "number") && (isFinite(data7)))){
-const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema117.properties.above.type,parentSchema:schema117.properties.above,data:data7};
+const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema118.properties.above.type,parentSchema:schema118.properties.above,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4956,7 +5079,7 @@ errors++;
 if(data.at_least !== undefined){
 let data8 = data.at_least;
 if(!((typeof data8 == "number") && (isFinite(data8)))){
-const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema117.properties.at_least.type,parentSchema:schema117.properties.at_least,data:data8};
+const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema118.properties.at_least.type,parentSchema:schema118.properties.at_least,data:data8};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -4970,7 +5093,7 @@ if(data.matches !== undefined){
 let data9 = data.matches;
 if(typeof data9 === "string"){
 if(func2(data9) < 1){
-const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.matches,data:data9};
+const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -4981,7 +5104,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.matches.type,parentSchema:schema117.properties.matches,data:data9};
+const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.properties.matches.type,parentSchema:schema118.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4994,7 +5117,7 @@ errors++;
 if(data.present !== undefined){
 let data10 = data.present;
 if(typeof data10 !== "boolean"){
-const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema117.properties.present.type,parentSchema:schema117.properties.present,data:data10};
+const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema118.properties.present.type,parentSchema:schema118.properties.present,data:data10};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5013,7 +5136,7 @@ errors = vErrors.length;
 if(data.integer !== undefined){
 let data12 = data.integer;
 if(true !== data12){
-const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema117.properties.integer,data:data12};
+const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema118.properties.integer,data:data12};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5042,7 +5165,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema116,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema117,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5055,7 +5178,7 @@ for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
 if(func2(key0) < 1){
-const err1 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema116.propertyNames,data:key0,propertyName:key0};
+const err1 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5067,7 +5190,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema116.propertyNames,parentSchema:schema116,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema117.propertyNames,parentSchema:schema117,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5085,7 +5208,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema116.type,parentSchema:schema116,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.type,parentSchema:schema117,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5099,9 +5222,9 @@ return errors === 0;
 }
 validate52.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema122 = {"description":"Alternatives: at least one of these policies must hold. Where none does, the first that lacks only scopes is what the caller is told to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
-const schema123 = {"description":"A nested policy. Everything that it states must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
-const schema125 = {"description":"Policies that must all hold; to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
+const schema123 = {"description":"Alternatives: at least one of these policies must hold. Where none does, the first that lacks only scopes is what the caller is told to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
+const schema124 = {"description":"A nested policy. Everything that it states must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
+const schema126 = {"description":"Policies that must all hold; to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
 const wrapper2 = {validate: validate57};
 
 function validate59(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5116,7 +5239,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema125,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5134,7 +5257,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema125.type,parentSchema:schema125,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema126.type,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5163,7 +5286,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema123,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema124,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5176,7 +5299,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema115.type},message:"must be string,array",schema:schema115.type,parentSchema:schema115,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema116.type},message:"must be string,array",schema:schema116.type,parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5186,8 +5309,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern70.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema115,data:data0};
+if(!pattern71.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5199,7 +5322,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema115,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5212,8 +5335,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern71.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema115.items,data:data1};
+if(!pattern72.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema116.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5224,7 +5347,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema115.items.type,parentSchema:schema115.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.items.type,parentSchema:schema116.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5263,8 +5386,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern74.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema126,data:data6};
+if(!pattern75.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema127,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5275,7 +5398,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.type,parentSchema:schema126,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.type,parentSchema:schema127,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5287,7 +5410,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema123.type,parentSchema:schema123,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema124.type,parentSchema:schema124,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5314,7 +5437,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema122,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema123,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5332,7 +5455,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema122.type,parentSchema:schema122,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema123.type,parentSchema:schema123,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5346,9 +5469,9 @@ return errors === 0;
 }
 validate56.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema128 = {"description":"What its calls need on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
-const schema131 = {"description":"What the call's arguments must be, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that is refused by an argument is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
-const pattern79 = new RegExp("^/", "u");
+const schema129 = {"description":"What its calls need on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
+const schema132 = {"description":"What the call's arguments must be, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that is refused by an argument is refused whatever the scope.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
+const pattern80 = new RegExp("^/", "u");
 
 function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -5362,7 +5485,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema131,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5374,8 +5497,8 @@ errors++;
 for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
-if(!pattern79.test(key0)){
-const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema131.propertyNames,data:key0,propertyName:key0};
+if(!pattern80.test(key0)){
+const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema132.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5387,7 +5510,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema131.propertyNames,parentSchema:schema131,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema132.propertyNames,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5405,7 +5528,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5433,7 +5556,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "arguments"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema128,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5446,7 +5569,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema115.type},message:"must be string,array",schema:schema115.type,parentSchema:schema115,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema116.type},message:"must be string,array",schema:schema116.type,parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5456,8 +5579,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern70.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema115,data:data0};
+if(!pattern71.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5469,7 +5592,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema115,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5482,8 +5605,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern71.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema115.items,data:data1};
+if(!pattern72.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema116.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5494,7 +5617,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema115.items.type,parentSchema:schema115.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.items.type,parentSchema:schema116.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5533,8 +5656,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern74.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema126,data:data6};
+if(!pattern75.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema127,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5545,7 +5668,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.type,parentSchema:schema126,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.type,parentSchema:schema127,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5563,7 +5686,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.type,parentSchema:schema128,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5577,7 +5700,7 @@ return errors === 0;
 }
 validate65.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema132 = {"description":"What is needed on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
+const schema133 = {"description":"What is needed on top of the policy's own conditions. `{}`: nothing more.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
 
 function validate74(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -5592,7 +5715,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema132,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema133,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5605,7 +5728,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema115.type},message:"must be string,array",schema:schema115.type,parentSchema:schema115,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema116.type},message:"must be string,array",schema:schema116.type,parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5615,8 +5738,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern70.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema115,data:data0};
+if(!pattern71.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5628,7 +5751,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema115,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5641,8 +5764,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern71.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema115.items,data:data1};
+if(!pattern72.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema116.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5653,7 +5776,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema115.items.type,parentSchema:schema115.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.items.type,parentSchema:schema116.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5692,8 +5815,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern74.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema126,data:data6};
+if(!pattern75.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema127,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5704,7 +5827,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.type,parentSchema:schema126,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.type,parentSchema:schema127,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5716,7 +5839,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema133.type,parentSchema:schema133,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5743,8 +5866,8 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func1.call(schema114.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema114,data};
+if(!(func1.call(schema115.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema115,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5757,7 +5880,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema115.type},message:"must be string,array",schema:schema115.type,parentSchema:schema115,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema116.type},message:"must be string,array",schema:schema116.type,parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5767,8 +5890,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern70.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema115,data:data0};
+if(!pattern71.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5780,7 +5903,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema115,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema116,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5793,8 +5916,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern71.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema115.items,data:data1};
+if(!pattern72.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema116.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5805,7 +5928,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema115.items.type,parentSchema:schema115.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.items.type,parentSchema:schema116.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5844,8 +5967,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern74.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema126,data:data6};
+if(!pattern75.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema127,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5856,7 +5979,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.type,parentSchema:schema126,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.type,parentSchema:schema127,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5869,7 +5992,7 @@ errors++;
 if(data.mode !== undefined){
 let data7 = data.mode;
 if(!((data7 === "enforce") || (data7 === "shadow"))){
-const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema114.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema114.properties.mode.enum,parentSchema:schema114.properties.mode,data:data7};
+const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema115.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema115.properties.mode.enum,parentSchema:schema115.properties.mode,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5886,7 +6009,7 @@ for(const key1 in data8){
 const _errs17 = errors;
 if(typeof key1 === "string"){
 if(func2(key1) < 1){
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema114.properties.tools.propertyNames,data:key1,propertyName:key1};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.tools.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5898,7 +6021,7 @@ errors++;
 }
 var valid5 = _errs17 === errors;
 if(!valid5){
-const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema114.properties.tools.propertyNames,parentSchema:schema114.properties.tools,data:data8};
+const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema115.properties.tools.propertyNames,parentSchema:schema115.properties.tools,data:data8};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5916,7 +6039,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.properties.tools.type,parentSchema:schema114.properties.tools,data:data8};
+const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.tools.type,parentSchema:schema115.properties.tools,data:data8};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5933,7 +6056,7 @@ for(const key3 in data10){
 const _errs22 = errors;
 if(typeof key3 === "string"){
 if(func2(key3) < 1){
-const err12 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema114.properties.resources.propertyNames,data:key3,propertyName:key3};
+const err12 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.resources.propertyNames,data:key3,propertyName:key3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5945,7 +6068,7 @@ errors++;
 }
 var valid7 = _errs22 === errors;
 if(!valid7){
-const err13 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema114.properties.resources.propertyNames,parentSchema:schema114.properties.resources,data:data10};
+const err13 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema115.properties.resources.propertyNames,parentSchema:schema115.properties.resources,data:data10};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5963,7 +6086,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.properties.resources.type,parentSchema:schema114.properties.resources,data:data10};
+const err14 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.resources.type,parentSchema:schema115.properties.resources,data:data10};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5980,7 +6103,7 @@ for(const key5 in data12){
 const _errs27 = errors;
 if(typeof key5 === "string"){
 if(func2(key5) < 1){
-const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema114.properties.prompts.propertyNames,data:key5,propertyName:key5};
+const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.prompts.propertyNames,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5992,7 +6115,7 @@ errors++;
 }
 var valid9 = _errs27 === errors;
 if(!valid9){
-const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema114.properties.prompts.propertyNames,parentSchema:schema114.properties.prompts,data:data12};
+const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema115.properties.prompts.propertyNames,parentSchema:schema115.properties.prompts,data:data12};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6010,7 +6133,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.properties.prompts.type,parentSchema:schema114.properties.prompts,data:data12};
+const err17 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.prompts.type,parentSchema:schema115.properties.prompts,data:data12};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6027,7 +6150,7 @@ for(const key7 in data14){
 const _errs32 = errors;
 if(typeof key7 === "string"){
 if(func2(key7) < 1){
-const err18 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema114.properties.methods.propertyNames,data:key7,propertyName:key7};
+const err18 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.methods.propertyNames,data:key7,propertyName:key7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6039,7 +6162,7 @@ errors++;
 }
 var valid11 = _errs32 === errors;
 if(!valid11){
-const err19 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema114.properties.methods.propertyNames,parentSchema:schema114.properties.methods,data:data14};
+const err19 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema115.properties.methods.propertyNames,parentSchema:schema115.properties.methods,data:data14};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6057,7 +6180,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.properties.methods.type,parentSchema:schema114.properties.methods,data:data14};
+const err20 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.methods.type,parentSchema:schema115.properties.methods,data:data14};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6070,7 +6193,7 @@ errors++;
 if(data.lists !== undefined){
 let data16 = data.lists;
 if(!((data16 === "filter") || (data16 === "show"))){
-const err21 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema114.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema114.properties.lists.enum,parentSchema:schema114.properties.lists,data:data16};
+const err21 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema115.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema115.properties.lists.enum,parentSchema:schema115.properties.lists,data:data16};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6082,7 +6205,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.type,parentSchema:schema114,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.type,parentSchema:schema115,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6097,11 +6220,11 @@ return errors === 0;
 validate51.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policyTest = validate82;
-const schema135 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: callers and calls, and what policies/NAME.yaml must say to them. Run by `sallyport test`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/test"},"$defs":{"test":{"description":"One call by one caller.","type":"object","properties":{"name":{"description":"What the test shows, in a sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"given":{"description":"The caller's token. `{}`: valid, and nothing more is known of it.","type":"object","properties":{"scope":{"description":"The scopes that were granted: one, several separated by single spaces, or a list. What they imply by `scopes` of gateway.yaml comes with them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as they stand in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither, and no `max_lifetime` accepts it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"Who issued the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes that the caller is told; `shadow`: it passes, and would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"Exactly the scopes of the challenge, in its order; empty: there is none. Not compared where it is left out.","type":"string"}},"required":["deny"],"additionalProperties":false}]}}};
-const schema136 = {"description":"One call by one caller.","type":"object","properties":{"name":{"description":"What the test shows, in a sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
-const schema137 = {"description":"The caller's token. `{}`: valid, and nothing more is known of it.","type":"object","properties":{"scope":{"description":"The scopes that were granted: one, several separated by single spaces, or a list. What they imply by `scopes` of gateway.yaml comes with them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as they stand in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither, and no `max_lifetime` accepts it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"Who issued the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
-const schema138 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
-const schema139 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes that the caller is told; `shadow`: it passes, and would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"Exactly the scopes of the challenge, in its order; empty: there is none. Not compared where it is left out.","type":"string"}},"required":["deny"],"additionalProperties":false}]};
+const schema136 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: callers and calls, and what policies/NAME.yaml must say to them. Run by `sallyport test`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/test"},"$defs":{"test":{"description":"One call by one caller.","type":"object","properties":{"name":{"description":"What the test shows, in a sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"given":{"description":"The caller's token. `{}`: valid, and nothing more is known of it.","type":"object","properties":{"scope":{"description":"The scopes that were granted: one, several separated by single spaces, or a list. What they imply by `scopes` of gateway.yaml comes with them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as they stand in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither, and no `max_lifetime` accepts it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"Who issued the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes that the caller is told; `shadow`: it passes, and would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"Exactly the scopes of the challenge, in its order; empty: there is none. Not compared where it is left out.","type":"string"}},"required":["deny"],"additionalProperties":false}]}}};
+const schema137 = {"description":"One call by one caller.","type":"object","properties":{"name":{"description":"What the test shows, in a sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
+const schema138 = {"description":"The caller's token. `{}`: valid, and nothing more is known of it.","type":"object","properties":{"scope":{"description":"The scopes that were granted: one, several separated by single spaces, or a list. What they imply by `scopes` of gateway.yaml comes with them.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as they stand in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither, and no `max_lifetime` accepts it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"Who issued the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
+const schema139 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
+const schema140 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes that the caller is told; `shadow`: it passes, and would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"Exactly the scopes of the challenge, in its order; empty: there is none. Not compared where it is left out.","type":"string"}},"required":["deny"],"additionalProperties":false}]};
 
 function validate83(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -6115,7 +6238,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema136.required,parentSchema:schema136,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema137.required,parentSchema:schema137,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6125,7 +6248,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.given === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema136.required,parentSchema:schema136,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema137.required,parentSchema:schema137,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6135,7 +6258,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.when === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema136.required,parentSchema:schema136,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema137.required,parentSchema:schema137,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6145,7 +6268,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.then === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema136.required,parentSchema:schema136,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema137.required,parentSchema:schema137,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6156,7 +6279,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "given")) || (key0 === "when")) || (key0 === "then"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema136,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema137,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6170,7 +6293,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema136.properties.name,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema137.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6181,7 +6304,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema136.properties.name.type,parentSchema:schema136.properties.name,data:data0};
+const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.name.type,parentSchema:schema137.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6196,7 +6319,7 @@ let data1 = data.given;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 if(!((((key1 === "scope") || (key1 === "claims")) || (key1 === "lifetime")) || (key1 === "issuer"))){
-const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema137,data:data1};
+const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema138,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6209,7 +6332,7 @@ errors++;
 if(data1.scope !== undefined){
 let data2 = data1.scope;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema137.properties.scope.type},message:"must be string,array",schema:schema137.properties.scope.type,parentSchema:schema137.properties.scope,data:data2};
+const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema138.properties.scope.type},message:"must be string,array",schema:schema138.properties.scope.type,parentSchema:schema138.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6219,8 +6342,8 @@ vErrors.push(err8);
 errors++;
 }
 if(typeof data2 === "string"){
-if(!pattern70.test(data2)){
-const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema137.properties.scope,data:data2};
+if(!pattern71.test(data2)){
+const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema138.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6235,8 +6358,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
-if(!pattern71.test(data3)){
-const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema137.properties.scope.items,data:data3};
+if(!pattern72.test(data3)){
+const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema138.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6247,7 +6370,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.scope.items.type,parentSchema:schema137.properties.scope.items,data:data3};
+const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.scope.items.type,parentSchema:schema138.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6262,7 +6385,7 @@ errors++;
 if(data1.claims !== undefined){
 let data4 = data1.claims;
 if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
-const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.properties.claims.type,parentSchema:schema137.properties.claims,data:data4};
+const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema138.properties.claims.type,parentSchema:schema138.properties.claims,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6275,8 +6398,8 @@ errors++;
 if(data1.lifetime !== undefined){
 let data5 = data1.lifetime;
 if(typeof data5 === "string"){
-if(!pattern74.test(data5)){
-const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema137.properties.lifetime,data:data5};
+if(!pattern75.test(data5)){
+const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema138.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6287,7 +6410,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.lifetime.type,parentSchema:schema137.properties.lifetime,data:data5};
+const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.lifetime.type,parentSchema:schema138.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6301,7 +6424,7 @@ if(data1.issuer !== undefined){
 let data6 = data1.issuer;
 if(typeof data6 === "string"){
 if(func2(data6) < 1){
-const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema137.properties.issuer,data:data6};
+const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema138.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6312,7 +6435,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.issuer.type,parentSchema:schema137.properties.issuer,data:data6};
+const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.issuer.type,parentSchema:schema138.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6324,7 +6447,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.type,parentSchema:schema137,data:data1};
+const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema138.type,parentSchema:schema138,data:data1};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6339,7 +6462,7 @@ let data7 = data.when;
 if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
 for(const key2 in data7){
 if(!((((((key2 === "tool") || (key2 === "resource")) || (key2 === "template")) || (key2 === "prompt")) || (key2 === "arguments")) || (key2 === "method"))){
-const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema138,data:data7};
+const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema139,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6352,7 +6475,7 @@ errors++;
 if(data7.tool !== undefined){
 let data8 = data7.tool;
 if(typeof data8 !== "string"){
-const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.tool.type,parentSchema:schema138.properties.tool,data:data8};
+const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.tool.type,parentSchema:schema139.properties.tool,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6365,7 +6488,7 @@ errors++;
 if(data7.resource !== undefined){
 let data9 = data7.resource;
 if(typeof data9 !== "string"){
-const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.resource.type,parentSchema:schema138.properties.resource,data:data9};
+const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.resource.type,parentSchema:schema139.properties.resource,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6378,7 +6501,7 @@ errors++;
 if(data7.template !== undefined){
 let data10 = data7.template;
 if(typeof data10 !== "string"){
-const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.template.type,parentSchema:schema138.properties.template,data:data10};
+const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.template.type,parentSchema:schema139.properties.template,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6391,7 +6514,7 @@ errors++;
 if(data7.prompt !== undefined){
 let data11 = data7.prompt;
 if(typeof data11 !== "string"){
-const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.prompt.type,parentSchema:schema138.properties.prompt,data:data11};
+const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.prompt.type,parentSchema:schema139.properties.prompt,data:data11};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6404,7 +6527,7 @@ errors++;
 if(data7.arguments !== undefined){
 let data12 = data7.arguments;
 if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
-const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema138.properties.arguments.type,parentSchema:schema138.properties.arguments,data:data12};
+const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema139.properties.arguments.type,parentSchema:schema139.properties.arguments,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6418,7 +6541,7 @@ if(data7.method !== undefined){
 let data13 = data7.method;
 if(typeof data13 === "string"){
 if(func2(data13) < 1){
-const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema138.properties.method,data:data13};
+const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6429,7 +6552,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.method.type,parentSchema:schema138.properties.method,data:data13};
+const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.method.type,parentSchema:schema139.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6441,7 +6564,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema138.type,parentSchema:schema138,data:data7};
+const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema139.type,parentSchema:schema139,data:data7};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6457,7 +6580,7 @@ const _errs36 = errors;
 let valid8 = false;
 const _errs37 = errors;
 if(!((data14 === "allow") || (data14 === "shadow"))){
-const err27 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema139.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema139.anyOf[0].enum,parentSchema:schema139.anyOf[0],data:data14};
+const err27 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema140.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema140.anyOf[0].enum,parentSchema:schema140.anyOf[0],data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6471,7 +6594,7 @@ valid8 = valid8 || _valid0;
 const _errs38 = errors;
 if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
 if(data14.deny === undefined){
-const err28 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema139.anyOf[1].required,parentSchema:schema139.anyOf[1],data:data14};
+const err28 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema140.anyOf[1].required,parentSchema:schema140.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6482,7 +6605,7 @@ errors++;
 }
 for(const key3 in data14){
 if(!((key3 === "deny") || (key3 === "challenge"))){
-const err29 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema139.anyOf[1],data:data14};
+const err29 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema140.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6495,7 +6618,7 @@ errors++;
 if(data14.deny !== undefined){
 let data15 = data14.deny;
 if(!(((((((((((data15 === "scope.insufficient") || (data15 === "claim.denied")) || (data15 === "argument.denied")) || (data15 === "lifetime.exceeded")) || (data15 === "alternatives.exhausted")) || (data15 === "exclusion.matched")) || (data15 === "tool.unlisted")) || (data15 === "resource.unlisted")) || (data15 === "prompt.unlisted")) || (data15 === "method.unlisted")) || (data15 === "policy.error"))){
-const err30 = {instancePath:instancePath+"/then/deny",schemaPath:"#/$defs/then/anyOf/1/properties/deny/enum",keyword:"enum",params:{allowedValues: schema139.anyOf[1].properties.deny.enum},message:"must be equal to one of the allowed values",schema:schema139.anyOf[1].properties.deny.enum,parentSchema:schema139.anyOf[1].properties.deny,data:data15};
+const err30 = {instancePath:instancePath+"/then/deny",schemaPath:"#/$defs/then/anyOf/1/properties/deny/enum",keyword:"enum",params:{allowedValues: schema140.anyOf[1].properties.deny.enum},message:"must be equal to one of the allowed values",schema:schema140.anyOf[1].properties.deny.enum,parentSchema:schema140.anyOf[1].properties.deny,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6508,7 +6631,7 @@ errors++;
 if(data14.challenge !== undefined){
 let data16 = data14.challenge;
 if(typeof data16 !== "string"){
-const err31 = {instancePath:instancePath+"/then/challenge",schemaPath:"#/$defs/then/anyOf/1/properties/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.anyOf[1].properties.challenge.type,parentSchema:schema139.anyOf[1].properties.challenge,data:data16};
+const err31 = {instancePath:instancePath+"/then/challenge",schemaPath:"#/$defs/then/anyOf/1/properties/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema140.anyOf[1].properties.challenge.type,parentSchema:schema140.anyOf[1].properties.challenge,data:data16};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6520,7 +6643,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema139.anyOf[1].type,parentSchema:schema139.anyOf[1],data:data14};
+const err32 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema140.anyOf[1].type,parentSchema:schema140.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -6532,7 +6655,7 @@ errors++;
 var _valid0 = _errs38 === errors;
 valid8 = valid8 || _valid0;
 if(!valid8){
-const err33 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema139.anyOf,parentSchema:schema139,data:data14};
+const err33 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema140.anyOf,parentSchema:schema140,data:data14};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6555,7 +6678,7 @@ vErrors = null;
 }
 }
 else {
-const err34 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.type,parentSchema:schema136,data};
+const err34 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.type,parentSchema:schema137,data};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6582,7 +6705,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema135,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema136,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6600,7 +6723,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema135.type,parentSchema:schema135,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema136.type,parentSchema:schema136,data};
 if(vErrors === null){
 vErrors = [err1];
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { isIP } from 'node:net';
 import type { Config } from '../model/config.ts';
 
 /** What the console shows of a route; nothing of it is secret. */
@@ -22,15 +21,6 @@ export function routesOf({ routes }: Config): readonly RouteView[] {
   }));
 }
 
-/**
- * Whether a page of this name may read what the console shows. The admin listener knows nobody; a page of the web whose
- * name was made to lead here (DNS rebinding) would be a reader inside the network.
- */
-export function isOwnName(host: string | undefined): boolean {
-  const name = (host ?? '').replace(/:[0-9]*$/, '').replace(/^\[(.*)\]$/, '$1');
-  return name === 'localhost' || isIP(name) !== 0 || /^[a-z0-9-]+$/i.test(name);
-}
-
 const style = `
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
 body { margin: 2rem auto; max-width: 100rem; padding: 0 1rem; }
@@ -51,7 +41,10 @@ const tables = {
 const cell = (kind, text) => Object.assign(document.createElement(kind), { textContent: text ?? '' });
 const row = (kind, texts) => { const tr = document.createElement('tr'); tr.append(...texts.map((text) => cell(kind, text))); return tr; };
 async function show() {
-  const seen = await (await fetch('console.json')).json();
+  const answer = await fetch('console.json');
+  // The session has ended: the same address shows the sign-in page.
+  if (answer.status === 401) location.reload();
+  const seen = await answer.json();
   document.getElementById('config').textContent = seen.config;
   const problems = document.getElementById('problems');
   problems.replaceChildren(...seen.problems.map((problem) => cell('p', problem)));

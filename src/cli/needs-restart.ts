@@ -3,7 +3,7 @@ import type { Config } from '../model/config.ts';
 /** What is fixed once a process listens, as the file calls it. */
 export const needsRestart: Readonly<Record<string, (config: Config) => unknown>> = {
   listen: ({ listen }) => listen,
-  admin: ({ admin }) => admin,
+  'admin.listen': ({ admin }) => admin?.listen,
   'forward_auth.listen': ({ forwardAuth }) => forwardAuth?.listen,
   tls: ({ tls }) => tls,
   telemetry: ({ telemetry }) => telemetry,

@@ -15,7 +15,7 @@ import { endHandedOver } from './handed-over.ts';
 import { WorkerFault } from './listen-fault.ts';
 import { fixedIn } from './needs-restart.ts';
 import { standardOutput } from './standard-output.ts';
-import type { Running } from './start.ts';
+import { adminOptions, type Running } from './start.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 import { createStates } from './worker-states.ts';
 
@@ -144,7 +144,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
         return { servers: all[0]?.servers ?? [], store: all[0]?.store, denials };
       },
     };
-    admin = loaded.config.admin && (await startAdmin(loaded.config.admin, view));
+    admin = loaded.config.admin && (await startAdmin(loaded.config.admin, view, adminOptions(log)));
   } catch (error) {
     await stop(0);
     throw error;
@@ -159,6 +159,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
       snapshot = nextSnapshot;
       tellAll({ kind: 'reload', file, snapshot });
       log.configure(next.log);
+      admin?.reload(next.admin);
       inForce.config = next.hash;
       inForce.routes = routesOf(next);
       refused = [];

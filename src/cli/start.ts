@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { type Admin, type InForce, startAdmin } from '../admin/admin.ts';
+import { type Admin, type AdminOptions, type InForce, startAdmin } from '../admin/admin.ts';
 import { routesOf } from '../admin/console.ts';
 import type { Snapshot } from '../config/files.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -81,6 +81,11 @@ async function startTracer(telemetry: Telemetry, log: Log, metrics: Metrics): Pr
   });
 }
 
+/** What an admin listener is started with: wrong tokens are logged, of each address a bounded number. */
+export function adminOptions(log: Log, clock: Clock = Date.now): AdminOptions {
+  return { clock, onWrongToken: (address) => log.event('warn', 'a wrong admin token was presented', { address }) };
+}
+
 /** Starts the gateway and its admin listener. Throws as {@link startServing}. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const { service, log, metrics, close } = await startServing(config, options);
@@ -92,7 +97,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   };
   let admin: Admin | undefined;
   try {
-    admin = config.admin && (await startAdmin(config.admin, view));
+    admin = config.admin && (await startAdmin(config.admin, view, adminOptions(log, options.clock)));
   } catch (error) {
     await close(0);
     throw error;
@@ -106,6 +111,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     log,
     reload(next) {
       service.reload(next);
+      admin?.reload(next.admin);
       inForce.config = next.hash;
       inForce.routes = routesOf(next);
       inForce.problems = [];

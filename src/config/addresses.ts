@@ -1,7 +1,7 @@
-import type { Address, Config, ForwardAuth } from '../model/config.ts';
+import type { Address, AdminSettings, Config, ForwardAuth } from '../model/config.ts';
 import type { Field } from './field.ts';
 import { network } from './network.ts';
-import { address, addressOrOff } from './values.ts';
+import { address, addressOrOff, adminToken, hostName } from './values.ts';
 
 /** Who may ask where nothing is said: this machine, as RFC 1122 §3.2.1.3 and RFC 4291 §2.5.3 have it. */
 const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
@@ -9,12 +9,22 @@ const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
 /** `listen`, `admin` and `forward_auth`; what is wrong is reported to the fields. */
 export function readAddresses(root: Field): Pick<Config, 'listen' | 'admin' | 'forwardAuth'> {
   const listen = root.get('listen').read(address) ?? { host: '127.0.0.1', port: 8080 };
-  const read = root.get('admin').read(addressOrOff) ?? { host: '127.0.0.1', port: 9090 };
-  const admin = read === 'off' ? undefined : read;
-  if (isSame(listen, admin)) {
+  const admin = readAdmin(root.get('admin'));
+  if (isSame(listen, admin?.listen)) {
     root.get(root.get('admin').present ? 'admin' : 'listen').refuse('listen and admin cannot share an address');
   }
-  return { listen, admin, forwardAuth: readForwardAuth(root.get('forward_auth'), listen, admin) };
+  return { listen, admin, forwardAuth: readForwardAuth(root.get('forward_auth'), listen, admin?.listen) };
+}
+
+/** `admin`: an address, `off`, or a mapping with the address as `listen`. */
+function readAdmin(field: Field): AdminSettings | undefined {
+  const isMapping = field.entries().length > 0;
+  const listen = (isMapping ? field.get('listen') : field).read(addressOrOff) ?? { host: '127.0.0.1', port: 9090 };
+  const hosts = field.get('hosts').list(hostName);
+  // An empty default (`${env:NAME:-}`) means none: the listener then refuses what needs the token.
+  const token = field.get('token').isEmpty() ? undefined : field.get('token').read(adminToken);
+  // The dot that ends an absolute name is taken off a Host too.
+  return listen === 'off' ? undefined : { listen, hosts: hosts.map((host) => host.replace(/\.$/, '')), token };
 }
 
 function readForwardAuth(field: Field, listen: Address, admin: Address | undefined): ForwardAuth | undefined {

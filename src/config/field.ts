@@ -18,6 +18,8 @@ export interface Field {
   items(): readonly Field[];
   /** The members of a mapping; otherwise none. */
   entries(): readonly (readonly [key: string, field: Field])[];
+  /** Whether it is an empty string, as a placeholder with an empty default may leave it. */
+  isEmpty(): boolean;
   /** A string that is not empty. */
   text(): string | undefined;
   /** A string in the form that `parse` reads; `parse` throws {@link Unfit} for any other. */
@@ -90,6 +92,7 @@ export function createReport(file: YamlFile): Report {
         if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
         return Object.keys(value).map((key) => [key, self.get(key)] as const);
       },
+      isEmpty: () => value === '',
       text() {
         if (typeof value === 'string' && value !== '') return value;
         if (value === '') report.refuse(path, 'must not be empty');

@@ -101,6 +101,13 @@ export function longSecret(text: string): string {
   return new Set(text).size < 10 ? refuse('is too plain: make it random') : text;
 }
 
+/** The token of the admin listener: a header carries it, and guessing it is hopeless. */
+export function adminToken(text: string): string {
+  if (!/^[!-~]+$/.test(text)) refuse('is not visible ASCII without spaces');
+  if (text.length < 16) refuse('is too short: at least 16 characters');
+  return new Set(text).size < 8 ? refuse('is too plain: make it random') : text;
+}
+
 /** What names a route. */
 export function name(text: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text)) return text;

@@ -1,5 +1,7 @@
 import { isNeverFromClients, plainName } from '../lib/client-fields.ts';
+import { withoutCookie } from '../lib/cookies.ts';
 import { hopByHop } from '../lib/hop-by-hop.ts';
+import { ADMIN_COOKIE } from '../model/admin-cookie.ts';
 import type { Call } from '../model/call.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
@@ -68,6 +70,12 @@ export function createRequestHeaders(
       if (name === 'content-length' && grant.action.body !== undefined) continue;
       if (name === 'mcp-name' && grant.action.mcpName !== undefined) {
         headers.push(raw[2 * i] as string, grant.action.mcpName);
+        continue;
+      }
+      if (name === 'cookie') {
+        // Browsers send a cookie to every port of a host: with an operator's session an upstream could read the console.
+        const cookies = withoutCookie(ADMIN_COOKIE, raw[2 * i + 1] as string);
+        if (cookies !== '') headers.push(raw[2 * i] as string, cookies);
         continue;
       }
       headers.push(raw[2 * i] as string, raw[2 * i + 1] as string);

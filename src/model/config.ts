@@ -8,6 +8,19 @@ export interface Address {
   readonly port: number;
 }
 
+/** The admin listener: where it listens, and which callers it answers. */
+export interface AdminSettings extends AdminRules {
+  readonly listen: Address;
+}
+
+/** Which callers the admin listener answers. */
+export interface AdminRules {
+  /** Names in lower case by which operators reach it, besides loopback, addresses and names of a single label. */
+  readonly hosts: readonly string[];
+  /** What callers off loopback must present. Undefined: the listener shows them neither the console nor details. */
+  readonly token: string | undefined;
+}
+
 /** A configuration as a whole, validated, with every duration in milliseconds and every size in bytes. */
 export interface Config {
   /** An origin (`https://gateway.example`), without a trailing slash. Everything published is built from it. */
@@ -15,7 +28,8 @@ export interface Config {
   readonly listen: Address;
   /** Undefined: plain HTTP. */
   readonly tls: Tls | undefined;
-  readonly admin: Address | undefined;
+  /** Undefined: there is none. */
+  readonly admin: AdminSettings | undefined;
   /** Undefined: proxies cannot ask. */
   readonly forwardAuth: ForwardAuth | undefined;
   /** Addresses and prefixes (CIDR) of proxies whose `X-Forwarded-For` counts. */

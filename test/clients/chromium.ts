@@ -19,9 +19,9 @@ const artifacts = fileURLToPath(new URL('../../test-artifacts/', import.meta.url
 /** Whether this machine has it. */
 export const hasChromium = existsSync(executablePath);
 
-/** Starts it with a profile of its own, which ends with it. */
-export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath, args: quiet });
+/** Starts it with a profile of its own, which ends with it. @param more Arguments besides the usual ones. */
+export function launchChromium(...more: readonly string[]): Promise<Browser> {
+  return chromium.launch({ executablePath, args: [...quiet, ...more] });
 }
 
 /** Keeps what a page looks like, for whoever wants to see; Git does not. */

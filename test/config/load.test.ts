@@ -93,7 +93,7 @@ describe('a configuration', () => {
     expect(config).toMatchObject({
       publicUrl: 'http://127.0.0.1:8080',
       listen: { host: '127.0.0.1', port: 8080 },
-      admin: { host: '127.0.0.1', port: 9090 },
+      admin: { listen: { host: '127.0.0.1', port: 9090 }, hosts: [], token: undefined },
       limits: { requestBodyBytes: 2 * 1024 * 1024, requestHeadersBytes: 8 * 1024 },
       log: { level: 'debug', decisions: 'denials' },
     });
@@ -162,7 +162,7 @@ describe('a configuration', () => {
     const config = await loaded({ yaml: edited(['    audience: https://api.example\n', '    protocol: mcp\n']) });
     expect(config).toMatchObject({
       listen: { host: '127.0.0.1', port: 8080 },
-      admin: { host: '127.0.0.1', port: 9090 },
+      admin: { listen: { host: '127.0.0.1', port: 9090 }, hosts: [], token: undefined },
       scopeHierarchy: new Map(),
       limits: { requestBodyBytes: 1024 * 1024, requestHeadersBytes: 16 * 1024 },
       log: { level: 'info', decisions: 'all' },
@@ -193,10 +193,22 @@ describe('a configuration', () => {
 
   test.each([
     ['off', undefined],
-    ['"[::1]:9090"', { host: '::1', port: 9090 }],
-    ['localhost:0', { host: 'localhost', port: 0 }],
+    ['{ listen: off, token: 0123456789abcdef }', undefined],
+    ['"[::1]:9090"', { listen: { host: '::1', port: 9090 } }],
+    ['localhost:0', { listen: { host: 'localhost', port: 0 } }],
+    ['{ listen: "sallyport-admin:9090" }', { listen: { host: 'sallyport-admin', port: 9090 }, hosts: [] }],
+    [
+      '{ listen: "${env:ADMIN}", hosts: [Prometheus.internal, a.example.], token: "${env:TOKEN}" }',
+      {
+        listen: { host: '0.0.0.0', port: 9090 },
+        hosts: ['prometheus.internal', 'a.example'],
+        token: 'Kx7-of-the-operators',
+      },
+    ],
+    ['{ listen: "x:1", token: "${env:UNSET:-}" }', { listen: { host: 'x', port: 1 }, token: undefined }],
   ])('admin: %s', async (yaml, admin) => {
-    expect(await loaded({ yaml: `${base}admin: ${yaml}\n` })).toMatchObject({ admin });
+    const env = { ADMIN: '0.0.0.0:9090', TOKEN: 'Kx7-of-the-operators' };
+    expect(await loaded({ yaml: `${base}admin: ${yaml}\n`, env })).toMatchObject({ admin });
   });
 
   test('keeps an issuer byte for byte, its trailing slash included', async () => {

@@ -46,6 +46,39 @@ describe('listen and admin', () => {
     ['no', top('admin: no'), ':13:8: admin: "no" is neither an address such as 127.0.0.1:9090 nor off'],
     ['both one', top('listen: 127.0.0.1:9090'), ':13:9: listen: listen and admin cannot share an address'],
     ['one both', top('admin: 127.0.0.1:8080'), ':13:8: admin: listen and admin cannot share an address'],
+    [
+      'one both, in a mapping',
+      top('admin: { listen: "127.0.0.1:8080" }'),
+      ':13:8: admin: listen and admin cannot share an address',
+    ],
+    ['admin without address', top('admin: { hosts: [a.example] }'), ':13:8: admin: missing key: listen'],
+    [
+      'admin with a name that is none',
+      top('admin: { listen: "x:1", hosts: ["a.example:9090", "*.example", a.example, a.example] }'),
+      ':13:33: admin.hosts[0]: "a.example:9090" is not a host name without port',
+      ':13:51: admin.hosts[1]: "*.example" is not a host name without port',
+      ':13:75: admin.hosts[3]: is listed twice',
+    ],
+    [
+      'a token that can be guessed',
+      top('admin: { listen: "x:1", token: hunter2 }'),
+      ':13:32: admin.token: the value is too short: at least 16 characters',
+    ],
+    [
+      'a token of few characters',
+      top('admin: { listen: "x:1", token: abababababababababab }'),
+      ':13:32: admin.token: the value is too plain: make it random',
+    ],
+    [
+      'a token that no header carries',
+      top('admin: { listen: "x:1", token: "sixteen or more letters" }'),
+      ':13:32: admin.token: the value is not visible ASCII without spaces',
+    ],
+    [
+      'a token that is no string',
+      top('admin: { listen: "x:1", token: 1234567890123456 }'),
+      ':13:32: admin.token: expected a string, found a number',
+    ],
   ])('%s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });

@@ -8,6 +8,9 @@ const gatewayKeys = `
 public_url!
 listen
 admin
+admin.listen!
+admin.hosts
+admin.token
 tls
 tls.cert!
 tls.key!

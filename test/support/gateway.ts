@@ -20,6 +20,8 @@ export interface TestGateway extends WrittenLog {
 export interface TestGatewayOptions {
   /** The rest of gateway.yaml: everything but public_url, listen and admin. */
   readonly yaml: string;
+  /** `admin`, in YAML. Default 127.0.0.1:0. */
+  readonly admin?: string;
   /** Name → text. */
   readonly policies?: Readonly<Record<string, string>>;
   /** Default http://gateway.test. */
@@ -37,9 +39,9 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   for (const [name, text] of Object.entries(options.policies ?? {})) {
     await writeFile(join(folder, 'policies', `${name}.yaml`), text);
   }
-  const publicUrl = options.publicUrl ?? 'http://gateway.test';
+  const { publicUrl = 'http://gateway.test', admin = '127.0.0.1:0' } = options;
   const file = join(folder, 'gateway.yaml');
-  await writeFile(file, `public_url: ${publicUrl}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\n${options.yaml}`);
+  await writeFile(file, `public_url: ${publicUrl}\nlisten: 127.0.0.1:0\nadmin: ${admin}\n${options.yaml}`);
   const { output, ...log } = createWrittenLog(options.onLine);
   const config = await loadConfig(file, options.env ?? {});
   await rm(folder, { recursive: true });

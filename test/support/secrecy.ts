@@ -52,7 +52,8 @@ export function keepForm(body: string): void {
 }
 
 /** Every secret of a configuration. */
-export function keepConfig({ authorizationServers, routes, sessionKey, shared, telemetry }: Config): void {
+export function keepConfig({ admin, authorizationServers, routes, sessionKey, shared, telemetry }: Config): void {
+  keepSecret(admin?.token);
   keepSecret(sessionKey);
   keepSecret(shared && new URL(shared.url).password);
   for (const value of Object.values(telemetry?.headers ?? {})) keepSecret(value);

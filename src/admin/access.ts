@@ -1,0 +1,167 @@
+/**
+ * Which callers the admin listener answers: the Host that a request must name, and the token that callers off loopback
+ * must present. What it shows is none of this file's business.
+ *
+ * @module
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { addressBlock } from '../lib/address-block.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createTokenBuckets } from '../lib/token-buckets.ts';
+import type { AdminRules } from '../model/config.ts';
+import { hostKind, isLoopback } from './host-rule.ts';
+import { createOperatorSessions, type OperatorSessions } from './operator-session.ts';
+
+/** A request that the admin listener does not answer; the message is what the caller reads. */
+export class AdminRefusal extends Error {
+  override readonly name = 'AdminRefusal';
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** Decides which callers the admin listener answers. */
+export interface Access {
+  /**
+   * Refuses what a web page could have sent by DNS rebinding.
+   *
+   * @throws {AdminRefusal} 400 for two Host headers (RFC 9112 §3.2), 403 for a foreign or absent one.
+   */
+  requireOwnHost(request: IncomingMessage): void;
+  /**
+   * Whether the caller may see everything: it is on loopback, or presents the token or a session's cookie.
+   *
+   * @throws {AdminRefusal} 401 for a wrong token, 429 after too many of them.
+   */
+  isOperator(request: IncomingMessage): boolean;
+  /** @throws {AdminRefusal} unless {@link isOperator}: 401, or 403 where no token is configured. */
+  requireOperator(request: IncomingMessage): void;
+  /** Whether a token is configured, so that an operator can sign in. */
+  hasSignIn(): boolean;
+  /**
+   * The `Set-Cookie` value that begins a session for a request that presents the token.
+   *
+   * @throws {AdminRefusal} 403 for a request of another origin, else as {@link isOperator}.
+   */
+  signIn(request: IncomingMessage): string;
+  /** Goes by other rules from now on. Wrong tokens stay counted. */
+  reload(rules: AdminRules): void;
+}
+
+/** Wrong tokens of one address, an IPv6 /64 as one: so many at once, and so many in each minute. */
+const WRONG_TOKENS = { requests: 10, perMs: 60_000, burst: 10 };
+/** Addresses that are remembered; the least recently seen one is evicted first. */
+const MAX_ADDRESSES = 1_000;
+
+/** What proxies add to say that the caller is another machine. */
+const forwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+
+const NO_TOKEN_CONFIGURED = `This needs the admin token, and none is configured.
+
+Set it in gateway.yaml, at least 16 characters:
+
+  admin: { listen: 0.0.0.0:9090, token: "\${file:/run/secrets/admin}" }
+
+or ask on the gateway's own machine, at a loopback address.
+`;
+const TOKEN_NEEDED = `This needs the admin token: send "Authorization: Bearer TOKEN", or sign in at /sign-in.
+`;
+
+/** Creates the access to an admin listener. @param onWrongToken Is told the address that presented a wrong token. */
+export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (address: string) => void): Access {
+  const wrongTokens = createTokenBuckets(MAX_ADDRESSES, clock);
+  let { hosts } = rules;
+  let secret = secretOf(rules);
+
+  function secretOf({ token }: AdminRules): { digest: Buffer; sessions: OperatorSessions } | undefined {
+    return token === undefined ? undefined : { digest: digest(token), sessions: createOperatorSessions(token, clock) };
+  }
+
+  /** On this machine by its address and by the name it asks for, and not on behalf of another machine. */
+  function isOnLoopback({ socket, headers }: IncomingMessage): boolean {
+    if (!isLoopback(socket.remoteAddress ?? '') || hostKind(headers.host ?? '', hosts) !== 'loopback') return false;
+    return forwarded.every((name) => headers[name] === undefined);
+  }
+
+  /**
+   * Whether it presents the token. An address that has used up its attempts is refused whatever it presents: if the right
+   * token still passed, the limit would not slow down guessing.
+   */
+  function presentsToken(request: IncomingMessage, expected: Buffer): boolean {
+    const [, token] = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '') ?? [];
+    if (token === undefined) return false;
+    const address = addressBlock(request.socket.remoteAddress ?? '');
+    const waitMs = wrongTokens.take(address, WRONG_TOKENS);
+    if (waitMs > 0) {
+      const retryAfter = String(Math.ceil(waitMs / 1000));
+      throw new AdminRefusal(429, 'Too many wrong tokens from this address. Try again later.\n', {
+        'retry-after': retryAfter,
+      });
+    }
+    // Digests have one length, and what their comparison takes says nothing about the token.
+    if (!timingSafeEqual(digest(token), expected)) {
+      onWrongToken(address);
+      throw unauthorized('The token is wrong.\n', 'Bearer error="invalid_token"');
+    }
+    wrongTokens.give(address, WRONG_TOKENS);
+    return true;
+  }
+
+  function isOperator(request: IncomingMessage): boolean {
+    if (isOnLoopback(request)) return true;
+    if (secret === undefined) return false;
+    return secret.sessions.isOpen(request.headers.cookie) || presentsToken(request, secret.digest);
+  }
+
+  return {
+    requireOwnHost(request) {
+      const [host = '', second] = request.headersDistinct['host'] ?? [];
+      if (second !== undefined) throw new AdminRefusal(400, 'There are two Host headers.\n');
+      if (hostKind(host, hosts) === 'foreign')
+        throw new AdminRefusal(
+          403,
+          'The Host is not a name of this listener: add it to admin.hosts in gateway.yaml.\n',
+        );
+    },
+    isOperator,
+    requireOperator(request) {
+      if (isOperator(request)) return;
+      throw secret === undefined ? new AdminRefusal(403, NO_TOKEN_CONFIGURED) : unauthorized(TOKEN_NEEDED, 'Bearer');
+    },
+    hasSignIn: () => secret !== undefined,
+    signIn(request) {
+      const origin = request.headers.origin ?? '';
+      requireSameOrigin(request, origin);
+      if (secret === undefined) throw new AdminRefusal(403, NO_TOKEN_CONFIGURED);
+      if (!presentsToken(request, secret.digest)) throw unauthorized(TOKEN_NEEDED, 'Bearer');
+      return secret.sessions.begin(origin.startsWith('https:'));
+    },
+    reload(next) {
+      ({ hosts } = next);
+      secret = secretOf(next);
+    },
+  };
+}
+
+/** Another site must neither guess through an operator's browser nor sign it in. Every browser says Origin in a POST. */
+function requireSameOrigin({ headers }: IncomingMessage, origin: string): void {
+  const own = [`http://${headers.host}`, `https://${headers.host}`];
+  const site = headers['sec-fetch-site'];
+  if (own.includes(origin) && (site === undefined || site === 'same-origin')) return;
+  throw new AdminRefusal(403, 'Sign in on the page of this listener; a proxy before it must pass Host on unchanged.\n');
+}
+
+function unauthorized(message: string, challenge: string): AdminRefusal {
+  return new AdminRefusal(401, message, { 'www-authenticate': challenge });
+}
+
+function digest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
