@@ -15,6 +15,7 @@ export const full = {
   imagePullSecrets: [{ name: 'registry' }],
   autoscaling: { enabled: true },
   shared: { existingSecret: 'redis' },
+  adminToken: { existingSecret: 'operators' },
   env: { ISSUER: 'https://login.example', TIMES: 3 },
   secretEnv: { GATEWAY_CLIENT_SECRET: { secret: 'credentials', key: 'client-secret' } },
   secretFiles: { tls: { secret: 'gateway-tls' } },

@@ -13,7 +13,7 @@ interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
   readonly ports?: readonly string[];
-  readonly networks: readonly string[];
+  readonly networks: readonly string[] | Readonly<Record<string, { readonly aliases: readonly string[] } | null>>;
   readonly healthcheck?: { readonly test: readonly string[] };
   readonly [key: string]: unknown;
 }
@@ -62,10 +62,38 @@ describe('the image', () => {
   });
 });
 
+describe.each([
+  ['docker-compose.yml', 'gateway.yaml', 'deploy/prometheus/prometheus.yml'],
+  ['templates/docker-compose.yml', 'templates/gateway.yaml', 'templates/prometheus.yml'],
+])('the admin listener of %s', (composeFile, gatewayFile, prometheusFile) => {
+  const name = 'sallyport-admin';
+
+  test('is bound to a name that only the network `admin` has, where neither upstreams nor others are', async () => {
+    const { services, networks } = parse(await read(composeFile), { merge: true }) as typeof compose;
+    const { GATEWAY_ADMIN } = services['gateway']?.environment ?? {};
+    const { config } = await load(join(root, gatewayFile), { GATEWAY_ADMIN });
+    expect(config.admin).toEqual({ listen: { host: name, port: 9090 }, hosts: [], token: undefined });
+    expect(services['gateway']?.networks).toEqual({ admin: { aliases: [name] }, front: null, upstreams: null });
+    const others = Object.entries(services).filter(([, { networks }]) => Object.values(networks).includes('admin'));
+    expect(others.map(([service]) => service)).toEqual(['prometheus']);
+    // Docker publishes the ports of a container on the first of its networks by name.
+    expect(Object.keys(networks as object).toSorted()[0]).toBe('admin');
+    expect(services['gateway']?.healthcheck?.test.join(' ')).toContain(`http://${name}:9090/healthz`);
+    expect(await read(prometheusFile)).toContain(`targets: ['${name}:9090']`);
+  });
+
+  test('has a token only if the operator brings one', async () => {
+    const { services } = parse(await read(composeFile), { merge: true }) as typeof compose;
+    expect(services['gateway']?.environment).toMatchObject({
+      SALLYPORT_ADMIN_TOKEN: '${SALLYPORT_ADMIN_TOKEN:-}',
+    });
+  });
+});
+
 describe('docker-compose.yml', () => {
   test('starts the gateway with a configuration that is good', async () => {
     const { config } = await load(join(root, 'gateway.yaml'), services['gateway']?.environment ?? {});
-    expect(config).toMatchObject({ listen: { host: '0.0.0.0' }, admin: { host: '0.0.0.0' } });
+    expect(config).toMatchObject({ listen: { host: '0.0.0.0' } });
   });
 
   test('mounts the folder of gateway.yaml: of a file alone, an edit that renames is never seen', () => {

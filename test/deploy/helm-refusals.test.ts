@@ -4,6 +4,7 @@ import { helm, runHelm } from './helm.ts';
 
 describe.skipIf(helm === undefined)('what it refuses', () => {
   const withConfig = (from: string | RegExp, to: string) => ({ ...good, config: config.replace(from, to) });
+  const withAdmin = (admin: string) => withConfig(/^admin:\n(?: .*\n)+/m, `${admin}\n`);
   test.for<readonly [string, unknown, string]>([
     ['nothing', {}, 'config is empty: give it your gateway.yaml, --set-file config=gateway.yaml'],
     ['replicas without a key', { ...good, sessionKey: {} }, 'several replicas need one session key'],
@@ -27,7 +28,20 @@ describe.skipIf(helm === undefined)('what it refuses', () => {
     ['a password', withConfig(/^limits:/m, 'shared: redis://:pw@redis\nlimits:'), 'config.shared has a password in it'],
     ['loopback', withConfig(/^listen: .*/m, 'listen: 127.0.0.1:8080'), 'config.listen is a loopback address'],
     ['another port', withConfig(/^listen: .*/m, 'listen: 0.0.0.0:9999'), 'config.listen is 0.0.0.0:9999, but in ports'],
-    ['no admin', withConfig(/^admin: .*/m, 'admin: off'), 'config.admin is off'],
+    ['no admin', withAdmin('admin: off'), 'config.admin is off'],
+    ['no admin, in a mapping', withAdmin('admin: { listen: off }'), 'config.admin is off'],
+    ['admin on loopback', withAdmin('admin: { listen: "127.0.0.1:9090" }'), 'config.admin is a loopback address'],
+    ['another admin port', withAdmin('admin: { listen: "0.0.0.0:1" }'), 'config.admin is 0.0.0.0:1, but in ports'],
+    [
+      'an admin token in the text',
+      withAdmin('admin: { listen: "0.0.0.0:9090", token: hunter2hunter2hunter2 }'),
+      'config.admin.token is a secret',
+    ],
+    [
+      'an admin token that goes nowhere',
+      { ...withAdmin('admin: 0.0.0.0:9090'), adminToken: { existingSecret: 'admin' } },
+      'config.admin has no token',
+    ],
     [
       'another folder',
       withConfig(/^limits:/m, 'policies: /etc/policies\nlimits:'),

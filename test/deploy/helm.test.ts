@@ -77,6 +77,7 @@ describe.skipIf(helm === undefined)('what it makes', () => {
       { name: 'ISSUER', value: 'https://login.example' },
       { name: 'TIMES', value: '3' },
       { name: 'GATEWAY_CLIENT_SECRET', ...fromSecret('credentials', 'client-secret') },
+      { name: 'SALLYPORT_ADMIN_TOKEN', ...fromSecret('operators', 'admin-token') },
       { name: 'SESSION_KEY', ...fromSecret('keys', 'session-key') },
       { name: 'SHARED_URL', ...fromSecret('redis', 'url') },
     ]);
@@ -102,16 +103,19 @@ describe.skipIf(helm === undefined)('what it makes', () => {
   });
 
   test('adds to gateway.yaml what only the chart knows, and nothing that it says itself', () => {
-    const bare = config.replace(/^(?:listen|admin): .*\n/gm, '');
+    const bare = config.replace(/^listen: .*\n/m, '').replace(/^admin:\n(?: .*\n)+/m, '');
     const said = (values: object): unknown =>
       parse(volumeOf(manifests({ ...good, ...values })).data['gateway.yaml'] ?? '');
     expect(
       said({ config: bare, shared: { existingSecret: 'redis' }, ports: { http: 8000, admin: 9000 } }),
     ).toMatchObject({
       listen: '0.0.0.0:8000',
-      admin: '0.0.0.0:9000',
+      admin: { listen: '0.0.0.0:9000' },
       session_key: '${env:SESSION_KEY}',
       shared: '${env:SHARED_URL}',
+    });
+    expect(said({ config: bare, adminToken: { existingSecret: 'operators' } })).toMatchObject({
+      admin: { listen: '0.0.0.0:9090', token: '${env:SALLYPORT_ADMIN_TOKEN}' },
     });
     const own = `${config}session_key: \${file:/run/secrets/keys/session}\n`;
     expect(said({ config: own, sessionKey: {} })).toMatchObject({ session_key: '${file:/run/secrets/keys/session}' });

@@ -18,19 +18,30 @@ does not say and the chart knows.
 {{- with regexFind "(?:client_secret|client_key|session_key)[\"']?:[ \\t]*[\"']?[^ \\t\\r\\n\"'$]" $lines -}}
 {{- fail (printf "config has a secret in it (%s…), and a ConfigMap is no place for one: name it as ${env:NAME}, and NAME in secretEnv" (regexFind "^[a-z_]+" .)) -}}
 {{- end -}}
-{{- range $key := list "listen" "admin" -}}
-{{- if regexMatch "^(127\\.|localhost|\\[::1\\])" (get $config $key | toString) -}}
+{{- $listen := get $config "listen" | toString -}}
+{{- $admin := get $config "admin" | toString -}}
+{{- $adminToken := "" -}}
+{{- if kindIs "map" $config.admin -}}
+{{- $admin = get $config.admin "listen" | toString -}}
+{{- $adminToken = get $config.admin "token" | toString -}}
+{{- end -}}
+{{- range $key, $said := dict "listen" $listen "admin" $admin -}}
+{{- if regexMatch "^(127\\.|localhost|\\[::1\\])" $said -}}
 {{- fail (printf "config.%s is a loopback address, where neither clients nor probes get to: leave it out" $key) -}}
 {{- end -}}
-{{- end -}}
-{{- range $key, $port := dict "listen" .Values.ports.http "admin" .Values.ports.admin -}}
-{{- $said := get $config $key | toString -}}
+{{- $port := ternary $.Values.ports.http $.Values.ports.admin (eq $key "listen") -}}
 {{- if and (regexMatch ":[0-9]+$" $said) (not (contains "$" $said)) (not (hasSuffix (printf ":%v" $port) $said)) -}}
 {{- fail (printf "config.%s is %s, but in ports it is %v: leave it out" $key $said $port) -}}
 {{- end -}}
 {{- end -}}
-{{- if or (eq (toString $config.admin) "off") (eq (toString $config.admin) "false") -}}
+{{- if or (eq $admin "off") (eq $admin "false") -}}
 {{- fail "config.admin is off: Kubernetes asks there whether the gateway lives; leave it out" -}}
+{{- end -}}
+{{- if and $adminToken (not (hasPrefix "$" $adminToken)) -}}
+{{- fail "config.admin.token is a secret, and a ConfigMap is no place for one: write ${env:SALLYPORT_ADMIN_TOKEN}, and name a Secret in adminToken.existingSecret" -}}
+{{- end -}}
+{{- if and .Values.adminToken.existingSecret $admin (not $adminToken) -}}
+{{- fail "adminToken names a Secret, but config.admin has no token: write ${env:SALLYPORT_ADMIN_TOKEN} there, or leave config.admin out" -}}
 {{- end -}}
 {{- if not (has (toString ($config.policies | default "./policies")) (list "./policies" "./policies/" "policies" "policies/")) -}}
 {{- fail "config.policies must be ./policies: that is where the chart puts them" -}}
@@ -53,8 +64,10 @@ does not say and the chart knows.
 {{- end -}}
 {{- trimSuffix "\n" $text }}
 {{ if not (hasKey $config "listen") }}listen: 0.0.0.0:{{ .Values.ports.http }}
-{{ end }}{{ if not (hasKey $config "admin") }}admin: 0.0.0.0:{{ .Values.ports.admin }}
-{{ end }}{{ if and .Values.sessionKey.existingSecret (not (hasKey $config "session_key")) }}session_key: ${env:SESSION_KEY}
+{{ end }}{{ if not (hasKey $config "admin") }}admin:
+  listen: 0.0.0.0:{{ .Values.ports.admin }}
+{{ if .Values.adminToken.existingSecret }}  token: ${env:SALLYPORT_ADMIN_TOKEN}
+{{ end }}{{ end }}{{ if and .Values.sessionKey.existingSecret (not (hasKey $config "session_key")) }}session_key: ${env:SESSION_KEY}
 {{ end }}{{ if and .Values.shared.existingSecret (not (hasKey $config "shared")) }}shared: ${env:SHARED_URL}
 {{ end }}
 {{- end -}}

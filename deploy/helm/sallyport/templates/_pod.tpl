@@ -13,6 +13,9 @@
 {{- with .Values.sessionKey.existingSecret -}}
 {{- $_ := set $secrets "SESSION_KEY" (dict "secret" . "key" $.Values.sessionKey.key) -}}
 {{- end -}}
+{{- with .Values.adminToken.existingSecret -}}
+{{- $_ := set $secrets "SALLYPORT_ADMIN_TOKEN" (dict "secret" . "key" $.Values.adminToken.key) -}}
+{{- end -}}
 {{- with .Values.shared.existingSecret -}}
 {{- $_ := set $secrets "SHARED_URL" (dict "secret" . "key" $.Values.shared.key) -}}
 {{- end -}}
