@@ -101,9 +101,14 @@ export function createAskedStages(
 }
 
 /** An MCP message is decided on by what it says, all of it, and by nothing that only the gateway could keep. */
-function requireMessage({ fields: { names, raw, mcpSessionId, contentLength, transferEncoding } }: Call): void {
+function requireMessage({
+  fields: { names, raw, mcpSessionId, lastEventId, contentLength, transferEncoding },
+}: Call): void {
   if (mcpSessionId !== undefined) {
     throw new Denial('session.unknown', 'sessions need the gateway in between: it binds them where they are given out');
+  }
+  if (lastEventId !== undefined) {
+    throw new Denial('handle.unknown', 'streams that are resumed need the gateway in between: it binds their events');
   }
   if (!declaresBody({ contentLength, transferEncoding })) {
     throw new Denial('forward_auth.body', 'the proxy shows no body: an MCP message cannot be decided on');

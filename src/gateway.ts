@@ -11,7 +11,7 @@ import { createPossession } from './authenticate/possession.ts';
 import { createProofChecks } from './authenticate/proof-check.ts';
 import { createActionReader } from './authorize/action.ts';
 import { createAuthorize } from './authorize/authorize.ts';
-import { createBindHandles, createSessionId } from './authorize/owner.ts';
+import { createBindEventId, createBindHandles, createSessionId } from './authorize/owner.ts';
 import type { Exchanges } from './exchange/exchange.ts';
 import { createAskedStages, createForwardAuth } from './forward-auth.ts';
 import { createForward, type ForwardParts } from './forward/forward.ts';
@@ -155,6 +155,7 @@ export function createGateway(
       cleanAnswer: cleanAnswerOf(route),
       signIdentity,
       bindHandles: createBindHandles(route, handles),
+      bindEventId: createBindEventId(route, sessions),
       onUnauthorized: exchange.onUnauthorized,
     };
     const stages: Stages = {

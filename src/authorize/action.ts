@@ -8,7 +8,7 @@ import { Denial } from '../model/denial.ts';
 import type { Action } from '../model/grant.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
-import { ownerOf } from './owner.ts';
+import { eventOwner, ownerOf } from './owner.ts';
 
 /** Finds out what a call attempts. The caller comes first: nobody's body is read before it is known whose it is. */
 export type ReadAction = (call: Call, principal: Principal | undefined) => Action | Promise<Action>;
@@ -26,6 +26,7 @@ const httpAction: Action = {
   messageId: null,
   era: undefined,
   sessionId: undefined,
+  lastEventId: undefined,
   mcpName: undefined,
   mayYieldHandle: false,
   tasks: undefined,
@@ -61,6 +62,7 @@ function sessionAction(call: Call, principal: Principal | undefined, route: Rout
     messageId: null,
     era: 'legacy',
     sessionId,
+    lastEventId: ownEvent(call, principal, route, sessions, sessionId, null),
     mcpName: undefined,
     // In a session the stream is its owner's. Without one a server speaks to everybody who listens, and the tasks that
     // it tells of there must not become anybody's.
@@ -88,12 +90,16 @@ async function messageAction(
   }
   const body = await readBody(call);
   const message = readMessage(body, call.fields);
+  const isModern = message.era === 'modern';
+  const sessionId = isModern ? undefined : ownSession(call, principal, route, sessions, message.id);
   const own = ownHandles(body, message, ownerOf(route, principal), handles, call.fields.mcpName);
   return {
     attempt: { kind: 'mcp', method: message.method, targets: message.targets, arguments: message.arguments },
     messageId: message.id,
     era: message.era,
-    sessionId: sessionOf(message, call, principal, route, sessions),
+    // MCP 2026-07-28 has no sessions and no streams that are resumed: the headers are ignored, and go nowhere.
+    sessionId,
+    lastEventId: isModern ? undefined : ownEvent(call, principal, route, sessions, sessionId, message.id),
     mcpName: own.mcpName,
     mayYieldHandle: message.mayYieldHandle,
     tasks: createsNoTask(message.method) ? own.tasks : undefined,
@@ -121,17 +127,6 @@ function ownHandles(
   return { mcpName, tasks, body: text === undefined ? body : Buffer.from(text) };
 }
 
-/** MCP 2026-07-28 has no sessions: the header is ignored, and goes nowhere. */
-function sessionOf(
-  message: Message,
-  call: Call,
-  principal: Principal | undefined,
-  route: Route,
-  sessions: OwnerBound,
-): string | undefined {
-  return message.era === 'modern' ? undefined : ownSession(call, principal, route, sessions, message.id);
-}
-
 /** @throws {Denial} `session.unknown` for a session that was given to somebody else, or to nobody. */
 function ownSession(
   call: Call,
@@ -145,4 +140,22 @@ function ownSession(
   const session = sessions.unbind(mcpSessionId, ownerOf(route, principal));
   if (session !== undefined) return session;
   throw new Denial('session.unknown', 'not a session of this person on this route', { messageId });
+}
+
+/** @throws {Denial} `handle.unknown` for an event of somebody else's stream, or of another session's. */
+function ownEvent(
+  call: Call,
+  principal: Principal | undefined,
+  route: Route,
+  sessions: OwnerBound,
+  sessionId: string | undefined,
+  messageId: Message['id'],
+): string | undefined {
+  const { lastEventId } = call.fields;
+  if (lastEventId === undefined) return undefined;
+  const event = sessions.unbind(lastEventId, eventOwner(route, principal, sessionId));
+  if (event !== undefined) return Buffer.from(event, 'base64url').toString('latin1');
+  throw new Denial('handle.unknown', 'Last-Event-ID is not of an event that this caller got in this session', {
+    messageId,
+  });
 }

@@ -31,6 +31,27 @@ export function createSessionId(
     action.era === 'modern' ? undefined : sessions.bind(theirs, ownerOf(route, principal));
 }
 
+/** Whom an event of a stream belongs to: the owner of its session, in this session. */
+export function eventOwner(
+  route: Route,
+  principal: Principal | undefined,
+  sessionId: string | undefined,
+): readonly string[] {
+  return [...ownerOf(route, principal), 'event', sessionId ?? ''];
+}
+
+/**
+ * Binds an event's id to the caller and the session. A server resumes a stream by an id alone, and some of them number
+ * the events of all sessions in one row: with the next number a client would read what was said to another.
+ */
+export function createBindEventId(
+  route: Route,
+  sessions: OwnerBound,
+): (id: string, grant: Grant, sessionId: string | undefined) => string {
+  return (id, { principal }, sessionId) =>
+    sessions.bind(Buffer.from(id, 'latin1').toString('base64url'), eventOwner(route, principal, sessionId));
+}
+
 const noMessage = { method: undefined, targets: [] };
 
 /**

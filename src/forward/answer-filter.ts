@@ -1,5 +1,5 @@
+import { createEventIdFilter } from '../mcp/event-ids.ts';
 import { createEventFilter, createJsonFilter, type BodyFilter, type Rewriting } from '../mcp/body-filter.ts';
-import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
@@ -12,25 +12,63 @@ import type { ResponseHeaders } from './response-headers.ts';
  *
  * @throws {Denial} `upstream.invalid` for a form that cannot be read although it must be.
  */
-export type ChooseFilter = (answer: ResponseHeaders) => BodyFilter | undefined;
+type ChooseFilter = (answer: ResponseHeaders) => BodyFilter | undefined;
+
+/** What a grant's caller sees for the id of an event that the upstream sends in a session. */
+export type BindEventId = (id: string, grant: Grant, sessionId: string | undefined) => string;
+
+/** What may have to be changed in the answer to a call. */
+export interface AnswerFilter {
+  /** Whether messages may be changed, whatever the form of the answer. */
+  readonly rewrites: boolean;
+  /** Whether the upstream is asked not to compress. */
+  readonly uncompressed: boolean;
+  readonly choose: ChooseFilter;
+}
 
 /**
- * What may have to be changed in the answer to a call: lists, handles, or both in a stream that is resumed. Undefined
- * for nothing, which most answers are: they may be compressed, and are never held.
+ * What may have to be changed in the answer to a call: lists, handles, or both in a stream that is resumed, and the ids of
+ * events in any stream of an MCP route. Most answers are neither read nor held: they may be compressed.
  */
 export function answerFilter(
   route: Route,
-  call: Call,
   grant: Grant,
   bindHandles: BindHandles,
-): ChooseFilter | undefined {
+  bindEventId: BindEventId,
+): AnswerFilter | undefined {
+  if (route.protocol === 'http') return undefined;
+  const rewriting = rewritingOf(route, grant, bindHandles);
+  const rewrites = rewriting !== undefined;
+  return {
+    rewrites,
+    uncompressed: rewrites || mayBeResumed(grant),
+    choose(answer) {
+      const filter = rewriting && filterOf(answer, rewriting);
+      if (!answer.isEventStream || answer.isEncoded) return filter;
+      const sessionId = grant.action.era === 'modern' ? undefined : (answer.sessionId ?? grant.action.sessionId);
+      const ids = createEventIdFilter((id) => bindEventId(id, grant, sessionId));
+      return filter === undefined ? ids : inTurn(filter, ids);
+    },
+  };
+}
+
+/** In a session a stream that broke off may be asked for again, by the id of its last event. */
+function mayBeResumed({ action: { era, sessionId, attempt } }: Grant): boolean {
+  if (sessionId !== undefined) return true;
+  return era === 'legacy' && attempt.kind === 'mcp' && (attempt.method ?? 'initialize') === 'initialize';
+}
+
+function inTurn(first: BodyFilter, second: BodyFilter): BodyFilter {
+  const then = (parts: readonly Buffer[]): readonly Buffer[] => parts.flatMap((part) => second.push(part));
+  return { push: (chunk) => then(first.push(chunk)), end: () => [...then(first.end()), ...second.end()] };
+}
+
+function rewritingOf(route: Route, grant: Grant, bindHandles: BindHandles): Rewriting | undefined {
   const lists = mayHoldList(route, grant) ? listRewriting(grant, route) : undefined;
   const tasks = taskListRewriting(grant);
   const handles = grant.action.mayYieldHandle ? handleRewriting(grant, bindHandles) : undefined;
   const rewritings = [lists, tasks, handles].filter((each) => each !== undefined);
-  if (rewritings.length === 0) return undefined;
-  const rewriting = rewritings.reduce(both);
-  return (answer) => filterOf(answer, rewriting);
+  return rewritings.length === 0 ? undefined : rewritings.reduce(both);
 }
 
 function both(first: Rewriting, second: Rewriting): Rewriting {

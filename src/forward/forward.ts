@@ -7,7 +7,7 @@ import type { Call } from '../model/call.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
-import { answerFilter } from './answer-filter.ts';
+import { answerFilter, type BindEventId } from './answer-filter.ts';
 import type { BindHandles } from './handle-binding.ts';
 import type { OpenStreams } from './open-streams.ts';
 import type { Pools } from './pools.ts';
@@ -40,6 +40,7 @@ export interface ForwardParts {
   /** Undefined where the route signs nothing. */
   readonly signIdentity: SignIdentity | undefined;
   readonly bindHandles: BindHandles;
+  readonly bindEventId: BindEventId;
   readonly onUnauthorized: RelayParts['onUnauthorized'];
   readonly streams: OpenStreams;
   readonly observer: ForwardObserver;
@@ -51,7 +52,7 @@ const LINGER_MS = 1_000;
 
 /** Creates the forwarding of a route. */
 export function createForward(route: Route, parts: ForwardParts): Forward {
-  const { publicUrl, pools, claimed, signIdentity, bindHandles } = parts;
+  const { publicUrl, pools, claimed, signIdentity, bindHandles, bindEventId } = parts;
   const pool = pools.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
@@ -61,18 +62,18 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
   return (call, grant, credential, revalidate) => {
     // The client left while somebody was asked; `close` will not come again to tell.
     if (call.response.closed) return Promise.resolve();
-    const chooseFilter = answerFilter(route, call, grant, bindHandles);
+    const filter = answerFilter(route, grant, bindHandles, bindEventId);
     const body = grant.action.body ?? streamedBody(call);
     const options: Dispatcher.DispatchOptions = {
       path: upstreamPath(call.path, call.query),
       method: call.method,
-      headers: requestHeaders(call, grant, credential, chooseFilter !== undefined),
+      headers: requestHeaders(call, grant, credential, filter?.uncompressed === true),
       body,
       headersTimeout,
     };
     return new Promise((resolve, reject) => {
       const fail = body instanceof Paced ? destroying(body, reject) : reject;
-      pool.dispatch(options, new Relay(relayParts, { call, grant, chooseFilter, revalidate }, resolve, fail));
+      pool.dispatch(options, new Relay(relayParts, { call, grant, filter, revalidate }, resolve, fail));
     });
   };
 }

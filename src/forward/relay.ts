@@ -7,7 +7,7 @@ import { Denial } from '../model/denial.ts';
 import type { Grant } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
-import type { ChooseFilter } from './answer-filter.ts';
+import type { AnswerFilter } from './answer-filter.ts';
 import { ClientAnswer } from './client-answer.ts';
 import { createKeepalive, type Keepalive } from './keepalive.ts';
 import type { OpenStreams } from './open-streams.ts';
@@ -31,7 +31,7 @@ export interface Forwarded {
   readonly call: Call;
   readonly grant: Grant;
   /** For a successful answer that may have to be changed. */
-  readonly chooseFilter: ChooseFilter | undefined;
+  readonly filter: AnswerFilter | undefined;
   readonly revalidate: Revalidate | undefined;
 }
 
@@ -72,16 +72,16 @@ export class Relay implements Dispatcher.DispatchHandler {
       return;
     }
     const { route, cleanAnswer, observer, onUnauthorized } = this.#parts;
-    const { call, grant, chooseFilter } = this.#forwarded;
+    const { call, grant } = this.#forwarded;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
     if (status === 401) onUnauthorized?.(grant);
     // The upstream of an MCP route sees no token of the client's; a client that is told to get another would loop.
     if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
     // An error tells no names and gives out no handles.
-    const filter = status < 300 && status !== 204 ? chooseFilter : undefined;
+    const filter = status < 300 && status !== 204 ? this.#forwarded.filter : undefined;
     const raw = (controller.rawHeaders ?? []) as Buffer[];
-    const headers = cleanAnswer(raw, status, call, grant, filter !== undefined);
-    this.#filter = filter?.(headers);
+    const headers = cleanAnswer(raw, status, call, grant, filter?.rewrites === true);
+    this.#filter = filter?.choose(headers);
     this.#answer.begin(status, statusMessage, headers);
     // When all that came with them has been handed over: most answers are whole then, those that are called streams too.
     process.nextTick(showArrived, this, headers);

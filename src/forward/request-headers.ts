@@ -51,7 +51,8 @@ export function createRequestHeaders(
       // They go on as they were read, or not at all.
       !traceFields.has(plain) &&
       // On an MCP route a session id goes on only as the upstream's own, once it is proved to be this caller's.
-      !(route.protocol === 'mcp' && plain === 'mcp-session-id') &&
+      // So does the id of an event.
+      !(route.protocol === 'mcp' && (plain === 'mcp-session-id' || plain === 'last-event-id')) &&
       // Another spelling of a field that we read ourselves would be a second one to some upstreams.
       (plain === name || !(plain.startsWith('content-') || plain.startsWith('mcp-')));
     if (verdicts.size < MAX_VERDICTS) verdicts.set(name, verdict);
@@ -87,6 +88,7 @@ export function createRequestHeaders(
     }
     if (uncompressed) headers.push('accept-encoding', 'identity');
     if (grant.action.sessionId !== undefined) headers.push('mcp-session-id', grant.action.sessionId);
+    if (grant.action.lastEventId !== undefined) headers.push('last-event-id', grant.action.lastEventId);
     if (grant.principal !== undefined) identity.addTo(headers, grant.principal, call.decision);
     if (credential !== undefined) headers.push('authorization', credential);
     return headers;

@@ -21,6 +21,8 @@ export interface ResponseHeaders {
   readonly hasType: boolean;
   /** Other than `identity`. */
   readonly isEncoded: boolean;
+  /** The upstream's own `Mcp-Session-Id`. */
+  readonly sessionId: string | undefined;
 }
 
 /** What the gateway says in an answer of an upstream. */
@@ -79,6 +81,7 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
     let coding: string | undefined;
     let contentType = '';
     let contentEncoding = '';
+    let sessionId: string | undefined;
     let hasDate = false;
     let hasLength = false;
     let expires = false;
@@ -95,11 +98,14 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
       else if (lower === 'content-type') contentType = value;
       else if (lower === 'content-encoding') contentEncoding = value;
       else if (lower === 'expires') expires = true;
-      else if (!isPublic && lower.endsWith('cache-control')) {
+      else if (lower === 'mcp-session-id') {
+        sessionId = value;
+        value = own.sessionId(value, grant);
+      } else if (!isPublic && lower.endsWith('cache-control')) {
         // Any other is for some shared caches alone, RFC 9213.
         if (lower !== 'cache-control') continue;
         value = privateCacheControl(value);
-      } else if (lower === 'mcp-session-id') value = own.sessionId(value, grant);
+      }
       if (value !== undefined) all.push(name, value);
     }
     // RFC 9112 §7: the gateway understands this one alone, and would pass on any other as if it were content.
@@ -114,7 +120,8 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
     if (isEventStream) dropped.push('x-accel-buffering');
     // RFC 9449 §8.2: a stored answer would hand out its nonce again when that has long ended.
     if (own.nonce !== undefined) dropped.push('cache-control');
-    if (willChange) dropped.push(...aboutBytes);
+    // The ids of an MCP stream's events are changed in any case.
+    if (willChange || (isEventStream && grant.action.era !== undefined)) dropped.push(...aboutBytes);
     const fields = dropped.length === 0 ? all : without(all, dropped);
     if (isEventStream) fields.push('X-Accel-Buffering', 'no');
     if (expires && !isPublic) fields.push('Cache-Control', 'private');
@@ -127,6 +134,7 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
       isEventStream,
       isJson: /^application\/json *(?:;|$)/i.test(contentType),
       hasType: contentType !== '',
+      sessionId,
       isEncoded: contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity',
     };
   };

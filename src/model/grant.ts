@@ -15,6 +15,8 @@ export interface Action {
   readonly era: 'legacy' | 'modern' | undefined;
   /** The upstream's own `Mcp-Session-Id`, proved to be this caller's. */
   readonly sessionId: string | undefined;
+  /** The upstream's own `Last-Event-ID`, proved to be this caller's in this session. */
+  readonly lastEventId: string | undefined;
   /** What the upstream reads in `Mcp-Name`, where the client's is a handle that we bound; undefined: the client's own. */
   readonly mcpName: string | undefined;
   /** Whether the answer may give out task ids or `requestState`, which are bound to the caller then. */

@@ -36,6 +36,7 @@ describe('http', () => {
       messageId: null,
       era: undefined,
       sessionId: undefined,
+      lastEventId: undefined,
       mcpName: undefined,
       mayYieldHandle: false,
       tasks: undefined,
@@ -51,6 +52,7 @@ describe('mcp', () => {
       messageId: 1,
       era: 'legacy',
       sessionId: undefined,
+      lastEventId: undefined,
       mcpName: undefined,
       mayYieldHandle: false,
       tasks: undefined,
@@ -64,6 +66,7 @@ describe('mcp', () => {
       messageId: null,
       era: 'legacy',
       sessionId: undefined,
+      lastEventId: undefined,
       mcpName: undefined,
       mayYieldHandle: false,
       tasks: undefined,
@@ -137,6 +140,39 @@ describe('Mcp-Session-Id', () => {
     const fields = { ...json, mcpSessionId: mine, mcpProtocolVersion: '2026-07-28' };
     const body = Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}');
     expect(await action('mcp', 'POST', fields, { body })).toMatchObject({ era: 'modern', sessionId: undefined });
+  });
+});
+
+describe('Last-Event-ID', () => {
+  const json = { contentType: 'application/json' };
+  const event = (id: string, session: string): string =>
+    sessions.bind(Buffer.from(id, 'latin1').toString('base64url'), ['tools', 'event', session]);
+
+  test('is the upstream’s own again, in the session in which it was given', async () => {
+    const inSession = { mcpSessionId: mine, lastEventId: event('stream_1\xe9', 'theirs') };
+    expect(await action('mcp', 'GET', inSession)).toHaveProperty('lastEventId', 'stream_1\xe9');
+    expect(await action('mcp', 'POST', { ...json, ...inSession })).toHaveProperty('lastEventId', 'stream_1\xe9');
+    expect(await action('mcp', 'GET', { lastEventId: event('1', '') })).toHaveProperty('lastEventId', '1');
+  });
+
+  test.each([
+    ['of another session', { mcpSessionId: mine, lastEventId: event('1', 'other') }],
+    ['of a session, without it', { lastEventId: event('1', 'theirs') }],
+    ['of no session, in one', { mcpSessionId: mine, lastEventId: event('1', '') }],
+    ['of the upstream', { lastEventId: '1' }],
+    ['that is empty', { lastEventId: '' }],
+    ['that is a session', { lastEventId: mine }],
+  ])('%s is refused', async (_, fields) => {
+    const refused = ({ reason, messageId }: Denial): unknown => [reason, messageId];
+    for (const method of ['GET', 'DELETE'])
+      expect(await action('mcp', method, fields, { refused })).toEqual(['handle.unknown', null]);
+    expect(await action('mcp', 'POST', { ...json, ...fields }, { refused })).toEqual(['handle.unknown', 1]);
+  });
+
+  test('MCP 2026-07-28 resumes no stream: the header is ignored, and goes nowhere', async () => {
+    const fields = { ...json, lastEventId: '1', mcpProtocolVersion: '2026-07-28' };
+    const body = Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}');
+    expect(await action('mcp', 'POST', fields, { body })).toMatchObject({ era: 'modern', lastEventId: undefined });
   });
 });
 

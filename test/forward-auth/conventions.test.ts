@@ -167,6 +167,9 @@ describe('an MCP message', () => {
     const { status, body } = await envoy(url, mcp(message('get_price'), ['Mcp-Session-Id: 1234']));
     expect(status).toBe(404);
     expect(JSON.parse(body)).toMatchObject({ error: { data: { reason: 'session.unknown' } } });
+    const resumed = await envoy(url, mcp(message('get_price'), ['Last-Event-ID: 1']));
+    expect(resumed.status).toBe(404);
+    expect(JSON.parse(resumed.body)).toMatchObject({ error: { data: { reason: 'handle.unknown' } } });
     const state = JSON.stringify({
       jsonrpc: '2.0',
       id: 1,

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bodyOf, fieldOf, post } from './requests.ts';
+import { lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+
+/** One row of numbers for the events of all sessions, as stores behind several sessions have it. */
+const events = `id: 41\ndata: "${UPSTREAM_TEXT}"\n\nid: 42\r\n\r\nevent: x\rid:43\r\rid:\n\ndata: {}\n\n`;
+const initialize = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}';
+const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+
+let world: World;
+let sessions = 0;
+beforeAll(async () => {
+  world = await startWorld({
+    routes: [
+      'name: other, path: /other, protocol: mcp, audience: "http://gateway.test/mcp", policy: tools, upstream: { url: "UPSTREAM/mcp" }',
+    ],
+    answer: (_request, response, body) => {
+      const type = { 'content-type': 'text/event-stream', 'content-digest': 'sha-256=:AAAA:' };
+      const session = body.includes('initialize') ? { 'mcp-session-id': `session-${(sessions += 1)}` } : {};
+      response.writeHead(200, { ...type, ...session }).end(events);
+    },
+  });
+});
+afterAll(() => world.close());
+
+const by = async (sub: string): Promise<string> => `Authorization: Bearer ${await world.token({ sub })}`;
+
+/** A session of `sub`'s, and the id of an event that its stream showed. */
+async function opened(sub: string, sent = initialize): Promise<{ session: string; event: string; text: string }> {
+  const { answers } = await world.withstand(post(await by(sub), sent), { statuses: [200], reached: ['POST /mcp'] });
+  const event = /^id: (\S+)$/m.exec(answers[0] ?? '')?.[1] ?? '';
+  return { session: fieldOf(answers[0], 'mcp-session-id') ?? '', event, text: answers[0] ?? '' };
+}
+
+const resume = (authorization: string, event: string, session?: string, path = '/mcp'): string => {
+  const own = session === undefined ? [] : [`Mcp-Session-Id: ${session}`];
+  return lastHead(`GET ${path}`, authorization, 'Accept: text/event-stream', ...own, `Last-Event-ID: ${event}`);
+};
+
+const refused = { statuses: [404], reasons: ['handle.unknown'] } as const;
+
+describe('Last-Event-ID', () => {
+  test('each id of a stream is bound, and nothing else is changed', async () => {
+    const { text } = await opened('alice');
+    const ids = [...text.matchAll(/(?<=[\r\n])id: ?([\w-]+\.[\w-]{22})(?=[\r\n])/g)].map(([, id]) => id as string);
+    expect(ids.map((id) => Buffer.from(id.slice(0, -23), 'base64url').toString())).toEqual(['41', '42', '43']);
+    const unbound = ids.reduce((all, id, i) => all.replace(id, String(41 + i)), text);
+    expect(unbound.replaceAll(/\r\n[\da-f]+\r\n/g, '')).toContain(events.slice(0, 20));
+    expect(fieldOf(text, 'content-digest')).toBeUndefined();
+  });
+
+  test('resumes the caller’s own stream, in its session', async () => {
+    const { session, event } = await opened('alice');
+    const { reached } = await world.withstand(resume(await by('alice'), event, session), {
+      statuses: [200],
+      reached: ['GET /mcp'],
+    });
+    expect(reached[0]?.headers['last-event-id']).toBe('41');
+  });
+
+  test.each([
+    ['another person', 'bob'],
+    ['a person of the same name in another case', 'ALICE'],
+  ])('%s is refused', async (_, sub) => {
+    const [alices, own] = [await opened('alice'), await opened(sub)];
+    await world.withstand(resume(await by(sub), alices.event, own.session), refused);
+    await world.withstand(resume(await by(sub), alices.event), refused);
+  });
+
+  test('of the same person’s other session, or of none, is refused', async () => {
+    const [one, other] = [await opened('alice'), await opened('alice')];
+    const none = await opened('alice', ping);
+    const alice = await by('alice');
+    for (const sent of [
+      resume(alice, one.event, other.session),
+      resume(alice, one.event),
+      resume(alice, none.event, one.session),
+      resume(alice, none.event, undefined, '/other'),
+    ]) {
+      await world.withstand(sent, refused);
+    }
+  });
+
+  test('made up, guessed, or put together', async () => {
+    const { session, event } = await opened('bob');
+    const bob = await by('bob');
+    const [id, mac] = [event.slice(0, -23), event.slice(-22)];
+    for (const made of [
+      '42',
+      '',
+      '0',
+      '%',
+      id,
+      mac,
+      `.${mac}`,
+      `NDI.${mac}`,
+      `${event}=`,
+      session,
+      'x'.repeat(4_000),
+    ]) {
+      await world.withstand(resume(bob, made, session), refused);
+    }
+    const sent = post(bob, ping, `Mcp-Session-Id: ${session}`, 'Last-Event-ID: 42');
+    const { answers } = await world.withstand(sent, refused);
+    expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { code: -32602 } });
+  });
+
+  test('two of them: 400, and another spelling of the name goes nowhere', async () => {
+    const { session, event } = await opened('bob');
+    const bob = await by('bob');
+    await world.withstand(resume(bob, `${event}\r\nLast-Event-ID: 42`, session), {
+      statuses: [400],
+      reasons: ['request.duplicate_header'],
+    });
+    const sent = resume(bob, event, session).replace('Last-Event-ID', 'Last_Event_ID');
+    const { reached } = await world.withstand(sent, { statuses: [200], reached: ['GET /mcp'] });
+    expect(Object.keys(reached[0]?.headers ?? {}).join()).not.toMatch(/last.event/);
+  });
+});

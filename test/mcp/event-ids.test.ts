@@ -1,0 +1,103 @@
+import { array, assert, constantFrom, nat, property } from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createEventIdFilter } from '../../src/mcp/event-ids.ts';
+
+const bind = (id: string): string => `<${id}>`;
+
+/** Pushes `text` in pieces cut at `cuts`, and ends. */
+function through(text: string, cuts: readonly number[] = []): string {
+  const filter = createEventIdFilter(bind);
+  const bytes = Buffer.from(text, 'latin1');
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
+  const out = [0, ...places].flatMap((start, i) => filter.push(bytes.subarray(start, places[i] ?? bytes.length)));
+  return Buffer.concat([...out, ...filter.end()]).toString('latin1');
+}
+
+/** What goes on at once when `text` has come. */
+function atOnce(text: string): string {
+  return Buffer.concat(createEventIdFilter(bind).push(Buffer.from(text, 'latin1'))).toString('latin1');
+}
+
+const bom = Buffer.from('\uFEFF').toString('latin1');
+
+describe('WHATWG HTML §9.2 — the ids of an event stream', () => {
+  test.each([
+    ['with a space, which is none of it', 'id: 1\ndata: a\n\n', 'id: <1>\ndata: a\n\n'],
+    ['without', 'id:1\n\n', 'id:<1>\n\n'],
+    ['with two, of which one is', 'id:  1\n\n', 'id: < 1>\n\n'],
+    ['behind the data', 'data: a\nid: 1\n\n', 'data: a\nid: <1>\n\n'],
+    ['several in one event', 'id: 1\nid: 2\n\n', 'id: <1>\nid: <2>\n\n'],
+    ['CRLF', 'id: 1\r\ndata: a\r\n\r\nid: 2\r\n\r\n', 'id: <1>\r\ndata: a\r\n\r\nid: <2>\r\n\r\n'],
+    ['CR', 'data: a\rid: 1\r\r', 'data: a\rid: <1>\r\r'],
+    ['behind a BOM', `${bom}id: 1\n\n`, `${bom}id: <1>\n\n`],
+    ['bytes that are no ASCII', 'id: \xc3\xa9\n', 'id: <\xc3\xa9>\n'],
+    ['a colon in it', 'id: a:b\n', 'id: <a:b>\n'],
+  ])('%s', (_, text, wanted) => {
+    expect(through(text)).toBe(wanted);
+    expect(
+      through(
+        text,
+        Array.from({ length: text.length }, (_cut, i) => i),
+      ),
+    ).toBe(wanted);
+  });
+
+  test.each([
+    ['an empty one, which resets', 'id:\n\nid: \n\nid\n\n'],
+    ['one with NUL, which is none', 'id: a\0b\n\n'],
+    ['one that no header carries', 'id: a\x1bb\n\n'],
+    ['text in the data', 'data: id: 1\ndata:id: 2\n\n'],
+    ['another field', 'idx: 1\nID: 1\n id: 1\nevent: id: 1\nretry: 1\n: id: 1\n\n'],
+    ['a BOM that is not at the start', `data: a\n\n${bom}id: 1\n\n`],
+    ['a line without its end', 'data: a\n\nid: 1'],
+    ['nothing', ''],
+    ['one that is too long for a header', `id: ${'x'.repeat(5000)}\n\n`],
+  ])('leaves %s', (_, text) => {
+    expect(through(text)).toBe(text);
+    expect(through(text, [1, 2, 3, 4, 5, 9, 4097])).toBe(text);
+  });
+
+  test('wherever the stream is cut', () => {
+    const piece = constantFrom(
+      'id: 1',
+      'id:',
+      'id',
+      'i',
+      'd',
+      ':',
+      ' ',
+      'data: a',
+      '\n',
+      '\r',
+      '\r\n',
+      '\n\n',
+      '\xff',
+      bom,
+    );
+    assert(
+      property(array(piece, { maxLength: 30 }), array(nat(200)), (pieces, cuts) => {
+        const text = pieces.join('');
+        const wanted = text.replaceAll(
+          /(?<=^(?:\xef\xbb\xbf)?|[\r\n])(id:(?: |(?! )))([\t\x20-\x7e\x80-\xff]+)(?=[\r\n])/g,
+          (_, field: string, id: string) => field + bind(id),
+        );
+        expect(through(text, cuts)).toBe(wanted);
+      }),
+    );
+  });
+
+  test.each([
+    ['an event without an id', 'data: a\n\n', 'data: a\n\n'],
+    ['half a line that is none', 'data: a', 'data: a'],
+    ['what may become an id is held', 'data: a\n\ni', 'data: a\n\n'],
+    ['an id without its end is held', 'data: a\n\nid: 1', 'data: a\n\n'],
+    ['an id goes on with the end of its line', 'id: 1\nda', 'id: <1>\nda'],
+    ['a word that ends like the beginning of an id', 'data: hi', 'data: hi'],
+  ])('goes on at once: %s', (_, text, wanted) => expect(atOnce(text)).toBe(wanted));
+
+  test('hands on the very bytes where nothing changes', () => {
+    const chunk = Buffer.from('data: {"id":1}\n\n');
+    const [passed] = createEventIdFilter(bind).push(chunk);
+    expect(passed?.buffer).toBe(chunk.buffer);
+  });
+});
