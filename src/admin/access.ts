@@ -65,7 +65,7 @@ const forwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x
 
 const NO_TOKEN_CONFIGURED = `This needs the admin token, and none is configured.
 
-Set it in gateway.yaml, at least 16 characters:
+Set it in gateway.yaml, at least 16 random characters:
 
   admin: { listen: 0.0.0.0:9090, token: "\${file:/run/secrets/admin}" }
 

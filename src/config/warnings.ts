@@ -1,13 +1,19 @@
 import type { Config } from '../model/config.ts';
 
+/** Shorter tokens can be guessed, however slowly the admin listener lets an address try. */
+const ADMIN_TOKEN_CHARACTERS = 16;
+
 /** What is allowed but probably a mistake in a configuration, a sentence each; `check` prints it, the log repeats it. */
-export function warningsOf(config: Pick<Config, 'trustedProxies' | 'certificateProxies'>): readonly string[] {
+export function warningsOf(config: Pick<Config, 'admin' | 'trustedProxies' | 'certificateProxies'>): readonly string[] {
   const warnings: string[] = [];
   if (includesEveryAddress(config.trustedProxies)) {
     warnings.push('trusted_proxies trusts every address: each client can choose its own address');
   }
   if (includesEveryAddress(config.certificateProxies)) {
     warnings.push('certificate_proxies trusts every address: each client can claim any certificate');
+  }
+  if ((config.admin?.token?.length ?? ADMIN_TOKEN_CHARACTERS) < ADMIN_TOKEN_CHARACTERS) {
+    warnings.push(`admin.token is short: use at least ${ADMIN_TOKEN_CHARACTERS} random characters`);
   }
   return warnings;
 }

@@ -15,6 +15,7 @@ test.each([
     'certificate_proxies: [10.0.0.0/8, "::/0"]',
     'certificate_proxies trusts every address: each client can claim any certificate',
   ],
+  ['admin: { listen: "x:1", token: hunter-2 }', 'admin.token is short: use at least 16 random characters'],
 ])('warns of %s', async (line, warning) => {
   expect(await warnings(top(line))).toEqual([warning]);
 });
