@@ -20,10 +20,12 @@ import { addPrompts } from './fixture/prompts.ts';
 import { addResources } from './fixture/resources.ts';
 import { createSessions } from './fixture/sessions.ts';
 import { addStreamTools } from './fixture/stream-tools.ts';
+import { addTasks, tasksExtension, type Tasks } from './fixture/tasks.ts';
 
 /** Starts the server on loopback; it serves at `/mcp`. */
 export async function startEverythingServer(): Promise<Running> {
   const state = createRequestStateCodec({ key: randomBytes(32) });
+  const tasks: Tasks = new Map();
   const hostIsAllowed = localhostHostValidation();
   const originIsAllowed = localhostOriginValidation();
   const modern = createMcpHandler(newServer, { legacy: 'reject' });
@@ -33,7 +35,7 @@ export async function startEverythingServer(): Promise<Running> {
     const server = new McpServer(
       { name: 'everything', version: '1.0.0' },
       {
-        capabilities: { logging: {}, resources: { subscribe: true } },
+        capabilities: { logging: {}, resources: { subscribe: true }, extensions: { [tasksExtension]: {} } },
         requestState: { verify: (sealed, context) => state.verify(sealed, context) },
       },
     );
@@ -43,6 +45,7 @@ export async function startEverythingServer(): Promise<Running> {
     addInputRequiredTools(server, (payload) => state.mint(payload));
     addPrompts(server);
     addResources(server);
+    addTasks(server, tasks);
     server.server.setRequestHandler('resources/subscribe', () => ({}));
     server.server.setRequestHandler('resources/unsubscribe', () => ({}));
     return server;

@@ -1,6 +1,7 @@
 import { declaresBody } from '../lib/declares-body.ts';
-import type { HandleBinding } from '../mcp/handles-binding.ts';
+import type { HandleBinding, Refusal } from '../mcp/handles-binding.ts';
 import { createsNoTask } from '../mcp/handles.ts';
+import { tasksRequired } from '../mcp/tasks-extension.ts';
 import { readMessage, type Message } from '../mcp/message.ts';
 import type { OwnerBound } from '../mcp/owner-bound.ts';
 import type { Call } from '../model/call.ts';
@@ -108,23 +109,39 @@ async function messageAction(
 }
 
 /**
- * @throws {Denial} `handle.unknown` for a task or state that was given to somebody else, or to nobody;
- *   `message.header_mismatch` for a task that only `Mcp-Name` names, which would go on as it came.
+ * @throws {Denial} `handle.unknown` for a task or state that was given to somebody else, or to nobody, or
+ *   `message.capability` where the server would refuse the request before it looked at the task; `message.header_mismatch` for a task that only `Mcp-Name` names, which would go on as it came.
  */
 function ownHandles(
   body: Buffer,
-  { handles: shown, id, method, targets }: Message,
+  message: Message,
   owner: readonly string[],
   handles: HandleBinding,
   named: string | undefined,
 ): Pick<Action, 'mcpName' | 'tasks' | 'body'> {
+  const { handles: shown, id, method, targets } = message;
   const none = { text: undefined, mcpName: undefined, tasks: new Set<string>() };
   const { text, mcpName, tasks } =
-    shown.length === 0 ? none : handles.unbindAll(body.toString(), shown, { owner, method, targets }, id);
+    shown.length === 0
+      ? none
+      : handles.unbindAll(body.toString(), shown, { owner, method, targets }, refusalOf(message));
   if (named !== undefined && mcpName === undefined && method?.startsWith('tasks/') === true) {
     throw new Denial('message.header_mismatch', 'Mcp-Name names a task, the body names none', { messageId: id });
   }
   return { mcpName, tasks, body: text === undefined ? body : Buffer.from(text) };
+}
+
+/**
+ * How a handle that is not the caller's is refused. SEP-2663 §Capability: a server answers -32021 to a client that does not
+ * declare the Tasks extension, whatever the task. It would do so behind the gateway, which cannot ask it about a handle
+ * that may be another caller's. Where the handle is the caller's own, the server decides.
+ */
+function refusalOf({ method, era, id: messageId, declaresTasks }: Message): Refusal {
+  if (era === 'modern' && method?.startsWith('tasks/') === true && !declaresTasks) {
+    return () =>
+      new Denial('message.capability', 'the client does not declare tasks', { messageId, data: tasksRequired });
+  }
+  return (detail) => new Denial('handle.unknown', detail, { messageId });
 }
 
 /** @throws {Denial} `session.unknown` for a session that was given to somebody else, or to nobody. */

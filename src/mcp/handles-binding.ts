@@ -1,6 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { Denial } from '../model/denial.ts';
-import type { MessageId } from '../model/grant.ts';
+import type { Denial } from '../model/denial.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { givenHandles, isNamedTask, type Handle, type HandleKind } from './handles.ts';
 import { spliceStrings, type Change } from './handles-splice.ts';
@@ -22,6 +21,9 @@ export interface HandleContext {
   readonly targets: readonly McpTarget[];
 }
 
+/** The refusal of a handle, which `detail` says something about. */
+export type Refusal = (detail: string) => Denial;
+
 /**
  * Binds the task ids and `requestState` of an upstream to who got them, as `Mcp-Session-Id` is bound. A client sees
  * base64url, a dot and the MAC: no JSON encoder escapes it, and a header carries it. A `requestState` is bound to its
@@ -39,9 +41,10 @@ export interface HandleBinding {
   /**
    * The text of a client's message with the upstream's own handles.
    *
-   * @throws {Denial} `handle.unknown` for one that was not given to this owner, or not for this request, or too long ago.
+   * @throws {Denial} what `refusal` makes for a handle that was not given to this owner, or not for this request, or too
+   *   long ago.
    */
-  unbindAll(text: string, handles: readonly Handle[], context: HandleContext, messageId: MessageId): Unbound;
+  unbindAll(text: string, handles: readonly Handle[], context: HandleContext, refusal: Refusal): Unbound;
 }
 
 /** How long a `requestState` serves: time enough for a person to answer. Each round of a call is given a new one. */
@@ -72,7 +75,7 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
         .map(({ path, kind, value }) => ({ path, from: value, to: bind(value, kind, context) }));
       return changes.length === 0 ? undefined : spliceStrings(text, changes);
     },
-    unbindAll(text, shown, context, messageId) {
+    unbindAll(text, shown, context, refusal) {
       const changes: Change[] = [];
       let mcpName: string | undefined;
       const tasks = new Set<string>();
@@ -81,9 +84,7 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
         // In an answer to the server it may be of a task that the client runs: given out by itself, and bound by nobody.
         if (own === undefined && handle.path[0] === 'result') continue;
         if (own === undefined) {
-          throw new Denial('handle.unknown', `${handle.path.join('.')} was not given to this caller for this`, {
-            messageId,
-          });
+          throw refusal(`${handle.path.join('.')} was not given to this caller for this`);
         }
         changes.push({ path: handle.path, from: handle.value, to: own });
         if (handle.kind === 'task') tasks.add(own);

@@ -5,6 +5,7 @@ import type { MessageId } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { requireAgreement, type Era, type MessageHeaders } from './agreement.ts';
 import { mayYieldHandle, shownHandles, type Handle } from './handles.ts';
+import { declaresTasks } from './tasks-extension.ts';
 import { parseToRewrite } from './json-text.ts';
 import { member } from './member.ts';
 import { targetsOf } from './targets.ts';
@@ -24,6 +25,8 @@ export interface Message {
   readonly handles: readonly Handle[];
   /** Whether its answer may give out such. */
   readonly mayYieldHandle: boolean;
+  /** Whether the client declares the Tasks extension in this request, as 2026-07-28 has it. */
+  readonly declaresTasks: boolean;
 }
 
 const limits = { depth: 128, members: 10_000 };
@@ -55,6 +58,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
     targets: method === undefined ? [] : targetsOf(method, params, id),
     arguments: argumentsOf(method, params, id),
     handles,
+    declaresTasks: declaresTasks(params),
     mayYieldHandle: mayYieldHandle(method, params, era, handles),
   };
 }

@@ -85,6 +85,7 @@ export const refusals = {
   'message.header_mismatch': { status: 400, code: -32020, message: 'The headers contradict the message' },
   'message.version': { status: 400, code: -32022, message: 'Unsupported protocol version' },
   'message.meta': { status: 400, code: -32602, message: 'Invalid params' },
+  'message.capability': { status: 400, code: -32021, message: 'Missing required client capability' },
   'message.method': { status: 404, code: -32601, message: 'Method not found' },
   'session.unknown': { status: 404, message: 'Session not found' },
   'handle.unknown': { status: 404, code: -32602, message: 'Not found' },

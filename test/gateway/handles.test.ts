@@ -226,6 +226,54 @@ describe('2026-07-28', () => {
   });
 });
 
+describe('tasks of 2026-07-28 and a client that does not declare them', () => {
+  const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+  const declaring = { ...modernMeta, 'io.modelcontextprotocol/clientCapabilities': capabilities };
+
+  async function sendTask(method: string, taskId: string, meta: object, claims: object): Promise<Response> {
+    const [, options] = modern(method, {}, taskId);
+    const message = request(method, { taskId, inputResponses: {}, _meta: meta });
+    return world.send(message, { ...options, claims: { ...claims } });
+  }
+
+  test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
+    '%s: the capability comes before the task',
+    async (method) => {
+      const task = await taskOf('a');
+      const before = world.upstream.seen.length;
+      for (const [taskId, claims] of [
+        ['unknown', alice],
+        [task, bob],
+      ] as const) {
+        const response = await sendTask(method, taskId, modernMeta, claims);
+        expect(response.status).toBe(400);
+        expect(await response.json()).toMatchObject({
+          id: 1,
+          error: { code: -32021, data: { requiredCapabilities: capabilities, reason: 'message.capability' } },
+        });
+        const declared = await sendTask(method, taskId, declaring, claims);
+        expect(declared.status).toBe(404);
+        expect(await declared.json()).toMatchObject({
+          id: 1,
+          error: { code: -32602, data: { reason: 'handle.unknown' } },
+        });
+      }
+      expect(world.upstream.seen.length).toBe(before);
+    },
+  );
+
+  test('of the caller’s own task the server decides', async () => {
+    const task = await taskOf('a');
+    expect((await sendTask('tasks/get', task, modernMeta, alice)).status).toBe(200);
+    expect(JSON.parse(seen().body)).toMatchObject({ params: { taskId: 'a' } });
+  });
+
+  test('the revisions with sessions have no such capability', async () => {
+    const response = await world.send(request('tasks/get', { taskId: 'unknown' }), { claims: alice });
+    expect(await response.json()).toMatchObject({ error: { code: -32602 } });
+  });
+});
+
 describe('other answers', () => {
   test('are neither held nor asked for uncompressed', async () => {
     answer(result({ taskId: 'a' }), 'application/json', { etag: '"1"' });

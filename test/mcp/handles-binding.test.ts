@@ -17,6 +17,8 @@ function by(subject: string, method = 'tools/call', name = 'pay'): HandleContext
   return { owner, method, targets: [{ kind: 'tool', name }] };
 }
 
+const refusal = (detail: string): Denial => new Denial('handle.unknown', detail, { messageId: 1 });
+
 /** The handle that `owner` sees for the upstream's. */
 function boundTask(value: string, owner = alice): string {
   const text = binding.bindAll(JSON.stringify({ result: { taskId: value } }), owner, undefined) ?? '{"result":{}}';
@@ -25,7 +27,7 @@ function boundTask(value: string, owner = alice): string {
 
 function unbound(text: string, owner = alice): ReturnType<typeof binding.unbindAll> {
   const message = JSON.parse(text) as Record<string, unknown>;
-  return binding.unbindAll(text, shownHandles(message['method'] as string | undefined, message, 1), owner, 1);
+  return binding.unbindAll(text, shownHandles(message['method'] as string | undefined, message, 1), owner, refusal);
 }
 
 /** The state that alice is given for the upstream's. */

@@ -63,6 +63,7 @@ body.message                      400  -                   -32600  Invalid reque
 message.header_mismatch           400  -                   -32020  The headers contradict the message
 message.version                   400  -                   -32022  Unsupported protocol version
 message.meta                      400  -                   -32602  Invalid params
+message.capability                400  -                   -32021  Missing required client capability
 message.method                    404  -                   -32601  Method not found
 session.unknown                   404  -                   -       Session not found
 handle.unknown                    404  -                   -32602  Not found
