@@ -1,15 +1,14 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { startAuthorizationServer, type AuthorizationServerOptions } from '../../demo/authorization-server.ts';
 import { startBackend } from '../../demo/backend.ts';
-import { listen } from '../../demo/listen.ts';
 import { startMcpServer } from '../../demo/mcp-server.ts';
 import { start } from '../../src/cli/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/model/config.ts';
+import { freePort } from '../support/ports.ts';
 import { keepConfig } from '../support/secrecy.ts';
 import { createWrittenLog, type WrittenLog } from '../support/written-log.ts';
 
@@ -34,9 +33,7 @@ export interface WorldOptions {
 /** Starts it; `close` ends all of it. */
 export async function startWorld({ mcpServer, authorizationServer = {}, edit }: WorldOptions = {}): Promise<World> {
   // Clients compare URLs as strings, so the gateway's must be known before it listens.
-  const reserved = await listen(createServer(), 0);
-  await reserved.close();
-  const gatewayUrl = reserved.url;
+  const gatewayUrl = `http://127.0.0.1:${await freePort()}`;
   const mcpUrl = new URL('/mcp', gatewayUrl);
   const server = await startAuthorizationServer({
     port: 0,

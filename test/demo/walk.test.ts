@@ -15,6 +15,7 @@ import { busyPorts } from '../../demo/ports.ts';
 import { runWalk } from '../../demo/walk.ts';
 import { start } from '../../src/cli/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { freePort } from '../support/ports.ts';
 
 const open: { close(): Promise<void> }[] = [];
 
@@ -24,9 +25,7 @@ afterEach(async () => {
 
 /** The demo as `gateway.yaml` describes it, on ports of its own; returns the gateway's URL. */
 async function startDemo(highPrivilegeTtl: number, configFile = 'gateway.yaml'): Promise<string> {
-  const reserved = await listen(createServer(), 0);
-  await reserved.close();
-  const gatewayUrl = reserved.url;
+  const gatewayUrl = `http://127.0.0.1:${await freePort()}`;
   const authorizationServer = await startAuthorizationServer({
     port: 0,
     mcpResource: `${gatewayUrl}/mcp`,

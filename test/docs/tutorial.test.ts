@@ -1,13 +1,11 @@
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listen } from '../../demo/listen.ts';
-import { accepts } from '../support/ports.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accepts, freePort } from '../support/ports.ts';
 import { blocksIn, sectionsOf, type Block } from './page.ts';
 import { openShell, type Shell } from './shell.ts';
 
@@ -21,11 +19,7 @@ let folder: string;
 let shell: Shell;
 
 beforeAll(async () => {
-  const servers = await Promise.all(['3001', '8080', '9000', '9090'].map(() => listen(createServer(), 0)));
-  for (const [index, port] of ['3001', '8080', '9000', '9090'].entries()) {
-    ports.set(port, new URL(servers[index]?.url ?? '').port);
-  }
-  await Promise.all(servers.map((server) => server.close()));
+  for (const port of ['3001', '8080', '9000', '9090']) ports.set(port, String(await freePort()));
   folder = await mkdtemp(join(tmpdir(), 'sallyport-tutorial-'));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   for (const name of ['bin', 'demo']) await symlink(join(root, name), join(folder, name));
@@ -52,17 +46,19 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test.each([...sections.keys()].filter((name) => !name.startsWith('Where')))('%s', async (name) => {
-  const blocks = blocksIn(sections.get(name) ?? '');
-  expect(blocks).not.toHaveLength(0);
-  await run(blocks);
-});
+describe('a reader from the first section to the last', { shuffle: false }, () => {
+  test.each([...sections.keys()].filter((name) => !name.startsWith('Where')))('%s', async (name) => {
+    const blocks = blocksIn(sections.get(name) ?? '');
+    expect(blocks).not.toHaveLength(0);
+    await run(blocks);
+  });
 
-test('leaves nothing behind', async () => {
-  // Which says of each that it was terminated.
-  await shell.type('wait');
-  expect(await shell.type('jobs -rp; ls')).toBe('bin\ndemo\nnode_modules\npath\n');
-  for (const port of ports.values()) expect(await accepts(Number(port)), `a server listens on ${port}`).toBe(false);
+  test('leaves nothing behind', async () => {
+    // Which says of each that it was terminated.
+    await shell.type('wait');
+    expect(await shell.type('jobs -rp; ls')).toBe('bin\ndemo\nnode_modules\npath\n');
+    for (const port of ports.values()) expect(await accepts(Number(port)), `a server listens on ${port}`).toBe(false);
+  });
 });
 
 async function run(blocks: readonly Block[]): Promise<void> {

@@ -1,14 +1,31 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
 
-/** A port of this machine that was free a moment ago: for programs that cannot choose one and say which. */
+/** Below the ports that systems give to connections: Linux begins at 32768, others at 49152. */
+const [FIRST, LAST] = [20_000, 32_000];
+/** What this process has given away, perhaps to a program that does not listen yet. */
+const given = new Set<number>();
+
+/**
+ * A port of this machine that was free a moment ago: for programs that cannot choose one and say which. No connection takes
+ * it before the program does.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(FIRST, LAST);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    if (given.has(port)) continue;
+    given.add(port);
+    return port;
+  }
 }
 
 /** Whether somebody takes connections there. */
