@@ -25,13 +25,8 @@ routes:
     sockets.push(socket);
     socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello');
   });
-  world.issuer.introspection.set('bound', {
-    active: true,
-    sub: 'alice',
-    aud: 'a',
-    token_type: 'DPoP',
-    cnf: client.cnf,
-  });
+  const bound = { active: true, sub: 'alice', aud: 'a', token_type: 'DPoP', cnf: client.cnf };
+  for (const token of ['bound', 'revoked-later']) world.issuer.introspection.set(token, bound);
 });
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
@@ -60,11 +55,11 @@ test('a WebSocket: the handshake is proved', async () => {
 test('a stream: proved at its begin, and asked about by its token alone from then on', async () => {
   const url = `${publicUrl}/streams`;
   const response = await fetch(`${world.gateway.url}/streams`, {
-    headers: await client.headers({ url, token: 'bound' }),
+    headers: await client.headers({ url, token: 'revoked-later' }),
   });
   expect(response.status).toBe(200);
   const before = asked();
   await expect.poll(asked).toBeGreaterThan(before + 1);
-  world.issuer.introspection.set('bound', { active: false });
+  world.issuer.introspection.set('revoked-later', { active: false });
   expect(await response.text(), 'until the token ends').toBe('data: x\n\n');
 });
