@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readTraceContext, traceparentOf } from '../../src/lib/trace-context.ts';
+import { cpuTime } from '../support/cpu-time.ts';
 
 const id = '4bf92f3577b34da6a3ce929d0e0e4736';
 const parent = '00f067aa0ba902b7';
@@ -104,17 +105,14 @@ describe('a tracestate', () => {
   });
 
   test('is read in time, whatever comes', () => {
-    const before = performance.now();
-    for (const text of [
-      ' '.repeat(16_000),
-      `a=${' '.repeat(16_000)}`,
-      `a= ${',  '.repeat(5_000)}`,
-      '='.repeat(16_000),
-    ]) {
-      readTraceContext(valid, `${text}\u0001`);
-      readTraceContext(valid, `${text}=`);
-    }
-    expect(performance.now() - before).toBeLessThan(100);
+    const texts = [' '.repeat(16_000), `a=${' '.repeat(16_000)}`, `a= ${',  '.repeat(5_000)}`, '='.repeat(16_000)];
+    const ms = cpuTime(() => {
+      for (const text of texts) {
+        readTraceContext(valid, `${text}\u0001`);
+        readTraceContext(valid, `${text}=`);
+      }
+    });
+    expect(ms).toBeLessThan(100);
   });
 });
 

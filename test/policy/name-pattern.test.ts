@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { namePattern } from '../../src/policy/name-pattern.ts';
+import { cpuTime } from '../support/cpu-time.ts';
 
 test.each([
   ['get_*', ['get_', 'get_x', 'get_*', 'get_a_b'], ['get', 'xget_', 'Get_x', 'got_x']],
@@ -45,8 +46,9 @@ test('agrees with a regular expression', () => {
 
 test('is not slow for a name made to be slow', () => {
   const { matches } = namePattern(`${'*a'.repeat(50)}*b`);
-  const begin = performance.now();
-  expect(matches('a'.repeat(1_000_000))).toBe(false);
-  expect(matches(`${'a'.repeat(1_000_000)}c`)).toBe(false);
-  expect(performance.now() - begin).toBeLessThan(1000);
+  const ms = cpuTime(() => {
+    expect(matches('a'.repeat(1_000_000))).toBe(false);
+    expect(matches(`${'a'.repeat(1_000_000)}c`)).toBe(false);
+  });
+  expect(ms).toBeLessThan(1000);
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Denial } from '../../src/model/denial.ts';
 import { createRouter } from '../../src/route/router.ts';
 import { canonicalTarget, foldedPath } from '../../src/route/target.ts';
+import { cpuTime } from '../support/cpu-time.ts';
 
 const identity = (paths: readonly string[]): ReadonlyMap<string, string> => new Map(paths.map((path) => [path, path]));
 
@@ -73,9 +74,10 @@ test('a path of 16 KiB costs no more than reading it', () => {
     '/%C3%A9'.repeat(2 * 1024),
     '/X'.repeat(8 * 1024),
   ]) {
-    const before = performance.now();
-    for (let i = 0; i < 100; i += 1) expect(route(path)).toBe('/');
-    expect(performance.now() - before).toBeLessThan(1000);
+    const ms = cpuTime(() => {
+      for (let i = 0; i < 100; i += 1) expect(route(path)).toBe('/');
+    });
+    expect(ms).toBeLessThan(1000);
   }
 });
 
