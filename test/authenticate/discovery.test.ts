@@ -83,7 +83,7 @@ test('a server that is away at first is found without being asked for', async ()
   await expect(client.metadata()).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
   expect(issuer.requests.length, 'a failure answers for a moment').toBe(asked);
   issuer.intercept = undefined;
-  await expect.poll(() => client.state().state, { timeout: 3_000 }).toBe('available');
+  await expect.poll(() => client.state().state).toBe('available');
 });
 
 test('a server that does not answer in time is away', async () => {

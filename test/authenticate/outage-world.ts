@@ -58,7 +58,7 @@ export async function startOutageWorld(options: OutageOptions = {}): Promise<Out
   const socketsBefore = openSockets();
   const [server, upstream] = await Promise.all([startFaultServer(), startUpstream()]);
   await before?.(server);
-  let passedMs = 0;
+  let now = Date.now();
   const gateway = await startTestGateway({
     yaml: `
 authorization_servers:
@@ -77,7 +77,7 @@ routes:
     audience: a
     upstream: { url: "${upstream.url}", token: exchange, exchange: { server: main, audience: b } }
 `,
-    clock: () => Date.now() + passedMs,
+    clock: () => now,
   });
   return {
     server,
@@ -110,13 +110,16 @@ routes:
     },
     events: async () => (await gateway.lines()).filter(({ msg }) => String(msg).startsWith('authorization server')),
     advance(seconds) {
-      passedMs += seconds * 1000;
+      now += seconds * 1000;
     },
     async close() {
       await gateway.close();
-      await vi.waitFor(() => expect(server.sockets.size, 'connections to the server').toBe(0), 5_000);
+      await vi.waitFor(() => expect(server.sockets.size, 'connections to the server').toBe(0), 20_000);
       await Promise.all([server.close(), upstream.close()]);
-      await vi.waitFor(() => expect(openSockets(), 'sockets of the process').toBeLessThanOrEqual(socketsBefore), 5_000);
+      await vi.waitFor(
+        () => expect(openSockets(), 'sockets of the process').toBeLessThanOrEqual(socketsBefore),
+        20_000,
+      );
     },
   };
 }

@@ -118,7 +118,7 @@ describe('discovery', () => {
     expect(await began.ready()).toMatchObject({ state: 'unavailable', problem: expect.any(String) });
     began.server.fault('discovery', undefined);
     began.advance(60);
-    await expect.poll(async () => (await began.get('/api', jwt)).status, { timeout: 5_000 }).toBe(200);
+    await expect.poll(async () => (await began.get('/api', jwt)).status).toBe(200);
     expectServed(await began.get('/api', opaque));
     expect((await began.ready())['state']).toBe('available');
     expect(await began.events()).toMatchObject([

@@ -149,7 +149,7 @@ describe('the whole server', () => {
     await expect.poll(ready).toMatchObject({ state: 'stale', problem: expect.stringContaining('ECONNREFUSED') });
     await server.up();
     // Found by itself: nobody asks for anything meanwhile.
-    await expect.poll(ready, { timeout: 5_000 }).toEqual({ name: 'main', issuer: server.url, state: 'available' });
+    await expect.poll(ready).toEqual({ name: 'main', issuer: server.url, state: 'available' });
     advance(1);
     expect(await get('/api', server.opaque()), 'no wait that began while it was away').toMatchObject({ status: 200 });
     expect((await events()).map(({ level, msg }) => [level, msg])).toEqual([
@@ -165,7 +165,7 @@ describe('the whole server', () => {
     for (const seen of await atOnce(30, () => get('/api', server.opaque()))) expectAway(seen);
     server.freeze(false);
     advance(60);
-    await expect.poll(async () => (await get('/api', server.opaque())).status, { timeout: 5_000 }).toBe(200);
+    await expect.poll(async () => (await get('/api', server.opaque())).status).toBe(200);
   });
 
   test('closes the connections that were kept: nobody notices', async () => {
@@ -222,7 +222,7 @@ test('cache: 0s — every token waits for the server', async () => {
   await server.down();
   expectAway(await get('/api', token));
   await server.up();
-  await expect.poll(async () => (await get('/api', token)).status, { timeout: 5_000 }).toBe(200);
+  await expect.poll(async () => (await get('/api', token)).status).toBe(200);
 });
 
 test('an endpoint that fails keeps nobody from another one of the same server', async () => {
