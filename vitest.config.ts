@@ -20,8 +20,10 @@ export default defineConfig({
     // As Node loads it: vitest would take another `default` for what ajv exports.
     server: { deps: { external: [/\/schema\/validators\.js$/] } },
     setupFiles: ['test/support/nothing-disclosed.ts'],
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // Each ends what would never end by itself: a busy machine must not reach them.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000, interval: 20 } },
     // Most of the time is waiting: for processes, sockets and clocks.
     maxWorkers: '400%',
     reporters: ['default', plainTotal],

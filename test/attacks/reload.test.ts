@@ -51,7 +51,7 @@ async function take(name: string, text: string): Promise<void> {
   const taken = async (): Promise<number> => (await gateway.lines()).filter(isNew).length;
   const before = await taken();
   await gateway.save(name, text);
-  await expect.poll(taken, { timeout: 10_000 }).toBeGreaterThan(before);
+  await expect.poll(taken).toBeGreaterThan(before);
 }
 
 async function status(token: string, path = '/api'): Promise<number> {
@@ -107,7 +107,7 @@ describe('a file that is broken opens nothing, closes nothing and stays away fro
   ])('%s', async (_what, file, text) => {
     await gateway.save(file, text);
     const refused = expect.objectContaining({ level: 'error', msg: expect.stringContaining('refused') as string });
-    await expect.poll(() => gateway.lines(), { timeout: 10_000 }).toContainEqual(refused);
+    await expect.poll(() => gateway.lines()).toContainEqual(refused);
     expect([await status(jwt), await status('opaque'), await status('forged')]).toEqual([200, 200, 401]);
     expect(await gateway.metrics()).toContain('sallyport_config_last_reload_successful 0');
     for (const told of [JSON.stringify(await gateway.lines()), JSON.stringify(await gateway.ready())]) {

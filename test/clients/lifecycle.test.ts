@@ -123,7 +123,7 @@ describe.concurrent('after the end of its token', () => {
     const agent = kept(await signedInAgent(client, world.mcpUrl));
     await agent.call('transfer_funds', transfer);
     await agent.authorize();
-    await expect.poll(() => agent.call('get_balance', { account: 'savings' }), { timeout: 15_000 }).toBeUndefined();
+    await expect.poll(() => agent.call('get_balance', { account: 'savings' })).toBeUndefined();
     expect(challengesOf(agent).at(-1)).toEqual([
       401,
       expect.stringContaining(`Bearer error="invalid_token", scope="read", ${world.resourceMetadata}`),

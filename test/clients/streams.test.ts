@@ -44,14 +44,11 @@ test.concurrent.each(legacyClients)(
     await expect.poll(() => (server.announce(), heard)).toBeGreaterThan(0);
     const streams: (readonly [string, number])[] = [];
     await expect
-      .poll(
-        () => {
-          const seen = alice.recorder.take().filter(({ method, url }) => method === 'GET' && url.pathname === '/mcp');
-          streams.push(...seen.map(({ method, status }) => [method, status] as const));
-          return streams.slice(0, 3);
-        },
-        { timeout: 15_000 },
-      )
+      .poll(() => {
+        const seen = alice.recorder.take().filter(({ method, url }) => method === 'GET' && url.pathname === '/mcp');
+        streams.push(...seen.map(({ method, status }) => [method, status] as const));
+        return streams.slice(0, 3);
+      })
       .toEqual([
         ['GET', 200],
         ['GET', 401],

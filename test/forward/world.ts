@@ -53,7 +53,7 @@ export async function sample(world: World, name: string): Promise<number> {
 
 /** Waits for `condition`, looking often. */
 export async function until(condition: () => boolean | Promise<boolean>, what = 'it to happen'): Promise<true> {
-  const end = Date.now() + 8_000;
+  const end = Date.now() + 20_000;
   while (!(await condition())) {
     if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));

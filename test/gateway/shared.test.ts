@@ -117,7 +117,7 @@ routes:
     const other = await replica();
     expect([await statusOf(other, short), await statusOf(other, foreign)]).toEqual([200, 401]);
     expect(asked()).toBe(2);
-    await expect.poll(() => Date.now() / 1000, { timeout: 5000 }).toBeGreaterThan(end);
+    await expect.poll(() => Date.now() / 1000).toBeGreaterThan(end);
     const third = await replica();
     // Each of them has to hear it from the server now, which says the same; nobody keeps it.
     await Promise.all([one, other, third].map((gateway) => statusOf(gateway, short)));
@@ -206,12 +206,12 @@ routes:
     );
     const both = async (wanted: string): Promise<void> => {
       for (const gateway of [one, other]) {
-        await expect.poll(() => state(gateway), { timeout: 10_000 }).toMatchObject({ state: wanted });
+        await expect.poll(() => state(gateway)).toMatchObject({ state: wanted });
       }
     };
     const more = async (): Promise<void> => {
       const before = statuses.get(200) ?? 0;
-      await expect.poll(() => statuses.get(200) ?? 0, { timeout: 10_000 }).toBeGreaterThan(before + 20);
+      await expect.poll(() => statuses.get(200) ?? 0).toBeGreaterThan(before + 20);
     };
     await more();
     await redis.kill();
@@ -240,14 +240,12 @@ routes:
   test('lose a quarter of a second to a store that hangs, once', async () => {
     const one = await replica();
     redis.pause();
-    const took = async (token: string): Promise<number> => {
-      const begun = performance.now();
-      expect(await statusOf(one, opaque(token))).toBe(200);
-      return performance.now() - begun;
-    };
-    expect(await took('first')).toBeLessThan(1000);
-    const later = [await took('second'), await took('third'), await took('fourth')];
-    expect(Math.max(...later)).toBeLessThan(200);
+    for (const token of ['first', 'second', 'third', 'fourth']) expect(await statusOf(one, opaque(token))).toBe(200);
+    const errors = (await one.metrics()).matchAll(/^sallyport_shared_store_requests_total\{.*"error"\} (.*)$/gm);
+    expect(
+      [...errors].map(([, count]) => count),
+      'those that waited',
+    ).toEqual(['1']);
     expect(await state(one)).toEqual({ state: 'unavailable', problem: 'no answer within 250 ms' });
   });
 });

@@ -24,7 +24,7 @@ describe.each(['http', 'https'])('%s', (scheme) => {
   afterEach(() => listener?.close(0));
 
   /** Listens; `/slow` answers when told, `/stream` never ends, everything else at once. */
-  async function start(): Promise<{ url: string; answer: () => unknown }> {
+  async function start(): Promise<{ url: string; isWaiting: () => boolean; answer: () => unknown }> {
     const waiting: ServerResponse[] = [];
     listener = await listen(
       { host: '127.0.0.1', port: 0 },
@@ -38,7 +38,7 @@ describe.each(['http', 'https'])('%s', (scheme) => {
       () => ({ status: 400, requestId: 'x' }),
       await security(scheme),
     );
-    return { url: listener.url, answer: () => waiting.pop()?.end('slow') };
+    return { url: listener.url, isWaiting: () => waiting.length > 0, answer: () => waiting.pop()?.end('slow') };
   }
 
   async function isRefused(url: string): Promise<boolean> {
@@ -48,12 +48,11 @@ describe.each(['http', 'https'])('%s', (scheme) => {
 
   describe('close', () => {
     test('accepts no more, and waits for a running request', async () => {
-      const { url, answer } = await start();
+      const { url, isWaiting, answer } = await start();
       const running = await open(url, head('GET /slow'));
       const idle = await open(url, head('GET /'));
       await idle.has('quick');
-      await until(() => running.socket.bytesWritten > 0);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await until(isWaiting);
       let closed = false;
       const closing = listener?.close(5_000).then(() => (closed = true));
       await until(() => isRefused(url));
@@ -77,16 +76,14 @@ describe.each(['http', 'https'])('%s', (scheme) => {
       const before = Date.now();
       await listener?.close(200);
       expect(Date.now() - before).toBeGreaterThanOrEqual(190);
-      expect(Date.now() - before).toBeLessThan(900);
       for (const { ended } of [stream, upgraded, silent, garbage]) await until(() => ended() !== undefined);
       expect(stream.received()).not.toContain('\r\n0\r\n\r\n');
     });
 
     test('at once where nothing runs', async () => {
       await start();
-      const before = Date.now();
-      await listener?.close(5_000);
-      expect(Date.now() - before).toBeLessThan(500);
+      // Longer than a test may take.
+      expect(await listener?.close(600_000)).toBeUndefined();
     });
 
     test('an address that is taken', async () => {

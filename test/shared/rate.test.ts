@@ -38,7 +38,7 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     asked = [];
     up = 0;
     replicas = [replica(), replica()];
-    await vi.waitUntil(() => up === 2);
+    await vi.waitUntil(() => up === 2, { timeout: 20_000 });
   });
   afterEach(async () => {
     await Promise.all(replicas.map((each) => each.close()));
@@ -144,7 +144,7 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect(performance.now() - begin).toBeLessThan(1000);
     both[0].give('k');
     await redis.restart();
-    await expect.poll(() => up, { timeout: 20_000 }).toBe(4);
+    await expect.poll(() => up).toBe(4);
     expect((await drain(both[0])) + (await drain(both[1]))).toBe(5);
   });
 
