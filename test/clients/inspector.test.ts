@@ -5,7 +5,7 @@
  */
 
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 
 import type { Running } from '../../demo/listen.ts';
 import { hasChromium, keepScreenshot, launchChromium } from './chromium.ts';
@@ -52,10 +52,10 @@ describe.skipIf(!hasChromium)('MCP Inspector', { timeout: 180_000 }, () => {
     await inspector.close();
   });
 
-  test.concurrent.each([
+  test.concurrent.for([
     { server: 'stateless', start: undefined },
     { server: 'with-sessions', start: startStatefulServer },
-  ])('signs in, lists, is asked for more and gets it, at a server $server', async ({ server, start }) => {
+  ])('signs in, lists, is asked for more and gets it, at a server $server', async ({ server, start }, { expect }) => {
     const tools = await start?.();
     const world = await startWorld(tools === undefined ? {} : { mcpServer: tools.url });
     const context = await browser.newContext();

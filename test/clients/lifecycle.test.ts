@@ -119,7 +119,8 @@ describe.each(officialClients)('$name', (client) => {
 });
 
 describe.concurrent('after the end of its token', () => {
-  test.each(officialClients)('$name begins again', async (client) => {
+  // Only its own `expect` knows which of them it belongs to.
+  test.for(officialClients)('$name begins again', async (client, { expect }) => {
     const agent = kept(await signedInAgent(client, world.mcpUrl));
     await agent.call('transfer_funds', transfer);
     await agent.authorize();

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, test } from 'vitest';
 
 import { createAgent } from './agent.ts';
 import { legacyClients } from './official-clients.ts';
@@ -27,10 +27,10 @@ afterAll(async () => {
 });
 
 // The client's own clocks decide when it listens again: on a machine that is busy with something else it may come late.
-test.concurrent.each(legacyClients)(
+test.concurrent.for(legacyClients)(
   '$name renews it and listens again, in the same session',
   { retry: 2 },
-  async (client) => {
+  async (client, { expect }) => {
     const alice = createAgent(client, world.mcpUrl, { oauth: preRegistered(world.issuer) });
     await alice.connect();
     await alice.authorize();
