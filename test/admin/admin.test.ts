@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
@@ -7,7 +7,7 @@ let issuer: Issuer;
 let upstream: Upstream;
 let gateway: TestGateway;
 
-beforeAll(async () => {
+beforeEach(async () => {
   [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
   gateway = await startTestGateway({
     yaml: `
@@ -30,7 +30,7 @@ routes:
     policies: { tools: 'tools: { "get_*": {}, pay: { scope: payments } }\n' },
   });
 });
-afterAll(() => Promise.all([gateway.close(), issuer.close(), upstream.close()]));
+afterEach(() => Promise.all([gateway.close(), issuer.close(), upstream.close()]));
 
 const get = (path: string): Promise<Response> => fetch(gateway.adminUrl + path);
 
@@ -72,6 +72,8 @@ describe('/metrics', () => {
   test('a decision, a tool by its entry in the policy, an answer', async () => {
     for (const tool of ['get_price', 'pay', 'made_up_by_a_caller']) await call(tool);
     await fetch(`${gateway.url}/away`, { method: 'BREW' });
+    const answered = 'sallyport_requests_total{route="tools",method="POST",status="403"} 2\n';
+    await expect.poll(() => gateway.metrics()).toContain(answered);
     const metrics = await gateway.metrics();
     for (const line of [
       'sallyport_decisions_total{route="tools",decision="allow",reason="none"} 1',
@@ -81,7 +83,6 @@ describe('/metrics', () => {
       'sallyport_tool_calls_total{route="tools",tool="pay",decision="deny"} 1',
       'sallyport_tool_calls_total{route="tools",tool="other",decision="deny"} 1',
       'sallyport_requests_total{route="tools",method="POST",status="200"} 1',
-      'sallyport_requests_total{route="tools",method="POST",status="403"} 2',
       'sallyport_authorization_server_requests_total{server="main",operation="jwks",result="ok"} 1',
       'sallyport_config_last_reload_successful 1',
     ]) {
