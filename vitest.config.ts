@@ -23,7 +23,7 @@ export default defineConfig({
     // Each ends what would never end by itself: a busy machine must not reach them.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    expect: { poll: { timeout: 20_000, interval: 20 } },
+    expect: { poll: { timeout: 20_000 } },
     // Most of the time is waiting: for processes, sockets and clocks.
     maxWorkers: '400%',
     reporters: ['default', plainTotal],

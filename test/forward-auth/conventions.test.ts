@@ -90,7 +90,9 @@ describe.each([
   test('is recorded as the call that it is about', async () => {
     await ask(url, { method: 'PUT', target: '/things?secret=1', lines: [bearer] });
     await world.gateway.decision({ route: 'api', allow: true, method: 'PUT' });
-    expect(await world.gateway.metrics()).toMatch(/sallyport_requests_total\{route="api",method="PUT",status="200"\}/);
+    await expect
+      .poll(() => world.gateway.metrics())
+      .toMatch(/sallyport_requests_total\{route="api",method="PUT",status="200"\}/);
   });
 
   test('about what only the gateway publishes is no success', async () => {
