@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import type { Policy } from '../model/policy.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import type { PolicyDocument } from '../policy/document.ts';
+import { matchedPatterns } from '../policy/matched-patterns.ts';
 import { PolicyError } from '../policy/policy-error.ts';
+import { shown } from '../policy/shown.ts';
 import type { Files } from './files.ts';
 import { member } from './member.ts';
 import { inTextOrder, type Path, Problem } from './problems.ts';
@@ -43,7 +45,7 @@ export async function readPolicies(folder: string, shownAs: string, read: Files)
     }
     texts.set(file, text);
     const document = parseYaml(join(shownAs, file), text);
-    const policy = compile(name, document, problems);
+    const policy = await compile(name, document, problems);
     policies.set(name, policy);
     const listing = ['tools', 'resources', 'prompts', 'methods'].find(
       (key) => member(document.value, key) !== undefined,
@@ -62,7 +64,7 @@ function policyNames(files: readonly string[] | undefined): readonly string[] | 
     .toSorted();
 }
 
-function compile(name: string, file: YamlFile, problems: Problem[]): Policy | undefined {
+async function compile(name: string, file: YamlFile, problems: Problem[]): Promise<Policy | undefined> {
   problems.push(...file.problems);
   if (file.problems.length > 0) return undefined;
   // A save that was cut off must not open a route.
@@ -72,7 +74,11 @@ function compile(name: string, file: YamlFile, problems: Problem[]): Policy | un
   }
   const faults = [...violations('policy', file.value), ...placeholders(file.value, [])];
   try {
-    if (fits(file.value, faults)) return compilePolicy(name, file.value);
+    if (fits(file.value, faults)) {
+      faults.push(...(await slowPatterns(file.value)));
+      const policy = compilePolicy(name, file.value);
+      if (faults.length === 0) return policy;
+    }
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     for (const { path, message } of error.faults) faults.push({ path, part: 'value', message });
@@ -83,6 +89,20 @@ function compile(name: string, file: YamlFile, problems: Problem[]): Policy | un
   );
   problems.push(...found.toSorted(inTextOrder));
   return undefined;
+}
+
+/** An argument is the caller's text: one that an expression takes seconds for would stop every other request as long. */
+async function slowPatterns(document: PolicyDocument): Promise<readonly Violation[]> {
+  const patterns = matchedPatterns(document);
+  if (patterns.length === 0) return [];
+  // A megabyte of Unicode tables that most configurations can do without.
+  const { slowPart } = await import('./slow-pattern.ts');
+  return patterns.flatMap(({ path, source }) => {
+    const slow = slowPart(source);
+    if (slow === undefined) return [];
+    const part = `from character ${slow.character}, ${JSON.stringify(slow.text)} ${slow.why}`;
+    return [{ path, part: 'value', message: `${shown(source)} may take too long: ${part}` }];
+  });
 }
 
 function fits(_value: unknown, faults: readonly Violation[]): _value is PolicyDocument {

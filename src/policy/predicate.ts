@@ -11,7 +11,7 @@ export interface Predicate {
   readonly test: (value: unknown) => boolean;
 }
 
-/** Longest string that `matches` tests, in UTF-16 code units: an upper bound on what a slow expression can cost. */
+/** Longest string that `matches` tests, in UTF-16 code units; `config/slow-pattern.ts` bounds the time for each of them. */
 export const maxMatchedLength = 4096;
 
 /** How many values of a list are named in a denial. */

@@ -39,6 +39,7 @@ const outside: Readonly<Record<string, RegExp>> = { config: /^schema\//, cli: /^
 
 /** Each package that `src/` uses, with the folders that own it. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
+  '@eslint-community/regexpp': ['config'],
   '@opentelemetry/api': ['telemetry'],
   '@opentelemetry/exporter-trace-otlp-proto': ['telemetry'],
   '@opentelemetry/resources': ['telemetry'],
@@ -48,6 +49,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   undici: ['forward'],
   jose: ['authenticate', 'exchange'],
   'lru-cache': ['lib'],
+  refa: ['config'],
   'rate-limiter-flexible': ['shared'],
   yaml: ['config', 'policy'],
   ajv: ['config', 'policy'],

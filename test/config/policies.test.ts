@@ -34,9 +34,25 @@ describe('a policy', () => {
       'any:\n  - claims: { a: { not: "${env:X}" } }\n',
       ':2:25: any[0].claims.a.not: placeholders work in gateway.yaml only',
     ],
+    [
+      'a pattern that some texts take seconds for',
+      'claims:\n  name: { matches: "^([\\\\w-]+\\\\.?)+$" }\n',
+      ':2:20: claims.name.matches: "^([\\\\w-]+\\\\.?)+$" may take too long: from character 3, "[\\\\w-]+" can match the same text in several ways, and the engine tries all of them: write it so that the next character decides how it goes on, or list the values with `one_of`',
+    ],
+    [
+      'such a pattern for an argument, under not',
+      'tools:\n  pay: { arguments: { /to: { not: { matches: "x+$" } } } }\n',
+      ':2:46: tools.pay.arguments["/to"].not.matches: "x+$" may take too long: from character 1, "x+" is tried anew from each character of the text: begin the pattern with `^`, or list the values with `one_of`',
+    ],
     ['bytes that are no text', Buffer.from([0xff]), ': is not UTF-8 text'],
   ])('is refused: %s', async (_title, policy, line) => {
     expect(await refusals({ yaml: base, files: { 'policies/x.yaml': policy } })).toEqual([`policies/x.yaml${line}`]);
+  });
+
+  test('has each slow pattern named, beside what only compiling finds', async () => {
+    const policy = 'claims:\n  a: { matches: "x+$" }\n  b: { matches: "(" }\n  c: { not: { matches: "(y*)*$" } }\n';
+    const found = await refusals({ yaml: base, files: { 'policies/x.yaml': policy } });
+    expect(found.map((line) => /x\.yaml:(\d+):/.exec(line)?.[1])).toEqual(['2', '3', '4']);
   });
 
   test('that is wrong is not missing too', async () => {

@@ -6,6 +6,7 @@ import testSchema from '../../schema/policy-test.schema.json' with { type: 'json
 import { attemptOf, callerOf, foundOf, fulfils } from '../../src/cli/test-case.ts';
 import type { PolicyTest } from '../../src/config/policy-tests.ts';
 import { violations } from '../../src/config/schema.ts';
+import { slowPart } from '../../src/config/slow-pattern.ts';
 import { refusals } from '../../src/model/denial.ts';
 import { policyReasons } from '../../src/model/policy.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
@@ -15,6 +16,7 @@ import { blocksIn, sectionsOf } from './page.ts';
 
 const page = await readFile(new URL('../../docs/policies.md', import.meta.url), 'utf8');
 const values = (await sectionsOf('policies.md')).get('Values') ?? '';
+const patterns = (await sectionsOf('policies.md')).get('Patterns') ?? '';
 const blocks = blocksIn(page);
 const spans = new Set([...page.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span));
 
@@ -38,6 +40,17 @@ describe('the table of values', () => {
     expect(violations('policy', { claims })).toEqual([]);
     expect(decided(claims, found === 'nothing' ? {} : { x: JSON.parse(found) as unknown })).toBe(holds);
   });
+});
+
+test('the patterns that it calls refused are, and what it says to write instead is not', () => {
+  const rows = [...patterns.matchAll(/^\| `(.+?)` +\| .+? \| ([^|]+)\|$/gm)];
+  expect(rows.length).toBe(5);
+  const refused = rows.map(([, pattern = '']) => pattern.replaceAll('\\|', '|'));
+  const instead = rows.flatMap(([, , cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, pattern = '']) => pattern),
+  );
+  expect(refused.filter((pattern) => slowPart(pattern) === undefined)).toEqual([]);
+  expect(instead.filter((pattern) => slowPart(pattern) !== undefined)).toEqual([]);
 });
 
 /** JSON in code spans, and the word "nothing". */

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { callOf, get, post } from './requests.ts';
+import { AUDIENCE, startWorld, type World } from './world.ts';
+
+/** Patterns that the gateway takes, and texts that look as if they made a backtracking engine go back for long. */
+const patterns: readonly (readonly [tool: string, pattern: string, texts: readonly string[]])[] = [
+  ['mail', '^[\\\\w.-]+@[\\\\w.-]+$', ['a'.repeat(4096), `${'a.'.repeat(2047)}!`, `${'a@'.repeat(2047)}!`]],
+  ['words', '^\\\\w+(\\\\s\\\\w+)*$', [`${'a '.repeat(2047)}!`, `${'a'.repeat(4095)}!`]],
+  ['host', '^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\\\\.)+[a-z]{2,}$', [`${'a-'.repeat(2047)}!`, 'a.'.repeat(2048)]],
+  ['number', '-[0-9]+$', [`${'-1'.repeat(2047)}!`, `-${'1'.repeat(4094)}!`]],
+];
+
+const refused = ['^([\\w-]+\\.?)+$', '^(\\w|\\d)+$', '^(a|a)*$', '(a?){30}b', '[a-z]+@x', '^(a+)\\1$'];
+
+let world: World;
+beforeAll(async () => {
+  const tools = patterns.map(([tool, pattern]) => `  ${tool}: { arguments: { /text: { matches: "${pattern}" } } }\n`);
+  world = await startWorld({
+    routes: [`name: claim, path: /claim, audience: "${AUDIENCE}", policy: claim, upstream: { url: "UPSTREAM" }`],
+    policies: {
+      tools: `scope: read\ntools:\n${tools.join('')}`,
+      claim: `claims: { text: { matches: "${patterns[0]?.[1]}" } }\n`,
+    },
+  });
+});
+afterAll(() => world.close());
+
+describe.each(patterns)('the pattern of %s', (tool, _pattern, texts) => {
+  test('is decided at once for every text that it is asked about', async () => {
+    for (const text of texts) {
+      await world.withstand(post(world.authorization, callOf(tool, { text })), {
+        statuses: [403],
+        reasons: ['argument.denied'],
+      });
+    }
+  });
+
+  test('is not asked about a longer text, which is refused', async () => {
+    await world.withstand(post(world.authorization, callOf(tool, { text: 'a'.repeat(4097) })), {
+      statuses: [403],
+      reasons: ['policy.error'],
+    });
+  });
+});
+
+test('a claim is tested as an argument is', async () => {
+  const request = get('/claim', await world.token({ text: `${'a.'.repeat(2047)}!` }));
+  await world.withstand(request, { statuses: [403], reasons: ['claim.denied'] });
+});
+
+test.each(refused)('a gateway with the pattern %s does not start', async (pattern) => {
+  const argument = `scope: read\ntools:\n  t: { arguments: { /text: { not: { matches: '${pattern}' } } } }\n`;
+  await expect(startWorld({ policies: { tools: argument } })).rejects.toThrow('may take too long');
+  await expect(startWorld({ policies: { api: `claims: { text: { matches: '${pattern}' } }\n` } })).rejects.toThrow(
+    'may take too long',
+  );
+});

@@ -1,0 +1,87 @@
+import * as fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import type { ConditionDocument, EntryDocument, PolicyDocument, ValueDocument } from '../../src/policy/document.ts';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import { matchedPatterns } from '../../src/policy/matched-patterns.ts';
+
+test('finds every pattern, and says where it stands', () => {
+  const document: PolicyDocument = {
+    claims: { a: { matches: '1' }, b: { not: { not: { matches: '2' } } }, matches: 'no pattern' },
+    any: [{}, { claims: { c: { matches: '3' } } }],
+    all: [{ not: { claims: { '/d/e': { matches: '4' } } } }],
+    tools: { t: { arguments: { '/f': { not: { matches: '5', above: 1 } } }, claims: { g: { matches: '6' } } } },
+    resources: { 'x://**': { not: { claims: { h: { matches: '7' } } } } },
+    prompts: { p: { arguments: { '/i': { matches: '8' }, '/j': ['matches'] } } },
+    methods: { m: { claims: { k: { matches: '9' } } } },
+  };
+  expect(matchedPatterns(document).map(({ path, source }) => `${path.join(' ')}: ${source}`)).toEqual([
+    'claims a matches: 1',
+    'claims b not not matches: 2',
+    'any 1 claims c matches: 3',
+    'all 0 not claims /d/e matches: 4',
+    'tools t claims g matches: 6',
+    'tools t arguments /f not matches: 5',
+    'resources x://** not claims h matches: 7',
+    'prompts p arguments /i matches: 8',
+    'methods m claims k matches: 9',
+  ]);
+});
+
+const source = fc.stringMatching(/^[a-z]{1,4}$/);
+const { value, condition } = fc.letrec<{ value: ValueDocument; condition: ConditionDocument }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom<ValueDocument>('matches', ['matches']),
+    fc.record({ matches: source, not: tie('value'), present: fc.boolean() }, { requiredKeys: [] }),
+  ),
+  condition: fc.oneof(
+    { maxDepth: 2 },
+    fc.constant({}),
+    fc.record(
+      {
+        claims: fc.dictionary(fc.constantFrom('a', '/b/c', 'matches', 'not'), tie('value')),
+        any: fc.array(tie('condition'), { maxLength: 2 }),
+        all: fc.array(tie('condition'), { maxLength: 2 }),
+        not: tie('condition'),
+      },
+      { requiredKeys: [], noNullPrototype: true },
+    ),
+  ),
+})) as { value: fc.Arbitrary<ValueDocument>; condition: fc.Arbitrary<ConditionDocument> };
+const entry: fc.Arbitrary<EntryDocument> = fc
+  .tuple(condition, fc.dictionary(fc.constantFrom('/a', '/b'), value))
+  .map(([own, args]) => Object.assign({}, own, { arguments: args }));
+
+test('finds each pattern that a policy compiles, and no other', () => {
+  const document = fc
+    .tuple(condition, fc.dictionary(fc.constantFrom('a', 'b*'), entry), fc.dictionary(fc.constantFrom('m'), condition))
+    .map(([own, listed, methods]): PolicyDocument =>
+      Object.assign({}, own, { tools: listed, prompts: listed, methods }),
+    );
+  fc.assert(
+    fc.property(document, (policy) => {
+      const compiled: string[] = [];
+      const native = globalThis.RegExp;
+      vi.stubGlobal(
+        'RegExp',
+        new Proxy(native, {
+          construct(target, [pattern, flags]: [string, string]) {
+            if (flags === 'u') compiled.push(pattern);
+            return new target(pattern, flags);
+          },
+        }),
+      );
+      try {
+        compilePolicy('p', policy);
+      } finally {
+        vi.unstubAllGlobals();
+      }
+      expect(
+        matchedPatterns(policy)
+          .map((found) => found.source)
+          .toSorted(),
+      ).toEqual(compiled.toSorted());
+    }),
+    { numRuns: 300 },
+  );
+});
