@@ -1,3 +1,5 @@
+import { withoutInvisible } from '../lib/look-alike.ts';
+
 /** Longest URI that is compared with patterns, in UTF-16 code units: an upper bound on what matching can cost. */
 export const maxUriLength = 2048;
 
@@ -36,4 +38,22 @@ export function uriFlaw(uri: string): string | undefined {
   if (uri.length > maxUriLength) return 'excessive length';
   for (const [what, sign] of flaws) if (sign.test(uri)) return what;
   return undefined;
+}
+
+/** Percent-encoded spaces and characters beyond ASCII: no delimiter of a URI is among them. */
+const encodedText = /(?:%20|%[89A-F][0-9A-F])+/g;
+/** Dots and spaces at the end of a segment, which Windows drops. */
+const segmentEnd = /(?<![\s.])[\s.]+(?=[/?#]|$)/gu;
+
+/** A canonical URI as a careless server sees it: without regard to case, invisible characters and ends of segments. */
+export function plainUri(uri: string): string {
+  return withoutInvisible(uri.replaceAll(encodedText, decoded)).replaceAll(segmentEnd, '');
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

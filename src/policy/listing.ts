@@ -1,7 +1,9 @@
+import { plainName } from '../lib/look-alike.ts';
 import type { McpTarget } from '../model/policy.ts';
 import type { PolicyDocument } from './document.ts';
 import { type Entry, type FindEntry, type ListingKey, compileEntries } from './entry.ts';
 import { onlyByName } from './housekeeping.ts';
+import { mistakableNames } from './look-alikes.ts';
 import { namePattern } from './name-pattern.ts';
 import { patternTable } from './pattern-table.ts';
 import type { PolicyFault } from './policy-error.ts';
@@ -37,9 +39,15 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
   };
   const names = (key: ListingKey): FindEntry | undefined => {
     if (document[key] === undefined) return undefined;
-    const { exact, matching } = patternTable(compiled(key), namePattern, faults);
-    if (key !== 'methods') return (name) => exact(name) ?? matching(name);
-    return (name) => exact(name) ?? (onlyByName.has(name) ? undefined : matching(name));
+    const own = compiled(key);
+    const { exact, matching } = patternTable(own, namePattern, faults);
+    const isMistakable = mistakableNames(own, namePattern, plainName);
+    return (name) => {
+      const listed = exact(name);
+      if (listed !== undefined || (key === 'methods' && onlyByName.has(plainName(name)))) return listed;
+      const covering = matching(name);
+      return covering !== undefined && isMistakable(name, covering) ? undefined : covering;
+    };
   };
   const tables = resources && resourceTables(compiled('resources'), faults);
   checkMethods(document, faults);

@@ -1,5 +1,6 @@
+import { plainName } from '../lib/look-alike.ts';
 import type { McpTarget, PolicyDenial, PolicyReason } from '../model/policy.ts';
-import { uriFlaw } from './canonical-uri.ts';
+import { plainUri, uriFlaw } from './canonical-uri.ts';
 import type { ListingKey } from './entry.ts';
 import { listedUnder } from './listing.ts';
 import { shown } from './shown.ts';
@@ -22,15 +23,21 @@ export interface Unlisted {
 
 /** What a message acts on, or undefined where it names nothing. */
 export function unlistedTarget(kind: McpTarget['kind'], name: string | undefined): Unlisted {
-  const flaw = kind === 'resource' && name !== undefined ? uriFlaw(name) : undefined;
-  const why = flaw === undefined ? '' : `: only an exact entry covers a URI with ${flaw}`;
   const what = kind === 'template' ? 'resource template' : kind;
   return {
     reason: reasons[kind],
     rule: listedUnder[kind],
     wanted: `a ${what} that is listed`,
-    found: `${shown(name)}${why}`,
+    found: `${shown(name)}${name === undefined ? '' : whyUnlisted(kind, name)}`,
   };
+}
+
+/** What its spelling has to do with it, if anything. */
+function whyUnlisted(kind: McpTarget['kind'], name: string): string {
+  const flaw = kind === 'resource' ? uriFlaw(name) : undefined;
+  if (flaw !== undefined) return `: only an exact entry covers a URI with ${flaw}`;
+  const plain = kind === 'resource' || kind === 'template' ? plainUri(name) : plainName(name);
+  return plain === name ? '' : `: only an exact entry covers a name that some servers read as ${shown(plain)}`;
 }
 
 /** A method that neither `methods` lists nor anything else allows. */

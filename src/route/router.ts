@@ -1,4 +1,5 @@
 import { Denial } from '../model/denial.ts';
+import { createLookAlikes } from './look-alikes.ts';
 import { foldedPath } from './target.ts';
 
 /** Finds what is mounted at a path: whole segments, the longest wins. */
@@ -9,32 +10,43 @@ export type Router<Mounted> = (path: string) => Mounted;
  * mount, whatever the number of mounts and the length of the path.
  *
  * @returns a function that throws {Denial} `route.unknown` where nothing is mounted, and `request.path` where the path
- *   meets another mount once case and encoding are ignored: `/Admin` must not slip past the policy of `/admin`.
+ *   meets another mount once case and encoding are ignored, or a narrower one once what some servers drop is taken off:
+ *   neither `/Admin` nor `/admin.json` must slip past the policy of `/admin`.
  */
 export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Router<Mounted> {
-  const folded = new Map([...mounts].map(([path, mounted]) => [foldedPath(path), mounted]));
+  const folded = new Map([...mounts.keys()].map((path) => [foldedPath(path), path]));
   // With `/Admin` mounted, `/admin` is as foreign to it as `/Admin` is to `/admin`, and folds to itself.
   const allFolded = [...mounts.keys()].every((path) => folded.has(path));
+  const depths = new Map([...mounts.keys()].map((path) => [path, path === '/' ? 0 : path.split('/').length - 1]));
   const depth = Math.max(0, ...[...mounts.keys()].map((path) => path.split('/').length - 1));
+  const segmentsMet = createLookAlikes(mounts.keys());
   return (path) => {
-    const mounted = longest(mounts, path, depth);
+    const at = longest(mounts, path, depth);
     const fold = foldedPath(path);
-    if ((fold !== path || !allFolded) && longest(folded, fold, depth) !== mounted) {
+    if ((fold !== path || !allFolded) && folded.get(longest(folded, fold, depth) ?? '') !== at) {
       throw new Denial('request.path', 'meets another route when case and encoding are ignored');
     }
+    if (segmentsMet(fold) > (depths.get(at ?? '/') ?? 0)) {
+      throw new Denial(
+        'request.path',
+        'meets another route without an extension, or dots, spaces and invisible characters',
+      );
+    }
+    const mounted = at === undefined ? undefined : mounts.get(at);
     if (mounted === undefined) throw new Denial('route.unknown', 'no route for this path');
     return mounted;
   };
 }
 
-function longest<Mounted>(mounts: ReadonlyMap<string, Mounted>, path: string, depth: number): Mounted | undefined {
+/** The longest path of `mounts` that `path` begins with. */
+function longest(mounts: ReadonlyMap<string, unknown>, path: string, depth: number): string | undefined {
   let end = endOfSegment(path, depth);
   while (end > 0) {
-    const mounted = mounts.get(path.slice(0, end));
-    if (mounted !== undefined) return mounted;
+    const start = path.slice(0, end);
+    if (mounts.has(start)) return start;
     end = path.lastIndexOf('/', end - 1);
   }
-  return mounts.get('/');
+  return mounts.has('/') ? '/' : undefined;
 }
 
 /** Where the first `count` segments of `path` end. */

@@ -62,6 +62,9 @@ test.each<[PolicyDocument, Given, string, boolean]>([
   [{ resources: { 'a:*': {} }, methods: { 'resources/read': { not: {} } } }, {}, 'template a:{b}', false],
   [{ prompts: { p: {} }, methods: { 'prompts/get': { not: {} } } }, {}, 'prompt p', false],
   [{ prompts: { p: {} }, methods: { 'tools/call': { not: {} } }, tools: {} }, {}, 'prompt p', true],
+  // A list hides what a call would be refused for: its name reads as another entry's.
+  [{ tools: { 'get_*': {}, get_secret: { scope: 'x' } } }, {}, 'tool get_SECRET', false],
+  [{ tools: { 'get_*': {}, get_secret: { scope: 'x' } } }, {}, 'tool get_Price', true],
   // In the shadow everything can be called.
   [{ ...policy, mode: 'shadow' }, {}, 'tool other', true],
 ])('%j, %j, %s: %s', (document, given, text, expected) => {

@@ -51,7 +51,12 @@ test.each<[PolicyDocument, Given, Attempt | undefined, string]>([
     undefined,
     'none of 2 alternatives holds: claim a: wanted 1, found nothing; wanted a lifetime (exp - iat) of at most 60 s, found 900 s',
   ],
-  [{ tools: {} }, {}, call('x\ny'), String.raw`wanted a tool that is listed, found "x\ny"`],
+  [
+    { tools: {} },
+    {},
+    call('x\ny'),
+    String.raw`wanted a tool that is listed, found "x\ny": only an exact entry covers a name that some servers read as "xy"`,
+  ],
   [{ tools: {} }, {}, call(undefined), 'wanted a tool that is listed, found nothing'],
   [
     { tools: {} },

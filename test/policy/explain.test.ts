@@ -70,6 +70,12 @@ describe('each condition, with what it wanted and what it found', () => {
     ]);
     expect(explained(document, {}, message('initialize'))).toEqual([]);
   });
+  test('of a name that reads as another entry, what it reads as', () => {
+    const document = { tools: { 'get_*': {}, get_secret: { scope: 'admin' } } };
+    expect(explained(document, {}, call('get_SECRET'))).toEqual([
+      'tools fails: wanted a tool that is listed, found "get_SECRET": only an exact entry covers a name that some servers read as "get_secret"',
+    ]);
+  });
   test('of a completion, whose arguments are its own, nothing that is asked of arguments', () => {
     const document = { prompts: { sum: { arguments: { '/team': 'sales' } } } };
     expect(explained(document, {}, message('completion/complete', 'prompt sum'))).toEqual([

@@ -17,6 +17,43 @@ const complete = (target: string): Attempt => message('completion/complete', tar
 
 const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
   [
+    'a name that a careless server reads as another entry is not covered by a wider pattern',
+    {
+      tools: { 'get_*': {}, get_secret: { scope: 'admin' }, 'get_key_*': { scope: 'keys' }, 'Put_*': {}, put_all: {} },
+      prompts: { '*': {}, Secret: { scope: 'admin' } },
+    },
+    [
+      ...[
+        'get_SECRET',
+        'GET_secret',
+        'get_secret ',
+        ' get_secret',
+        'get_secret.',
+        'get_secret. .',
+        'get_\u017fecret',
+        'get_secret\u200b',
+        'get_\u00adsecret',
+        'get_secret\ufe0f',
+        'get_secret\t',
+        'get_\uff53ecret',
+        'get_Key_1',
+        'get_KEY_\u200b1',
+        'Put_All',
+        'put_ALL',
+      ].map((name): Row => [{}, call(name), 'deny tool.unlisted tools']),
+      [{}, call('get_secret'), 'deny scope.insufficient tools.get_secret.scope [admin]'],
+      [{}, call('get_price'), 'allow tools.get_*'],
+      [{}, call('get_Price'), 'allow tools.get_*'],
+      [{}, call('get_price.'), 'allow tools.get_*'],
+      [{}, call('get_secrets'), 'allow tools.get_*'],
+      [{}, call('get_key'), 'allow tools.get_*'],
+      [{}, call('Put_one'), 'allow tools.Put_*'],
+      [{}, get('secret'), 'deny prompt.unlisted prompts'],
+      [{}, get('Secret'), 'deny scope.insufficient prompts.Secret.scope [admin]'],
+      [{}, get('other'), 'allow prompts.*'],
+    ],
+  ],
+  [
     'resources: by URI',
     {
       scope: 'read',

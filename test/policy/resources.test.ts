@@ -50,7 +50,7 @@ describe.each([
   });
 });
 
-describe('the case of an authority', () => {
+describe('a spelling that a server may read as another', () => {
   test.each<[readonly string[], string, string | undefined]>([
     [['stock://*'], 'stock://AAPL', 'stock://*'],
     [['stock://*'], 'stock://aapl', 'stock://*'],
@@ -67,10 +67,23 @@ describe('the case of an authority', () => {
     [['stock://AAPL', 'stock://*'], 'stock://MSFT', 'stock://*'],
     [['stock://AAPL/*', 'stock://**'], 'stock://aapl/quote', undefined],
     [['stock://aapl/*', 'stock://**'], 'stock://AAPL/quote', undefined],
-    // Elsewhere it is always a difference.
-    [['x:?u=http://A', 'x:**', 'stock://A'], 'x:?u=http://a', 'x:**'],
-    // Nor can it be told which part of a pattern is the authority, so that the other case is not covered.
-    [['**AAPL'], 'stock://AAPL', undefined],
+    // A file system that ignores case would as well, and one that drops dots, spaces and invisible characters.
+    [['x:?u=http://A', 'x:**', 'stock://A'], 'x:?u=http://a', undefined],
+    [['file:///secret', 'file:///*'], 'file:///SECRET', undefined],
+    [['file:///secret', 'file:///*'], 'file:///secret.', undefined],
+    [['file:///secret', 'file:///*'], 'file:///secret%20', undefined],
+    [['file:///secret', 'file:///*'], 'file:///%C5%BFecret', undefined],
+    [['file:///secret', 'file:///*'], 'file:///secret%E2%80%8B', undefined],
+    [['file:///secret/**', 'file:///**'], 'file:///secret./a', undefined],
+    [['file:///secret/**', 'file:///**'], 'file:///secret.../a', undefined],
+    [['file:///Secret', 'file:///*'], 'file:///secret', undefined],
+    [['file:///Secret', 'file:///*'], 'file:///Secret', 'file:///Secret'],
+    [['file:///secret', 'file:///*'], 'file:///Other', 'file:///*'],
+    [['file:///secret', 'file:///*'], 'file:///other.', 'file:///*'],
+    [['file:///secret', 'file:///*'], 'file:///caf%C3%A9', 'file:///*'],
+    [['search://*'], 'search://a%3Fb', 'search://*'],
+    [['A:*', 'a:*'], 'a:x', 'a:*'],
+    [['**AAPL'], 'stock://AAPL', '**AAPL'],
     [['**aapl'], 'stock://aapl', '**aapl'],
     // On the network it has one spelling.
     [['https://*/x'], 'https://API.example/x', undefined],

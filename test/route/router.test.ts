@@ -65,6 +65,53 @@ describe('a path that an upstream could take for another route', () => {
   ])('%j: %s → %s', (mounts, path, wanted) => expect(routed(mounts, path)).toBe(wanted));
 });
 
+describe('a path that an upstream could take for a narrower route', () => {
+  const mounts = ['/api', '/api/admin', '/api/v1.0', '/deep/a/b', '/'];
+  test.each([
+    ['/api/admin.json', 'request.path'],
+    ['/api/admin.tar.gz', 'request.path'],
+    ['/api/admin.json/users', 'request.path'],
+    ['/api/admin.', 'request.path'],
+    ['/api/admin...', 'request.path'],
+    ['/api/admin./users', 'request.path'],
+    ['/api/admin%20', 'request.path'],
+    ['/api/%20admin', 'request.path'],
+    ['/api/admin+', 'request.path'],
+    ['/api/admin%20.json', 'request.path'],
+    ['/api/admin.json.', 'request.path'],
+    ['/api/ADMIN.JSON', 'request.path'],
+    ['/api/admin%C2%A0', 'request.path'],
+    ['/api/admin%E2%80%8B', 'request.path'],
+    ['/api/ad%C2%ADmin', 'request.path'],
+    ['/api/admin%EF%B8%8F.json', 'request.path'],
+    ['/api/%EF%BD%81dmin.json', 'request.path'],
+    ['/api.json/admin', 'request.path'],
+    ['/api./admin.', 'request.path'],
+    ['/api.json', 'request.path'],
+    ['/deep.x/a.y/b.z', 'request.path'],
+    ['/api/v1.0.json', 'request.path'],
+    // What is mounted as it stands is meant as it stands, and what meets nothing is only a name.
+    ['/api/v1.0', '/api/v1.0'],
+    ['/api/v1.0/report.json', '/api/v1.0'],
+    ['/api/v1', '/api'],
+    ['/api/report.json', '/api'],
+    ['/api/administrator.json', '/api'],
+    ['/api/x.admin', '/api'],
+    ['/api/.admin', '/api'],
+    ['/api/users/admin.json', '/api'],
+    ['/api/admin/report.json', '/api/admin'],
+    ['/api/admin', '/api/admin'],
+    ['/deep.x/a.y', '/'],
+    ['/favicon.ico', '/'],
+  ])('%s → %s', (path, wanted) => expect(routed(mounts, path)).toBe(wanted));
+
+  test('a route for one extension beside one without keeps what it says', () => {
+    expect(routed(['/a', '/a.json'], '/a.json')).toBe('/a.json');
+    expect(routed(['/a', '/a.json'], '/a.json/x')).toBe('/a.json');
+    expect(routed(['/a', '/a.json'], '/a.xml')).toBe('request.path');
+  });
+});
+
 test('a path of 16 KiB costs no more than reading it', () => {
   const mounts = Array.from({ length: 500 }, (_, i) => `/r${i}/a/b/c`);
   const route = createRouter(identity(['/', ...mounts]));
@@ -73,6 +120,10 @@ test('a path of 16 KiB costs no more than reading it', () => {
     '/'.repeat(16 * 1024),
     '/%C3%A9'.repeat(2 * 1024),
     '/X'.repeat(8 * 1024),
+    `/${'a.'.repeat(8 * 1024 - 1)}b`,
+    `/x${'.'.repeat(16 * 1024)}x`,
+    `/x${'%20'.repeat(5 * 1024)}x`,
+    `/${'x+.'.repeat(5 * 1024)}`,
   ]) {
     const ms = cpuTime(() => {
       for (let i = 0; i < 100; i += 1) expect(route(path)).toBe('/');
@@ -94,6 +145,56 @@ function model(mounts: readonly string[], asked: string): string {
   if (found !== longest(foldedPath)) return 'request.path';
   return found ?? 'route.unknown';
 }
+
+const disguised = fc
+  .tuple(
+    fc.constantFrom('a', 'b', 'ab'),
+    fc.constantFrom('', '.', '.a', '.b.a', '%20', '+.', '%E2%80%8B', '.%20.b', 'b.a'),
+  )
+  .map((parts) => parts.join(''));
+const bare = fc
+  .array(fc.constantFrom('a', 'b', 'ab', 'a.b'), { maxLength: 3 })
+  .map((segments) => `/${segments.join('/')}`);
+
+/** Whether a segment is another one with something after it that some servers drop, told in the plainest way. */
+function resembles(segment: string, mounted: string): boolean {
+  const visible = decodeURIComponent(segment).replaceAll('\u200b', '');
+  return visible === mounted || (visible.startsWith(mounted) && /^[ +]*(?:\.|$)/.test(visible.slice(mounted.length)));
+}
+
+test('it refuses exactly what would meet a narrower mount, whatever is mounted', () => {
+  const asked = fc.array(disguised, { minLength: 1, maxLength: 4 });
+  const segmentsOf = (mount: string): readonly string[] => mount.split('/').filter((each) => each !== '');
+  fc.assert(
+    fc.property(fc.uniqueArray(bare, { maxLength: 5 }), asked, (mounts, segments) => {
+      const path = `/${segments.join('/')}`;
+      const plain = mounts
+        .filter((mount) => mount === '/' || `${path}/`.startsWith(`${mount}/`))
+        .toSorted((one, other) => other.length - one.length)[0];
+      const narrower = mounts.filter((mount) => {
+        const wanted = segmentsOf(mount);
+        return (
+          wanted.length > segmentsOf(plain ?? '/').length &&
+          wanted.length <= segments.length &&
+          wanted.every((each, index) => {
+            const segment = segments[index] ?? '';
+            // As it stands where some mount beside this one has it so.
+            const stands = mounts.some(
+              (other) =>
+                segmentsOf(other)
+                  .slice(0, index + 1)
+                  .join('/') === [...wanted.slice(0, index), segment].join('/'),
+            );
+            return stands ? segment === each : resembles(segment, each);
+          })
+        );
+      });
+      const expected = narrower.length > 0 ? 'request.path' : (plain ?? 'route.unknown');
+      expect(routed(mounts, canonicalTarget(path).path)).toBe(expected);
+    }),
+    { numRuns: 2000 },
+  );
+});
 
 test('it agrees with the plainest model, whatever is mounted', () => {
   fc.assert(

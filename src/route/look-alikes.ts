@@ -1,0 +1,66 @@
+import { withoutInvisible } from '../lib/look-alike.ts';
+import { foldedPath } from './target.ts';
+
+/** A segment of mounted paths. */
+interface Node {
+  readonly children: Map<string, Node>;
+  isMounted: boolean;
+}
+
+/** What a segment has that some servers drop: a dot, a space (which some write as a plus), or what is not ASCII. */
+const droppable = /[.+]|[^!-~]/;
+/** Where a name may end for such servers: at trailing dots and spaces, and at each extension. */
+const nameEnd = /(?<![\s.+])[\s+]*(?:\.|$)/gu;
+
+/**
+ * Creates the look-up that finds out how many segments of a path meet a mounted path once what some servers drop is taken
+ * off each segment: invisible characters, spaces around it, dots behind it, and extensions (`admin.json`, `admin.tar.gz`).
+ * A segment that is mounted as it stands is taken as it stands.
+ *
+ * @returns a function of a folded path, which gives 0 where it meets nothing but the root.
+ */
+export function createLookAlikes(mounts: Iterable<string>): (folded: string) => number {
+  const root: Node = { children: new Map(), isMounted: true };
+  let depth = 0;
+  let longest = 0;
+  for (const mount of mounts) {
+    const segments = segmentsOf(foldedPath(mount));
+    depth = Math.max(depth, segments.length);
+    let node = root;
+    for (const segment of segments) {
+      longest = Math.max(longest, segment.length);
+      const child = node.children.get(segment) ?? { children: new Map(), isMounted: false };
+      node.children.set(segment, child);
+      node = child;
+    }
+    node.isMounted = true;
+  }
+  return (folded) => {
+    if (!droppable.test(folded)) return 0;
+    let nodes: readonly Node[] = [root];
+    let met = 0;
+    for (const [index, segment] of segmentsOf(folded, depth).entries()) {
+      nodes = nodes.flatMap((node) => childrenOf(node, segment, longest));
+      if (nodes.some(({ isMounted }) => isMounted)) met = index + 1;
+    }
+    return met;
+  };
+}
+
+function segmentsOf(path: string, most = path.length): readonly string[] {
+  return path === '/' ? [] : path.split('/', most + 1).slice(1);
+}
+
+function childrenOf({ children }: Node, segment: string, longest: number): readonly Node[] {
+  const own = children.get(segment);
+  if (own !== undefined) return [own];
+  if (children.size === 0 || !droppable.test(segment)) return [];
+  const visible = withoutInvisible(segment).trimStart();
+  const found: Node[] = [];
+  for (const { index } of visible.matchAll(nameEnd)) {
+    if (index > longest) break;
+    const child = children.get(visible.slice(0, index));
+    if (child !== undefined) found.push(child);
+  }
+  return found;
+}

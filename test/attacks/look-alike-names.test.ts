@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bodyOf, callOf, post } from './requests.ts';
+import { AUDIENCE, lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({
+    routes: [
+      `name: api-admin, path: /api/admin, audience: "${AUDIENCE}", policy: admin, upstream: { url: "UPSTREAM/api/admin" }`,
+    ],
+    policies: {
+      tools: `scope: read
+tools: { "get_*": {}, get_secret: { scope: admin }, "get_key_*": { claims: { role: keeper } } }
+prompts: { "*": {}, secret: { scope: admin } }
+resources: { "file:///*": {}, "file:///secret": { scope: admin } }
+`,
+    },
+    answer: (_request, response, body) => {
+      const { method } = JSON.parse(body || '{}') as { method?: string };
+      const tools = ['get_price', 'get_SECRET', 'get_secret', 'get_secret\u200b', 'get_Key_1'].map((name) => ({
+        name,
+      }));
+      const result = method === 'tools/list' ? { tools } : { text: UPSTREAM_TEXT };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result, title: UPSTREAM_TEXT }));
+    },
+  });
+});
+afterAll(() => world.close());
+
+describe('a path that some servers read as that of a narrower route', () => {
+  test.each([
+    'admin.json',
+    'admin.tar.gz',
+    'admin.json/users',
+    'admin.',
+    'admin..',
+    'admin.json.',
+    'admin%20',
+    'admin%20.json',
+    '%20admin',
+    'admin+',
+    'admin%C2%A0',
+    'admin%E2%80%8B',
+    'admin%EF%BB%BF',
+    'ad%C2%ADmin',
+    'ADMIN.JSON',
+    '%EF%BD%81dmin.json',
+    'admin%E2%80%8B.json/users',
+  ])('/api/%s', async (name) => {
+    await world.withstand(lastHead(`GET /api/${name}`, world.authorization), {
+      statuses: [400],
+      reasons: ['request.path'],
+    });
+  });
+
+  test.each(['admin%00', 'admin%09', 'admin;x', 'admin%2e', 'admin%0d'])(
+    '/api/%s, refused for its form',
+    async (name) => {
+      await world.withstand(lastHead(`GET /api/${name}`, world.authorization), {
+        statuses: [400],
+        reasons: ['request.path'],
+      });
+    },
+  );
+
+  test.each(['report.json', 'administrator.json', 'x/admin.json', '.admin', 'v1.2/admin'])(
+    '/api/%s is only a name, and arrives as it came',
+    async (name) => {
+      await world.withstand(lastHead(`GET /api/${name}`, world.authorization), {
+        statuses: [200],
+        reached: [`GET /api/${name}`],
+      });
+    },
+  );
+
+  test('the narrower route itself asks for more', async () => {
+    for (const path of ['/api/admin', '/api/admin/report.json']) {
+      await world.withstand(lastHead(`GET ${path}`, world.authorization), {
+        statuses: [403],
+        reasons: ['scope.insufficient'],
+      });
+    }
+  });
+});
+
+const message = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+
+describe('a name that some servers read as one that another entry decides', () => {
+  test.each([
+    'get_SECRET',
+    'get_secret ',
+    'get_secret.',
+    'get_\u017fecret',
+    'get_secret\u200b',
+    'get_secret\ufeff',
+    'get_se\u00adcret',
+    'get_\uff53ecret',
+    'get_secret\n',
+    'get_Key_1',
+    'get_key\u2060_1',
+  ])('tool %j', async (name) => {
+    await world.withstand(post(world.authorization, callOf(name)), { statuses: [403], reasons: ['tool.unlisted'] });
+  });
+
+  test.each(['Secret', 'secret ', '\u017fecret', 'secret\u200d'])('prompt %j', async (name) => {
+    await world.withstand(post(world.authorization, message('prompts/get', { name })), {
+      statuses: [403],
+      reasons: ['prompt.unlisted'],
+    });
+  });
+
+  test.each(['file:///SECRET', 'file:///secret.', 'file:///secret%20', 'file:///secret%E2%80%8B'])(
+    'resource %s',
+    async (uri) => {
+      await world.withstand(post(world.authorization, message('resources/read', { uri })), {
+        statuses: [403],
+        reasons: ['resource.unlisted'],
+      });
+    },
+  );
+
+  test.each(['get_price', 'get_Price', 'get_secrets', 'get_price.'])('tool %j is its own', async (name) => {
+    await world.withstand(post(world.authorization, callOf(name)), { statuses: [200], reached: ['POST /mcp'] });
+  });
+
+  test('is not in a list either, where a call would be refused', async () => {
+    const { answers } = await world.withstand(post(world.authorization, message('tools/list', {})), {
+      statuses: [200],
+      reached: ['POST /mcp'],
+    });
+    const { result } = bodyOf(answers[0]) as { result: { tools: readonly { name: string }[] } };
+    expect(result.tools.map(({ name }) => name)).toEqual(['get_price', 'get_secret']);
+  });
+});
