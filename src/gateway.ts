@@ -109,7 +109,10 @@ export function createGateway(
   lasting: Lasting,
 ): ConfiguredGateway {
   const { log, metrics, clock, pools, replays, limiters, streams } = lasting;
-  const failures = createFailures(config.limits.failures && limiters('failures', config.limits.failures));
+  const unlisted =
+    'limits.failures refuses an address that sends X-Forwarded-For; add your own proxy to trusted_proxies';
+  const warnOfProxy = (address: string): void => log.event('warn', unlisted, { address });
+  const failures = createFailures(config.limits.failures, { limiters, clock, warnOfProxy });
   const authentication = lasting.authenticators(clients, config.scopeHierarchy, failures);
   const proofChecks = createProofChecks({ publicUrl: config.publicUrl, nonces, replays, clock });
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);

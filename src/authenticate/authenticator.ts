@@ -132,7 +132,7 @@ function authenticationFor(
   const audiences = new Set(route.audiences);
   return {
     authenticate(token, call) {
-      const principal = verified.authenticate(token, call.client, failures);
+      const principal = verified.authenticate(token, call, failures);
       return principal instanceof Promise
         ? principal.then((later) => requireOwn(later, token, call))
         : requireOwn(principal, token, call);
@@ -153,16 +153,7 @@ function authenticationFor(
   };
 
   function requireOwn(principal: Principal, token: PresentedToken, call: Call): Principal | Promise<Principal> {
-    const failed = (error: unknown): never => {
-      failures.count(call.client, error);
-      throw error;
-    };
-    try {
-      const owner = possession(requireAudience(principal, audiences), token, call);
-      return owner instanceof Promise ? owner.catch(failed) : owner;
-    } catch (error) {
-      return failed(error);
-    }
+    return possession(requireAudience(principal, audiences), token, call);
   }
 }
 

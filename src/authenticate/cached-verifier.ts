@@ -2,6 +2,7 @@ import { addressBlock } from '../lib/address-block.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
 import { Denial } from '../model/denial.ts';
+import type { Call } from '../model/call.ts';
 import type { AccessToken, PresentedToken } from '../model/grant.ts';
 import type { Failures } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
@@ -16,7 +17,7 @@ import { createVerifiedTokens } from './verified-tokens.ts';
 
 /** Validates tokens for all routes that trust alike, before the audience is asked. */
 export interface CachedVerifier {
-  authenticate(token: PresentedToken, client: string, failures: Failures): Principal | Promise<Principal>;
+  authenticate(token: PresentedToken, call: Call, failures: Failures): Principal | Promise<Principal>;
   /** Asks past the cache; `client`: the address of a caller, if it is for one. */
   revalidate(token: PresentedToken, client?: string): Promise<Principal>;
   /** Asks about a token again when it comes next, whatever was said of it. */
@@ -50,7 +51,7 @@ export function createCachedVerifier(
   const flight = createSingleFlight<Principal>();
 
   return {
-    authenticate(token, client, failures) {
+    authenticate(token, call, failures) {
       const key = tokenKey(token);
       const principal = known.get(key);
       if (principal !== undefined) {
@@ -59,17 +60,20 @@ export function createCachedVerifier(
       }
       const refusal = refused.get(key);
       count('token', refusal === undefined ? 'miss' : 'negative');
-      if (refusal === undefined)
-        return failures.guard(client, () => flight(key, () => verifyUnlessKnown(token.value, key, client)));
-      failures.count(client, refusal);
-      throw refusal;
+      if (refusal !== undefined) throw refusal;
+      const judge = judgeOf(token.value);
+      const verifyOnce = (): Promise<Principal> =>
+        flight(key, () => verifyUnlessKnown(token.value, key, judge, call.client));
+      // What only costs our own time, a signature, is neither delayed nor refused for what others present.
+      if (judge.verify !== undefined || judge.trusted.length === 0) return verifyOnce();
+      return failures.guard({ call, servers: judge.servers, token: key }, verifyOnce);
     },
     async revalidate(token, client) {
       const key = tokenKey(token);
       refused.forget(key);
       try {
         // Not together with those who may go by what was said before.
-        return await flight(`afresh ${key}`, () => verify(token.value, key, 'afresh', client));
+        return await flight(`afresh ${key}`, () => verify(token.value, key, judgeOf(token.value), 'afresh', client));
       } catch (error) {
         if (!(error instanceof Denial && error.reason === 'authorization_server.unavailable')) onRefused(key);
         throw error;
@@ -78,30 +82,46 @@ export function createCachedVerifier(
     forget: (key) => known.delete(key),
   };
 
-  /** Whoever had to wait for a place to ask may find that somebody else has asked meanwhile. */
-  async function verifyUnlessKnown(token: AccessToken, key: string, client: string): Promise<Principal> {
+  /** While a question waited for its place, another one may have brought the answer. */
+  async function verifyUnlessKnown(token: AccessToken, key: string, judge: Judge, client: string): Promise<Principal> {
     const refusal = refused.get(key);
     if (refusal !== undefined) throw refusal;
-    return known.get(key) ?? verify(token, key, 'known', client);
+    return known.get(key) ?? verify(token, key, judge, 'known', client);
   }
 
-  async function verify(token: AccessToken, key: string, by: keyof Introspector, client?: string): Promise<Principal> {
+  /** @throws {Denial} `token.form`, `token.issuer` where nobody has to be asked. */
+  function judgeOf(token: AccessToken): Judge {
     const issuer = claimedIssuer(token);
     if (!forms.has(issuer === undefined ? 'opaque' : 'jwt')) {
       throw new Denial('token.form', `the route does not accept ${issuer === undefined ? 'opaque tokens' : 'JWTs'}`);
     }
     const trusted = authorities.filter((each) => (issuer === undefined ? each.claims(token) : each.issuer === issuer));
-    if (trusted.length === 0) {
+    const [first] = trusted;
+    if (first === undefined) {
       const sign = issuer === undefined ? 'introspection.prefix' : 'iss';
       throw new Denial('token.issuer', `the route trusts no authorization server with its ${sign}`);
     }
-    if (issuer !== undefined && trusted[0]?.verify !== undefined) {
-      const { keys } = trusted[0];
+    const { verify: verifyJwt, keys } = first;
+    if (issuer !== undefined && verifyJwt !== undefined) return { verify: verifyJwt, keys };
+    const asked = trusted.filter(({ introspect }) => introspect !== undefined);
+    return { verify: undefined, trusted: asked, servers: asked.map((each) => each.issuer).join(' ') };
+  }
+
+  async function verify(
+    token: AccessToken,
+    key: string,
+    judge: Judge,
+    by: keyof Introspector,
+    client?: string,
+  ): Promise<Principal> {
+    if (judge.verify !== undefined) {
+      const { keys } = judge;
       const { generation } = keys;
-      const principal = await trusted[0].verify(token);
+      const principal = await judge.verify(token);
       known.set(key, principal, expiryOf(principal), { keys, generation });
       return principal;
     }
+    const { trusted } = judge;
     try {
       const { principal, reusableUntil } = await introspectAtEach(token, trusted, by, client && addressBlock(client));
       known.set(key, principal, reusableUntil);
@@ -112,6 +132,11 @@ export function createCachedVerifier(
     }
   }
 }
+
+/** What says whether a token is good: a signature that we check with the issuer's keys, or the servers that are asked. */
+type Judge =
+  | { readonly verify: JwtVerifier; readonly keys: KeySource }
+  | { readonly verify: undefined; readonly trusted: readonly Authority[]; readonly servers: string };
 
 function expiryOf(principal: Principal): number {
   return principal.expiresAt === undefined ? Infinity : principal.expiresAt * 1000;

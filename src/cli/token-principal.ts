@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { createAuthenticators } from '../authenticate/authenticator.ts';
 import { createServerClient } from '../authenticate/server-client.ts';
-import { createFailures } from '../limit/failures.ts';
+import { unlimitedFailures } from '../limit/failures.ts';
 import type { Config } from '../model/config.ts';
 import type { AccessToken } from '../model/grant.ts';
 import type { Principal } from '../model/principal.ts';
@@ -10,8 +10,6 @@ import { UsageError } from './usage-error.ts';
 
 /** Nobody presents the token, so nobody proves to have what it is bound to. */
 const unproved = (principal: Principal): Principal => principal;
-/** Nobody guesses. */
-const unlimited = createFailures(undefined);
 
 /**
  * Whose token it is, by the validation that serves: keys are fetched, an opaque token is asked about.
@@ -26,7 +24,7 @@ export async function tokenPrincipal(route: Route, config: Config, token: string
     [...config.authorizationServers].map(([name, server]) => [name, createServerClient(server, () => {}, Date.now)]),
   );
   try {
-    const authentication = createAuthenticators(() => {}, Date.now)(clients, config.scopeHierarchy, unlimited)(
+    const authentication = createAuthenticators(() => {}, Date.now)(clients, config.scopeHierarchy, unlimitedFailures)(
       route,
       unproved,
     );

@@ -4,8 +4,13 @@ import type { Config } from '../model/config.ts';
 const ADMIN_TOKEN_CHARACTERS = 16;
 
 /** What is allowed but probably a mistake in a configuration, a sentence each; `check` prints it, the log repeats it. */
-export function warningsOf(config: Pick<Config, 'admin' | 'trustedProxies' | 'certificateProxies'>): readonly string[] {
+export function warningsOf(config: Config): readonly string[] {
   const warnings: string[] = [];
+  const { publicUrl, tls, trustedProxies } = config;
+  if (publicUrl.startsWith('https:') && tls === undefined && trustedProxies.length === 0) {
+    const remedy = 'add the proxy that ends TLS to trusted_proxies, or all its callers share one address in limits';
+    warnings.push(`public_url is https and there is no tls: ${remedy}`);
+  }
   if (includesEveryAddress(config.trustedProxies)) {
     warnings.push('trusted_proxies trusts every address: each client can choose its own address');
   }

@@ -1,84 +1,130 @@
 import { addressBlock } from '../lib/address-block.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createExpiringCache } from '../lib/expiring-cache.ts';
+import { createSingleFlight } from '../lib/single-flight.ts';
+import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
-import type { Failures, RateLimiter } from '../model/limits.ts';
+import type { Failures, RateLimiters, TokenQuestion } from '../model/limits.ts';
+import type { Rate } from '../model/route.ts';
 import { retryAfterSeconds } from './retry-after-seconds.ts';
+import { createUnlistedProxyWarning } from './unlisted-proxy.ts';
 
-/** Of one address: tokens that are asked about now, and what waits for them. */
-interface Underway {
+/** Refused tokens that are remembered at most. Only one that counted is added, so one address adds few. */
+const MAX_REFUSED = 50_000;
+
+/** The questions in flight of one bucket, and what waits for their outcome. */
+interface InFlight {
   asking: number;
-  readonly waiting: (() => void)[];
+  /** In the order of arrival; a set, since taking the first of a long array takes as long as the array is. */
+  readonly waiting: Set<() => void>;
 }
 
-/** Creates the limit of failures of an address; without a limiter there is none. */
-export function createFailures(limiter: RateLimiter | undefined): Failures {
-  return limiter === undefined ? { guard: (_client, work) => work(), count() {} } : createLimitedFailures(limiter);
+/** What the limit of failures is made with. */
+interface FailuresParts {
+  readonly limiters: RateLimiters;
+  readonly clock: Clock;
+  /** Told of an address that exceeds the limit and may be a proxy which is not trusted. */
+  readonly warnOfProxy: (address: string) => void;
 }
+
+/** No limit at all. */
+export const unlimitedFailures: Failures = { guard: (_question, work) => work() };
 
 /**
- * A token counts as a failure from the moment at which it is asked about until it has proved good: with many at once
- * nobody may guess more than with one after the other. So that a crowd behind one address which comes with good tokens
- * is not refused (all of it, after a restart), what finds no place waits while others may still give theirs back.
+ * Creates the limit of failures: for each address and the servers that are asked it counts different tokens that were
+ * refused.
+ *
+ * A question takes a place before it is asked and gives it back unless its token is refused. So parallel guesses get
+ * exactly as many answers as guesses in a row. A question that finds no place waits while others may still give theirs
+ * back: a crowd behind one address that comes with good tokens is slowed down and never refused.
+ *
+ * Places are kept apart by the servers that are asked: while one of them hangs, the questions that wait for it hold no
+ * place at another. Counting after the answer instead would need no places, but would let as many guesses pass at once
+ * as a server is asked in parallel, again each time that a place comes back.
+ *
+ * A token that was refused before has a bucket of its own kind, as large: a client that repeats one expired token counts
+ * once, and yet cannot make the gateway ask without end where `cache: 0s` remembers no answer.
  */
-function createLimitedFailures(limiter: RateLimiter): Failures {
-  const places = new Map<string, Underway>();
+export function createFailures(rate: Rate | undefined, { limiters, clock, warnOfProxy }: FailuresParts): Failures {
+  if (rate === undefined) return unlimitedFailures;
+  const limiter = limiters('failures', rate);
+  /** The time in which all places come back. */
+  const windowMs = (rate.burst * rate.perMs) / rate.requests;
+  const places = new Map<string, InFlight>();
+  const warn = createUnlistedProxyWarning(warnOfProxy);
+  const refused = createExpiringCache<object>(MAX_REFUSED, clock);
+
+  const flight = createSingleFlight<unknown>();
 
   return {
-    async guard(client, work) {
-      const address = addressBlock(client);
-      const underway = await enter(address);
-      let failed = false;
-      try {
-        return await work();
-      } catch (error) {
-        failed = isFailure(error);
-        throw error;
-      } finally {
-        if (!failed) limiter.give(address);
-        leave(address, underway, failed);
-      }
-    },
-    count(client, error) {
-      // Whether it was the last one does not matter here: this token is refused already.
-      if (isFailure(error)) void limiter.take(addressBlock(client));
+    guard<Value>({ call, servers, token }: TokenQuestion, work: () => Promise<Value>): Promise<Value> {
+      const fresh = `${addressBlock(call.client)} ${servers}`;
+      const shown = `${fresh} ${token}`;
+      // One token from one address takes one place, however often it is presented meanwhile.
+      return flight(shown, () => {
+        const bucket = refused.get(shown) === undefined ? fresh : `again ${fresh}`;
+        return placed(bucket, call, work, () => refused.set(shown, {}, clock() + windowMs));
+      }) as Promise<Value>;
     },
   };
 
-  async function enter(address: string): Promise<Underway> {
-    for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- each try waits for the one before
-      const waitMs = await limiter.take(address);
-      const underway = places.get(address);
-      if (waitMs === 0) {
-        const entered = underway ?? { asking: 0, waiting: [] };
-        entered.asking += 1;
-        places.set(address, entered);
-        return entered;
-      }
-      if (underway === undefined) {
-        throw new Denial(
-          'failures.exceeded',
-          `too many refused tokens from ${address}: limits.failures, or trusted_proxies if it is a proxy of your own`,
-          {
-            retryAfterSeconds: retryAfterSeconds(waitMs),
-          },
-        );
-      }
-      // oxlint-disable-next-line no-await-in-loop -- the same
-      await new Promise<void>((resolve) => underway.waiting.push(resolve));
+  async function placed(
+    bucket: string,
+    call: Call,
+    work: () => Promise<unknown>,
+    onRefused: () => void,
+  ): Promise<unknown> {
+    const inFlight = await enter(bucket, call);
+    let isRefused = false;
+    try {
+      return await work();
+    } catch (error) {
+      isRefused = error instanceof Denial && error.reason.startsWith('token.');
+      throw error;
+    } finally {
+      if (isRefused) onRefused();
+      else limiter.give(bucket);
+      leave(bucket, inFlight, isRefused);
     }
   }
 
-  function leave(address: string, underway: Underway, failed: boolean): void {
-    underway.asking -= 1;
-    if (underway.asking === 0) {
-      places.delete(address);
-      for (const wake of underway.waiting) wake();
-    } else if (!failed) underway.waiting.shift()?.();
+  async function enter(bucket: string, call: Call): Promise<InFlight> {
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- each try waits for the one before
+      const waitMs = await limiter.take(bucket);
+      const inFlight = places.get(bucket);
+      if (waitMs === 0) {
+        const entered = inFlight ?? { asking: 0, waiting: new Set<() => void>() };
+        entered.asking += 1;
+        places.set(bucket, entered);
+        return entered;
+      }
+      if (inFlight === undefined) {
+        warn(call);
+        throw exceeded(addressBlock(call.client), waitMs);
+      }
+      // oxlint-disable-next-line no-await-in-loop -- the same
+      await new Promise<void>((resolve) => inFlight.waiting.add(resolve));
+    }
+  }
+
+  function leave(bucket: string, inFlight: InFlight, isRefused: boolean): void {
+    inFlight.asking -= 1;
+    if (inFlight.asking === 0) {
+      places.delete(bucket);
+      for (const wake of inFlight.waiting) wake();
+    } else if (!isRefused) {
+      const [next] = inFlight.waiting;
+      if (next === undefined) return;
+      inFlight.waiting.delete(next);
+      next();
+    }
   }
 }
 
-/** Somebody showed what is no good. Not: nothing at all, a proof that only lacks our nonce, or an outage. */
-function isFailure(error: unknown): boolean {
-  if (!(error instanceof Denial) || error.reason === 'proof.nonce') return false;
-  return error.reason.startsWith('token.') || error.reason.startsWith('proof.');
+function exceeded(address: string, waitMs: number): Denial {
+  const remedy = 'limits.failures, or trusted_proxies if it is a proxy of your own';
+  return new Denial('failures.exceeded', `too many refused tokens from ${address}: ${remedy}`, {
+    retryAfterSeconds: retryAfterSeconds(waitMs),
+  });
 }

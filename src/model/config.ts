@@ -98,6 +98,6 @@ interface Limits {
   readonly requestBodyBytes: number;
   /** Of a request's header section, in bytes. */
   readonly requestHeadersBytes: number;
-  /** Tokens of one address that are refused, before the address has to wait; undefined: unlimited. */
+  /** Different tokens of one address that authorization servers may refuse; undefined: unlimited. */
   readonly failures: Rate | undefined;
 }

@@ -1,3 +1,4 @@
+import type { Call } from './call.ts';
 import type { Rate } from './route.ts';
 
 /** Counts what callers do against one rate; the replicas that share a store count together. */
@@ -14,16 +15,24 @@ export type RateLimiters = (counted: Counted, rate: Rate) => RateLimiter;
 /** What is counted; each has a memory of its own, so that strangers who fail push out no limit of a subject. */
 export type Counted = 'requests' | 'failures';
 
-/** Slows down whoever guesses. */
+/** A token that the gateway cannot judge itself: authorization servers have to be asked about it. */
+export interface TokenQuestion {
+  /** The call that presents it. */
+  readonly call: Call;
+  /** The servers that are asked, as one name. */
+  readonly servers: string;
+  /** SHA-256 of the token. */
+  readonly token: string;
+}
+
+/** Slows down guessing at tokens. */
 export interface Failures {
   /**
-   * Runs `work`, which asks about a token that is not known yet. At once no more such are asked about for one address than
-   * it may still fail; others wait for them.
+   * Runs `work`, which asks about a token that is not known yet. The address has no more questions in flight at the same
+   * servers than tokens that may still be refused; further ones wait.
    *
-   * @throws {Denial} `failures.exceeded` for an address that has failed too often, before anything is asked; and what
-   *   `work` throws.
+   * @throws {Denial} `failures.exceeded` for an address that exceeds the limit, before anything is asked; and what `work`
+   *   throws.
    */
-  guard<Value>(client: string, work: () => Promise<Value>): Promise<Value>;
-  /** Counts an error that came of a token which is known. */
-  count(client: string, error: unknown): void;
+  guard<Value>(question: TokenQuestion, work: () => Promise<Value>): Promise<Value>;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAuthenticators } from '../../src/authenticate/authenticator.ts';
-import { createFailures } from '../../src/limit/failures.ts';
+import { unlimitedFailures } from '../../src/limit/failures.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Confirmation, Principal } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
@@ -28,7 +28,7 @@ function accept(otherwise: Partial<Principal>, route: Partial<Route> = {}): Prin
   return authenticators(
     clients,
     new Map([['write', ['read']]]),
-    createFailures(undefined),
+    unlimitedFailures,
   )(whole as Route, (principal) => principal).accept({
     issuer: opaqueOnly.issuer,
     form: 'opaque',

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAuthenticators, type Authenticators } from '../../src/authenticate/authenticator.ts';
 import { createServerClient } from '../../src/authenticate/server-client.ts';
-import { createFailures } from '../../src/limit/failures.ts';
+import { unlimitedFailures } from '../../src/limit/failures.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Call } from '../../src/model/call.ts';
 import type { TokenForm } from '../../src/model/principal.ts';
@@ -38,7 +38,7 @@ function use(...servers: readonly AuthorizationServer[]): void {
   authenticators = createAuthenticators((_kind, result) => lookups.push(result), clock)(
     clients,
     new Map(),
-    createFailures(undefined),
+    unlimitedFailures,
   );
 }
 

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createCachedVerifier, type Authority, type CachedVerifier } from '../../src/authenticate/cached-verifier.ts';
 import { tokenKey } from '../../src/authenticate/token-key.ts';
+import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Failures } from '../../src/model/limits.ts';
 import type { Principal, TokenForm } from '../../src/model/principal.ts';
@@ -19,15 +20,17 @@ let holds: boolean;
 let asked: string[];
 let lookups: string[];
 let dropped: string[];
-let counted: unknown[];
+let guarded: unknown[];
 /** What is said of a token; an Error: it is refused so. */
 let say: (token: string) => Principal | Error;
 let verifier: CachedVerifier;
 
 const principal = (subject: string, expiresAt?: number): Principal => ({ subject, expiresAt }) as Principal;
 const unlimited: Failures = {
-  guard: (_client, work) => work(),
-  count: (client, error) => counted.push([client, (error as Denial).reason]),
+  guard(question, work) {
+    guarded.push(question);
+    return work();
+  },
 };
 const inactive = new Denial('token.inactive', 'unknown');
 const away = new Denial('authorization_server.unavailable', 'away');
@@ -36,7 +39,7 @@ beforeEach(() => {
   now = 1_800_000_000_000;
   generation = 3;
   holds = true;
-  [asked, lookups, dropped, counted] = [[], [], [], []];
+  [asked, lookups, dropped, guarded] = [[], [], [], []];
   say = (token) => principal(token);
   verifier = create(authorityOf(issuer));
 });
@@ -83,8 +86,9 @@ function createOf(forms: readonly TokenForm[], authorities: readonly Authority[]
   );
 }
 
+const call = { client: '192.0.2.1' } as Call;
 const authenticate = async (token: string, failures = unlimited): Promise<Principal> =>
-  verifier.authenticate(bearer(token), '192.0.2.1', failures);
+  verifier.authenticate(bearer(token), call, failures);
 
 describe('who says', () => {
   const other = 'https://other.example';
@@ -116,12 +120,40 @@ describe('who says', () => {
   });
 });
 
+describe('the guard against guessing', () => {
+  test('never sees a JWT that we verify, good or not', async () => {
+    await authenticate(jwt);
+    say = () => new Denial('token.signature', 'bad');
+    await expect(authenticate(`${jwt}A`)).rejects.toMatchObject({ reason: 'token.signature' });
+    expect(guarded).toEqual([]);
+  });
+
+  test('never sees a token that is refused unasked', async () => {
+    await expect(authenticate(jwtOf('https://evil.example'))).rejects.toMatchObject({ reason: 'token.issuer' });
+    verifier = createOf(['jwt'], [authorityOf(issuer)]);
+    await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.form' });
+    expect(guarded).toEqual([]);
+  });
+
+  test('never sees a token that no server explains', async () => {
+    verifier = create(authorityOf(issuer, { introspect: undefined }));
+    await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
+    expect(guarded).toEqual([]);
+  });
+
+  test('sees a JWT about which its issuer is asked', async () => {
+    verifier = create(authorityOf(issuer, { verify: undefined }));
+    await authenticate(jwt);
+    expect(guarded).toMatchObject([{ servers: issuer }]);
+  });
+});
+
 describe('a JWT that was verified', () => {
   test('is good without another look until it ends, and not a moment longer', async () => {
     say = () => principal('alice', now / 1000 + 60);
     await authenticate(jwt);
     now += 59_999;
-    expect(verifier.authenticate(bearer(jwt), '192.0.2.1', unlimited)).toMatchObject({ subject: 'alice' });
+    expect(verifier.authenticate(bearer(jwt), call, unlimited)).toMatchObject({ subject: 'alice' });
     expect(asked).toHaveLength(1);
     say = () => new Denial('token.expired', 'over');
     now += 1;
@@ -166,14 +198,23 @@ describe('an opaque token', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('that was refused counts as a failure each time, asked about or not', async () => {
+  test('is guarded by the address, the servers that are asked and the hash of the token', async () => {
+    const key = tokenKey(bearer('t'));
+    const other = authorityOf('https://other.example');
+    verifier = create(authorityOf(issuer), other);
+    await authenticate('t');
+    expect(guarded).toEqual([{ call, servers: `${issuer} https://other.example`, token: key }]);
+    await authenticate('t');
+    expect(guarded).toHaveLength(1);
+  });
+
+  test('that was refused is refused again without the guard', async () => {
     say = () => inactive;
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
     expect(dropped).toEqual([tokenKey(bearer('t'))]);
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
     expect(asked).toHaveLength(1);
-    // The first one the guard has seen.
-    expect(counted).toEqual([['192.0.2.1', 'token.inactive']]);
+    expect(guarded).toHaveLength(1);
     expect(lookups).toEqual(['token miss', 'token negative']);
   });
 
@@ -207,7 +248,7 @@ describe('an opaque token', () => {
   test('that was refused while a caller waited for a place is not asked about again', async () => {
     say = () => inactive;
     const { promise: place, resolve: leave } = Promise.withResolvers<void>();
-    const waiting: Failures = { ...unlimited, guard: (_client, work) => place.then(work) };
+    const waiting: Failures = { guard: (_question, work) => place.then(work) };
     const second = authenticate('t', waiting);
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
     leave();
@@ -217,7 +258,7 @@ describe('an opaque token', () => {
 
   test('that was found good meanwhile, neither', async () => {
     const { promise: place, resolve: leave } = Promise.withResolvers<void>();
-    const second = authenticate('t', { ...unlimited, guard: (_client, work) => place.then(work) });
+    const second = authenticate('t', { guard: (_question, work) => place.then(work) });
     await authenticate('t');
     leave();
     await expect(second).resolves.toMatchObject({ subject: 't' });

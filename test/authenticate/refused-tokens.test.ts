@@ -7,7 +7,7 @@ import type {
   Introspection,
   ServerAnswer,
 } from '../../src/model/authorization-server.ts';
-import { createFailures } from '../../src/limit/failures.ts';
+import { createFailures, unlimitedFailures } from '../../src/limit/failures.ts';
 import type { Call } from '../../src/model/call.ts';
 import type { Failures } from '../../src/model/limits.ts';
 import type { Principal } from '../../src/model/principal.ts';
@@ -16,8 +16,6 @@ import { createRateLimiters } from '../../src/shared/rate.ts';
 import { bearer } from '../support/bearer.ts';
 import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
-
-const unlimited: Failures = { guard: (_client, work) => work(), count() {} };
 
 let now: number;
 const clock = (): number => now;
@@ -43,7 +41,7 @@ afterEach(async () => {
 
 /** Trusts `servers` from now on. */
 function use(...servers: readonly AuthorizationServer[]): void {
-  useWith(unlimited, ...servers);
+  useWith(unlimitedFailures, ...servers);
 }
 
 function useWith(failures: Failures, ...servers: readonly AuthorizationServer[]): void {
@@ -104,7 +102,7 @@ describe('a token that was refused', () => {
 
   test('nor do those who wait for a place to ask, when it is known by then', async () => {
     const limiters = createRateLimiters(clock);
-    const failures = createFailures(limiters('failures', { requests: 5, perMs: 60_000, burst: 5 }));
+    const failures = createFailures({ requests: 5, perMs: 60_000, burst: 5 }, { limiters, clock, warnOfProxy() {} });
     useWith(failures, serverOf(one, { name: 'one' }));
     one.introspection.set('good', active());
     await Promise.all(Array.from({ length: 1000 }, () => authenticate('good')));

@@ -9,14 +9,13 @@ import { createIntrospector } from '../../src/authenticate/introspection.ts';
 import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
-import type { Failures } from '../../src/model/limits.ts';
+import { unlimitedFailures } from '../../src/limit/failures.ts';
 import type { Route } from '../../src/model/route.ts';
 import { bearer } from '../support/bearer.ts';
 import { createKey } from '../support/issuer.ts';
 
 const key = await createKey('k1', 'ES256');
 const none = new Map<string, readonly string[]>();
-const unlimited: Failures = { guard: (_client, work) => work(), count() {} };
 let asked: string[];
 let isActive: boolean;
 let authenticators: Authenticators;
@@ -63,7 +62,7 @@ type Clients = readonly AuthorizationServerClient[];
 function configured(
   clients: Clients,
   hierarchy = none,
-  failures = unlimited,
+  failures = unlimitedFailures,
   isOwn = true,
   otherwise: Partial<Route> = {},
 ): Authentication {
@@ -97,7 +96,7 @@ test.for<[what: string, before: Clients, after: Clients, hierarchy: typeof none,
   expect(scopes.has('read')).toBe(hierarchy === write);
 });
 
-const on = (otherwise: Partial<Route>): Authentication => configured([a, b], none, unlimited, true, otherwise);
+const on = (otherwise: Partial<Route>): Authentication => configured([a, b], none, unlimitedFailures, true, otherwise);
 
 test('routes that trust or take other tokens know nothing of each other’s', async () => {
   await show(on({}));
@@ -171,17 +170,10 @@ test('it is asked at its endpoint, as an introspection', async () => {
   expect(asked).toEqual(['introspection https://as.example/introspect t']);
 });
 
-test('a token that is not the caller’s own is a failure of the caller', async () => {
-  const counted: unknown[] = [];
-  const failures: Failures = { ...unlimited, count: (client, error) => counted.push(client, (error as Denial).reason) };
-  await expect(show(configured([a], none, failures, false))).rejects.toMatchObject({ reason: 'token.unbound' });
-  expect(counted).toEqual(['192.0.2.1', 'token.unbound']);
-});
-
 test('a route with a server that has no client is a bug', () => {
   const route = { authorizationServers: [b.server], audiences: ['r'], tokens: new Set(['jwt']) } as unknown as Route;
   const clients = new Map([['a', a]]);
-  expect(() => authenticators(clients, none, unlimited)(route, (own) => own)).toThrow(
+  expect(() => authenticators(clients, none, unlimitedFailures)(route, (own) => own)).toThrow(
     'no client for the authorization',
   );
 });

@@ -1,12 +1,22 @@
 import { expect, test } from 'vitest';
 import { warningsOf } from '../../src/config/warnings.ts';
+import { tlsLine } from '../support/certificates.ts';
 import { top } from './edits.ts';
-import { base, loaded } from './folder.ts';
+import { base, edited, loaded } from './folder.ts';
 
 const warnings = async (yaml: string): Promise<readonly string[]> => warningsOf(await loaded({ yaml }));
 
 test('warns of nothing in a plain configuration', async () => {
   expect(await warnings(base)).toEqual([]);
+});
+
+test('warns of a public URL that needs a proxy while no proxy is listed', async () => {
+  const https = edited(['public_url: http://127.0.0.1:8080', 'public_url: https://gateway.example']);
+  expect(await warnings(https)).toEqual([
+    'public_url is https and there is no tls: add the proxy that ends TLS to trusted_proxies, or all its callers share one address in limits',
+  ]);
+  expect(await warnings(`${https}trusted_proxies: [10.0.0.1]\n`)).toEqual([]);
+  expect(await warnings(`${https}${tlsLine()}`)).toEqual([]);
 });
 
 test.each([

@@ -1,26 +1,50 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createFailures } from '../../src/limit/failures.ts';
+import { createFailures, unlimitedFailures } from '../../src/limit/failures.ts';
 import { Denial, type Reason } from '../../src/model/denial.ts';
+import type { Call } from '../../src/model/call.ts';
 import type { Failures } from '../../src/model/limits.ts';
 import { createRateLimiters } from '../../src/shared/rate.ts';
 
 let now: number;
+let shown: number;
 let failures: Failures;
 beforeEach(() => {
   now = 1_800_000_000_000;
-  failures = createFailures(createRateLimiters(() => now)('failures', { requests: 60, perMs: 60_000, burst: 5 }));
+  shown = 0;
+  const limiters = createRateLimiters(() => now);
+  failures = createFailures(
+    { requests: 60, perMs: 60_000, burst: 5 },
+    { limiters, clock: () => now, warnOfProxy() {} },
+  );
 });
 
 const refused = (reason: Reason) => async () => {
   throw new Denial(reason, 'for the test');
 };
 const good = async (): Promise<string> => 'alice';
-const outcome = async (work: () => Promise<unknown>, client = '192.0.2.1'): Promise<unknown> =>
-  failures.guard(client, work).catch((error: unknown) => (error instanceof Denial ? error.reason : error));
-async function times(count: number, work: () => Promise<unknown>, client?: string): Promise<unknown[]> {
+
+/** What of a question matters to a test. */
+interface Question {
+  readonly client?: string;
+  readonly servers?: string;
+  readonly token?: string;
+}
+
+/** What comes of a question, of a token that was not shown before unless `question` names one. */
+const outcome = async (work: () => Promise<unknown>, question: Question = {}): Promise<unknown> => {
+  const { client, ...rest } = {
+    client: '192.0.2.1',
+    servers: 'https://as.example',
+    token: `t${(shown += 1)}`,
+    ...question,
+  };
+  const whole = { call: { client } as Call, ...rest };
+  return failures.guard(whole, work).catch((error: unknown) => (error instanceof Denial ? error.reason : error));
+};
+async function times(count: number, work: () => Promise<unknown>, question?: Question): Promise<unknown[]> {
   const outcomes: unknown[] = [];
   // oxlint-disable-next-line no-await-in-loop -- one after the other is the point
-  for (let time = 0; time < count; time += 1) outcomes.push(await outcome(work, client));
+  for (let time = 0; time < count; time += 1) outcomes.push(await outcome(work, question));
   return outcomes;
 }
 
@@ -40,27 +64,18 @@ function pending(): { work: () => Promise<string>; began: () => boolean; end(err
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('what counts', () => {
-  test.each<Reason>([
-    'token.inactive',
-    'token.signature',
-    'token.expired',
-    'token.form',
-    'proof.invalid',
-    'proof.replayed',
-  ])('%s', async (reason) => {
+  test.each<Reason>(['token.inactive', 'token.expired', 'token.issuer'])('%s', async (reason) => {
     await times(5, refused(reason));
     expect(await outcome(good)).toBe('failures.exceeded');
   });
 
-  test.each<Reason>([
-    'authorization_server.unavailable',
-    'shared_store.unavailable',
-    'proof.nonce',
-    'scope.insufficient',
-  ])('not %s', async (reason) => {
-    expect(new Set(await times(50, refused(reason)))).toEqual(new Set([reason]));
-    expect(await outcome(good)).toBe('alice');
-  });
+  test.each<Reason>(['authorization_server.unavailable', 'shared_store.unavailable', 'scope.insufficient'])(
+    'not %s',
+    async (reason) => {
+      expect(new Set(await times(50, refused(reason)))).toEqual(new Set([reason]));
+      expect(await outcome(good)).toBe('alice');
+    },
+  );
 
   test('not a bug of ours', async () => {
     const bug = new TypeError('x');
@@ -68,36 +83,89 @@ describe('what counts', () => {
     expect(await outcome(good)).toBe('alice');
   });
 
-  test('what a known token was refused for', async () => {
-    for (let time = 0; time < 5; time += 1) failures.count('192.0.2.1', new Denial('token.audience', ''));
-    expect(await outcome(good)).toBe('failures.exceeded');
-    failures.count('192.0.2.2', new Denial('credentials.missing', ''));
-    expect(await outcome(good, '192.0.2.2')).toBe('alice');
-  });
-
   test('good tokens use nothing up', async () => {
     expect(new Set(await times(1000, good))).toEqual(new Set(['alice']));
+  });
+});
+
+describe('one token that is refused again and again', () => {
+  const one = { token: 'one' };
+
+  test('counts once, and is limited by a bucket of its own', async () => {
+    expect(await times(8, refused('token.inactive'), one)).toEqual([
+      ...Array<string>(6).fill('token.inactive'),
+      'failures.exceeded',
+      'failures.exceeded',
+    ]);
+    expect(await times(5, refused('token.inactive'))).toEqual([
+      ...Array<string>(4).fill('token.inactive'),
+      'failures.exceeded',
+    ]);
+  });
+
+  test('takes one place however often it is presented at once', async () => {
+    let asked = 0;
+    const work = async (): Promise<never> => {
+      asked += 1;
+      await settled();
+      throw new Denial('token.inactive', '');
+    };
+    const outcomes = await Promise.all(Array.from({ length: 1000 }, () => outcome(work, one)));
+    expect(new Set(outcomes)).toEqual(new Set(['token.inactive']));
+    expect(asked).toBe(1);
+    expect(await times(5, refused('token.inactive'))).toEqual([
+      ...Array<string>(4).fill('token.inactive'),
+      'failures.exceeded',
+    ]);
+  });
+
+  test('uses nothing up once it is good', async () => {
+    await outcome(refused('token.inactive'), one);
+    expect(new Set(await times(50, good, one))).toEqual(new Set(['alice']));
+  });
+
+  test('counts for each address, and for each list of servers', async () => {
+    for (const question of [{}, { client: '192.0.2.2' }, { servers: 'https://other.example' }]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await times(5, refused('token.inactive'), { ...question, ...one })).not.toContain('failures.exceeded');
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await times(5, refused('token.inactive'), question)).toContain('failures.exceeded');
+    }
+  });
+
+  test('counts again when all of the limit has come back', async () => {
+    await outcome(refused('token.inactive'), one);
+    now += 5_000;
+    expect(await times(6, refused('token.inactive'), { token: 'one' })).not.toContain('failures.exceeded');
+    expect(await times(5, refused('token.inactive'))).toContain('failures.exceeded');
   });
 });
 
 describe('who has to wait', () => {
   test('the address, and no other', async () => {
     expect(await times(6, refused('token.inactive'))).toEqual([
-      ...Array(5).fill('token.inactive'),
+      ...Array<string>(5).fill('token.inactive'),
       'failures.exceeded',
     ]);
-    expect(await outcome(good, '192.0.2.2')).toBe('alice');
+    expect(await outcome(good, { client: '192.0.2.2' })).toBe('alice');
+  });
+
+  test('the servers that refused, and no others', async () => {
+    await times(5, refused('token.inactive'));
+    expect(await outcome(good, { servers: 'https://other.example' })).toBe('alice');
   });
 
   test('the /64 of an IPv6 address', async () => {
-    for (let host = 0; host < 5; host += 1) await outcome(refused('token.inactive'), `2001:db8::${host}`);
-    expect(await outcome(good, '2001:db8::ffff:1')).toBe('failures.exceeded');
-    expect(await outcome(good, '2001:db8:0:1::1')).toBe('alice');
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    for (let host = 0; host < 5; host += 1) await outcome(refused('token.inactive'), { client: `2001:db8::${host}` });
+    expect(await outcome(good, { client: '2001:db8::ffff:1' })).toBe('failures.exceeded');
+    expect(await outcome(good, { client: '2001:db8:0:1::1' })).toBe('alice');
   });
 
   test('until one has come back, to the second that it was told', async () => {
     await times(5, refused('token.inactive'));
-    const denial = await failures.guard('192.0.2.1', good).catch((error: unknown) => error as Denial);
+    const question = { call: { client: '192.0.2.1' } as Call, servers: 'https://as.example', token: 'new' };
+    const denial = await failures.guard(question, good).catch((error: unknown) => error as Denial);
     expect(denial).toMatchObject({ reason: 'failures.exceeded', retryAfterSeconds: 1, headers: undefined });
     now += 999;
     expect(await outcome(good)).toBe('failures.exceeded');
@@ -106,9 +174,13 @@ describe('who has to wait', () => {
   });
 
   test('nobody where failures are not limited', async () => {
-    failures = createFailures(undefined);
+    failures = createFailures(undefined, {
+      limiters: createRateLimiters(() => now),
+      clock: () => now,
+      warnOfProxy() {},
+    });
+    expect(failures).toBe(unlimitedFailures);
     expect(new Set(await times(1000, refused('token.inactive')))).toEqual(new Set(['token.inactive']));
-    failures.count('192.0.2.1', new Denial('token.audience', ''));
   });
 });
 
@@ -171,5 +243,15 @@ describe('many at once', () => {
     for (const each of asked) each.end(new Denial('token.inactive', ''));
     await Promise.all(running);
     expect(new Set(await Promise.all(waiting))).toEqual(new Set(['failures.exceeded']));
+  });
+
+  test('at a server that hangs hold up none at another', async () => {
+    const hanging = Array.from({ length: 20 }, pending);
+    const running = hanging.map(({ work }) => outcome(work, { servers: 'https://hangs.example' }));
+    await settled();
+    expect(hanging.filter(({ began }) => began())).toHaveLength(5);
+    expect(await outcome(good)).toBe('alice');
+    for (const each of hanging) each.end();
+    expect(new Set(await Promise.all(running))).toEqual(new Set(['alice']));
   });
 });
