@@ -68,5 +68,9 @@ export function canonicalCall(
 export function headerSection(request: IncomingMessage): Fields {
   // Node's parser lets HTTP/0.9 and HTTP/2.0 pass.
   if (request.httpVersionMajor !== 1) throw new Denial('request.malformed', `HTTP/${request.httpVersion}`);
+  // RFC 9112 §6.1: MUST be treated as if the framing is faulty. A hop that knows only HTTP/1.0 ends the body elsewhere.
+  if (request.httpVersionMinor === 0 && request.headers['transfer-encoding'] !== undefined) {
+    throw new Denial('request.framing', 'a transfer coding in HTTP/1.0');
+  }
   return readFields(request.rawHeaders);
 }

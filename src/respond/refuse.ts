@@ -36,6 +36,8 @@ export function createRefuse(
 
   return (call, denial, messageId) => {
     const refusal: Refusal = refusals[denial.reason];
+    // RFC 9112 §6.1: MUST close the connection. Where the request ends is in doubt, so its rest is no next request.
+    if (denial.reason === 'request.framing') call.response.shouldKeepAlive = false;
     const headers: OutgoingHttpHeaders = { ...denial.headers, ...crossOrigin.headers(call) };
     const wanted = challengesOf(call, refusal, denial);
     if (wanted !== undefined) headers['WWW-Authenticate'] = wanted;

@@ -103,6 +103,26 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     60_000,
   );
 
+  test.each([
+    ['chunked', chunked],
+    ['chunked, and a length', chunked],
+    ['nothing but its end', '0\r\n\r\n'],
+  ])('a transfer coding in HTTP/1.0, %s: 400, and the connection closes', async (title, body) => {
+    const old = (...lines: readonly string[]): string =>
+      head('POST /public', 'Connection: keep-alive', 'Transfer-Encoding: chunked', ...lines).replace('1.1', '1.0');
+    const attack = old(...(title.endsWith('length') ? ['Content-Length: 4'] : [])) + body + inner;
+    const reason = title.endsWith('length') ? 'request.malformed' : 'request.framing';
+    await world.withstand(attack, { statuses: [400], reasons: [reason] });
+    if (title.endsWith('length')) return;
+    // Behind another one the whole body has come before it is refused.
+    const first = head('GET /public');
+    await world.withstand(first + attack, {
+      statuses: [200, 400],
+      reached: ['GET /public'],
+      reasons: ['allow', reason],
+    });
+  });
+
   test('a token in two places: 400; one in the query or a form alone is never looked at', async () => {
     const { authorization } = world;
     const token = authorization.slice('Authorization: Bearer '.length);
