@@ -35,6 +35,21 @@ function check(input: Buffer): string {
     .filter((mount) => mount === '/' || lower === mount.toLowerCase() || lower.startsWith(`${mount.toLowerCase()}/`))
     .toSorted((one, other) => other.length - one.length)[0];
   must(met === routed.value, `a server without regard to case meets ${met}, we ${routed.value}`);
+  const dropped = lower
+    .normalize('NFKC')
+    .replaceAll(/[\p{Cf}\p{Cc}]/gu, '')
+    .split('/')
+    .map((segment) =>
+      segment
+        .trim()
+        .replace(/[. ]+$/, '')
+        .replace(/[ ]*\..*$/, ''),
+    )
+    .join('/');
+  for (const mount of ['/mcp', '/admin', '/demo/data']) {
+    const meets = `${dropped}/`.startsWith(`${mount}/`);
+    must(!meets || routed.value === mount, `a server that drops ends of segments meets ${mount}, we ${routed.value}`);
+  }
   return `${routed.value} ${query === '' ? '' : '?'}`;
 }
 
@@ -55,6 +70,11 @@ export const path = parserTarget(check, [
   '/mcp',
   '/admin',
   '/Mixed',
+  '/demo/data',
+  '.json',
+  '.',
+  '%20',
+  '%e2%80%8b',
   '%61',
   '%25',
   '\\',
