@@ -21,8 +21,10 @@ export default defineConfig({
     server: { deps: { external: [/\/schema\/validators\.js$/] } },
     setupFiles: ['test/support/nothing-disclosed.ts'],
     // Each ends what would never end by itself: a busy machine must not reach them.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // A test that leans on the one before it fails. The output begins with the seed: `npm test -- --sequence.seed=1`.
+    sequence: { shuffle: { tests: true } },
     expect: { poll: { timeout: 20_000 } },
     // Most of the time is waiting: for processes, sockets and clocks.
     maxWorkers: '400%',
