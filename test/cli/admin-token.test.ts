@@ -13,7 +13,7 @@ routes:
 `;
 const [first, second] = ['Kx7-the-first-token-0123', 'Kx7-the-second-token-0123'];
 
-describe.each(['1', '2'])('serve --workers %s', { timeout: 60_000 }, (workers) => {
+describe.each(['1', '2'])('serve --workers %s', { timeout: 300_000 }, (workers) => {
   test('a renewed admin token is in force without a restart', async () => {
     await inFolder({ yaml: yaml, files: { token: first } }, async (folder) => {
       const gateway = sallyport(['serve', '--workers', workers], folder);

@@ -33,7 +33,7 @@ afterAll(async () => {
   await rm(image, { recursive: true });
 });
 
-test('does what the sources do', { timeout: 60_000 }, async () => {
+test('does what the sources do', { timeout: 300_000 }, async () => {
   const place = join(image, 'place');
   await mkdir(place);
   expect(await tryOut(program, place)).toEqual(passed);

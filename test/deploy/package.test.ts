@@ -107,7 +107,7 @@ describe('installed', () => {
     }
   }, 90_000);
 
-  test('checks, tests and serves, by one process and by two', { timeout: 60_000 }, async ({ skip }) => {
+  test('checks, tests and serves, by one process and by two', { timeout: 300_000 }, async ({ skip }) => {
     skip(missing !== undefined);
     expect(await outcome(['--version'], place, { program })).toMatchObject({ stdout: `${packageJson.version}\n` });
     expect(await tryOut(program, place)).toEqual(passed);

@@ -28,7 +28,7 @@ describe.skipIf(helm === undefined)('in a pod', () => {
     expect(data['policies.tools.yaml']).toBe(tools);
   });
 
-  test('the gateway starts, and serves by an edit without a restart', { timeout: 40_000 }, async () => {
+  test('the gateway starts, and serves by an edit without a restart', async () => {
     const values = { ...good, env: { ISSUER: 'https://login.example' } };
     const { container } = podOf(manifests(values));
     const env: NodeJS.ProcessEnv = { SESSION_KEY: 'mD0uyd6KWfZ3xr1Q9vJb4TgHnPsL8cAe' };
