@@ -91,6 +91,8 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
       const { statusCode: status = 502, statusMessage = '', rawHeaders } = answer;
       let headers: ResponseHeaders;
       try {
+        // Node takes a 101 without the two fields of a switch for an answer; what is before us may take it for a tunnel.
+        if (status < 200) throw new Denial('upstream.invalid', 'a 101 that switches to nothing');
         headers = cleanAnswer(rawHeaders, status, call, grant, false);
       } catch (error) {
         onError(error as Error);

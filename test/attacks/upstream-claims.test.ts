@@ -136,3 +136,22 @@ describe.each([
     expect(answers[0]).not.toMatch(/^x-sendfile/im);
   });
 });
+
+test.each(['', 'Connection: Upgrade', 'Upgrade: websocket'])(
+  'a 101 that switches to nothing is 502, not a handshake: %s',
+  async (field) => {
+    answer = [
+      'HTTP/1.1 101 Switching Protocols',
+      'X-Kept: 1',
+      ...(field === '' ? [] : [field]),
+      '',
+      UPSTREAM_TEXT,
+    ].join('\r\n');
+    const { answers } = await world.withstand(head('GET /raw', world.authorization, ...handshakes), {
+      statuses: [502],
+      reasons: ['allow'],
+    });
+    expect(answers[0]).not.toMatch(/^x-kept/im);
+    expect(await world.gateway.line({ msg: 'request failed' })).toMatchObject({ reason: 'upstream.invalid' });
+  },
+);
