@@ -20,8 +20,10 @@ interface Place {
  */
 export interface PositionAutomaton {
   readonly places: readonly Place[];
-  /** Where a match may begin. */
+  /** Where a match may begin, each with the number of ways to get there. */
   readonly first: ReadonlyMap<number, number>;
+  /** Those of them where one may begin behind the beginning of the text. */
+  readonly further: ReadonlyMap<number, number>;
   /** Whether a match can begin only where the text does, so that the engine tries it once. */
   readonly isAnchored: boolean;
   /** The ways to the end without a character. */
@@ -54,17 +56,21 @@ interface Fragment {
   readonly first: Map<number, number>;
   /** Where it may end, each with the ways to leave it from there. */
   readonly last: Map<number, number>;
-  /** Where it may end without an assertion. */
+  /** Where it may end, if none of the ways there rests on an assertion. */
   readonly freeLast: Set<number>;
+  /** Whether it has an assertion anywhere. */
+  readonly asserts: boolean;
 }
 
 /** @throws {UnsupportedPattern} */
 export function positionAutomaton({ alternatives }: AST.Pattern): PositionAutomaton {
   const places: Place[] = [];
-  const { first, last, freeLast, empty, isFree } = ofAlternatives(alternatives, undefined);
+  const parts = alternatives.map((each) => ofAlternatives([each], undefined));
+  const further = new Map(parts.flatMap((each, i) => (beginsAtStart(alternatives[i]) ? [] : [...each.first])));
+  const { first, last, freeLast, empty, isFree } = parts.reduce(either);
   exit(last);
   for (const place of freeLast) if (places[place] !== undefined) places[place].isFinal = true;
-  return { places, first, isAnchored: alternatives.every(beginsAtStart), empty, isMetByNothing: isFree };
+  return { places, first, further, isAnchored: alternatives.every(beginsAtStart), empty, isMetByNothing: isFree };
 
   function ofAlternatives(parts: readonly AST.Alternative[], repeated: AST.Node | undefined): Fragment {
     return parts
@@ -98,7 +104,8 @@ export function positionAutomaton({ alternatives }: AST.Pattern): PositionAutoma
     if (places.length >= MAX_PLACES)
       throw new UnsupportedPattern(`stands, with all repetitions, for more than ${MAX_PLACES} characters`, part);
     const own = places.push({ accepts, part, next: new Map(), exits: 0, isFinal: false }) - 1;
-    return { empty: 0, isFree: false, first: new Map([[own, 1]]), last: new Map([[own, 1]]), freeLast: new Set([own]) };
+    const [first, last] = [new Map([[own, 1]]), new Map([[own, 1]])];
+    return { empty: 0, isFree: false, first, last, freeLast: new Set([own]), asserts: false };
   }
 
   /** ECMAScript tries an iteration that consumes nothing, but goes on from it only until `min` is reached. */
@@ -119,7 +126,9 @@ export function positionAutomaton({ alternatives }: AST.Pattern): PositionAutoma
   function loop(body: Fragment): Fragment {
     connect(body.last, body.first);
     const last = new Map([...body.last].map(([place, ways]) => [place, ways * (1 + body.empty)]));
-    return { ...body, last, empty: 1 + body.empty, isFree: true };
+    // An iteration may have come through an assertion of the one before.
+    const freeLast = body.asserts ? new Set<number>() : body.freeLast;
+    return { ...body, last, freeLast, empty: 1 + body.empty, isFree: true };
   }
 
   function optional(copy: () => Fragment, count: number): Fragment {
@@ -135,11 +144,11 @@ export function positionAutomaton({ alternatives }: AST.Pattern): PositionAutoma
 
   function ofAssertion(assertion: AST.Assertion, repeated: AST.Node | undefined): Fragment {
     if (assertion.kind === 'lookbehind') throw new UnsupportedPattern('is a lookbehind', assertion);
-    if (assertion.kind !== 'lookahead') return nothing(1, false);
+    if (assertion.kind !== 'lookahead') return { ...nothing(1, false), asserts: true };
     // The engine walks through it beside what follows, and never from its end on.
     const { first, last, empty } = ofAlternatives(assertion.alternatives, repeated);
     exit(last);
-    return { ...nothing(Math.max(1, empty), false), first };
+    return { ...nothing(Math.max(1, empty), false), first, asserts: true };
   }
 
   function exit(last: ReadonlyMap<number, number>): void {
@@ -155,7 +164,7 @@ export function positionAutomaton({ alternatives }: AST.Pattern): PositionAutoma
 
   function inOrder(before: Fragment, after: Fragment): Fragment {
     connect(before.last, after.first);
-    const { freeLast } = after;
+    const freeLast = before.asserts ? new Set<number>() : after.freeLast;
     if (after.isFree) for (const place of before.freeLast) freeLast.add(place);
     return {
       empty: before.empty * after.empty,
@@ -163,6 +172,7 @@ export function positionAutomaton({ alternatives }: AST.Pattern): PositionAutoma
       first: added(before.first, after.first, before.empty),
       last: added(after.last, before.last, after.empty),
       freeLast,
+      asserts: before.asserts || after.asserts,
     };
   }
 
@@ -175,7 +185,7 @@ export function positionAutomaton({ alternatives }: AST.Pattern): PositionAutoma
 }
 
 function nothing(empty: number, isFree: boolean): Fragment {
-  return { empty, isFree, first: new Map(), last: new Map(), freeLast: new Set() };
+  return { empty, isFree, first: new Map(), last: new Map(), freeLast: new Set(), asserts: false };
 }
 
 function either(one: Fragment, other: Fragment): Fragment {
@@ -185,6 +195,7 @@ function either(one: Fragment, other: Fragment): Fragment {
     first: added(one.first, other.first, 1),
     last: added(one.last, other.last, 1),
     freeLast: new Set([...one.freeLast, ...other.freeLast]),
+    asserts: one.asserts || other.asserts,
   };
 }
 
@@ -195,8 +206,8 @@ function added(to: Map<number, number>, from: ReadonlyMap<number, number>, times
 }
 
 /** V8 tries such a pattern at the beginning of a text alone. */
-function beginsAtStart({ elements }: AST.Alternative): boolean {
-  const [first] = elements;
+function beginsAtStart(alternative: AST.Alternative | undefined): boolean {
+  const first = alternative?.elements[0];
   if (first?.type === 'Group' || first?.type === 'CapturingGroup') return first.alternatives.every(beginsAtStart);
   return first?.type === 'Assertion' && first.kind === 'start';
 }

@@ -68,8 +68,8 @@ function blamed({ start, raw }: AST.Node, why: string): SlowPart {
 interface State {
   /** The number of its walks that are at a place, by the place. */
   readonly walks: ReadonlyMap<number, number>;
-  /** Whether a walk may begin here. */
-  readonly begins: boolean;
+  /** The first moves of the walks that may begin here; undefined where none may. */
+  readonly begins: Moves | undefined;
 }
 
 type Moves = readonly (readonly (readonly [place: number, ways: number])[])[];
@@ -81,7 +81,7 @@ type Moves = readonly (readonly (readonly [place: number, ways: number])[])[];
  * @throws {UnsupportedPattern} where there are too many states to look at.
  */
 function crowdedPart(pattern: AST.Pattern, automaton: PositionAutomaton, everywhere: boolean): AST.Node | undefined {
-  const { places, first, empty, isMetByNothing } = automaton;
+  const { places, first, further, empty, isMetByNothing } = automaton;
   // Characters that the pattern does not tell apart: one of each is enough.
   const alphabet = new CharBase(places.map(({ accepts }) => accepts));
   const accepted = places.map(({ accepts }) => alphabet.split(accepts));
@@ -90,7 +90,7 @@ function crowdedPart(pattern: AST.Pattern, automaton: PositionAutomaton, everywh
     for (const [place, ways] of next) for (const each of accepted[place] ?? []) moves[each]?.push([place, ways]);
     return moves;
   };
-  const beginnings = movesTo(first);
+  const furtherMoves = movesTo(further);
   const onward = places.map(({ next }) => movesTo(next));
   const testsToBegin = empty + sum(first);
   const tests = places.map(({ next, exits }) => 1 + exits + sum(next));
@@ -100,7 +100,7 @@ function crowdedPart(pattern: AST.Pattern, automaton: PositionAutomaton, everywh
   };
   if (testsToBegin > maxTestsPerCharacter) return blame(first);
 
-  const open: State[] = [{ walks: new Map(), begins: true }];
+  const open: State[] = [{ walks: new Map(), begins: movesTo(first) }];
   const seen = new Set<string>();
   let budget = BUDGET;
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
@@ -109,11 +109,11 @@ function crowdedPart(pattern: AST.Pattern, automaton: PositionAutomaton, everywh
       if (walks.size === 0) continue;
       // None begins behind a place where the pattern is met: the engine ends there at the latest.
       const isMet = isMetByNothing || [...walks.keys()].some((place) => places[place]?.isFinal);
-      const begins = everywhere && state.begins && !isMet;
-      let total = begins ? testsToBegin : 0;
+      const begins = everywhere && state.begins !== undefined && !isMet ? furtherMoves : undefined;
+      let total = begins === undefined ? 0 : testsToBegin;
       for (const [place, count] of walks) total += count * (tests[place] ?? 0);
       if (total > maxTestsPerCharacter) return blame(walks);
-      const key = `${begins} ${[...walks].toSorted(([one], [other]) => one - other).join(' ')}`;
+      const key = `${begins !== undefined} ${[...walks].toSorted(([one], [other]) => one - other).join(' ')}`;
       if (seen.has(key)) continue;
       seen.add(key);
       open.push({ walks, begins });
@@ -129,7 +129,7 @@ function crowdedPart(pattern: AST.Pattern, automaton: PositionAutomaton, everywh
       budget -= 1 + reached.length;
       for (const [place, ways] of reached) next.set(place, (next.get(place) ?? 0) + count * ways);
     };
-    if (begins) follow(beginnings, 1);
+    follow(begins, 1);
     for (const [place, count] of walks) follow(onward[place], count);
     return next;
   }

@@ -32,6 +32,10 @@ describe('refuses a pattern that takes more than linear time on some text', () =
     ['[a-z]+@x', 1, '[a-z]+'],
     ['(?=.*x)', 4, '.*'],
     ['.*\\.pdf$', 1, '.*'],
+    // Also where another alternative, which would end the search, rests on an assertion that fails there.
+    ['^\\s+|\\s+$', 6, '\\s+'],
+    ['(?!a)a|a+$', 8, 'a+'],
+    ['b(?:\\ba|c)+|c+$', 13, 'c+'],
   ])('%s: from character %i, %s', (source, character, text) => {
     expect(slowPart(source)).toMatchObject({ character, text });
   });
@@ -73,6 +77,7 @@ test.each([
   '^(?=.*a)(?=.*b)[ab]+$',
   '^(?:a|b)-.*$',
   '(?:^a|^b)c+$',
+  '^[a-z]+$|-[0-9]$',
   '[0-9]+',
   '[a-z]*',
   '-[0-9]+$',
@@ -84,7 +89,7 @@ test.each([
 ])('takes %s', (source) => expect(slowPart(source)).toBeUndefined());
 
 const atom = fc.constantFrom('a', 'b', 'ab', '.', '[ab]', '[^a]', '\\w', '', '$', '(?=a)', '(?!b)', '(?=a*b)');
-const { pattern } = fc.letrec<{ pattern: string; part: string; sequence: string }>((tie) => ({
+const { pattern } = fc.letrec<Record<'alternative' | 'part' | 'pattern' | 'sequence', string>>((tie) => ({
   part: fc.oneof(
     { maxDepth: 4 },
     atom,
@@ -96,9 +101,10 @@ const { pattern } = fc.letrec<{ pattern: string; part: string; sequence: string 
       .map((both) => both.join('')),
   ),
   sequence: fc.array(tie('part'), { maxLength: 3 }).map((parts) => parts.join('')),
-  pattern: fc
-    .tuple(fc.constantFrom('', '^'), tie('sequence'), fc.constantFrom('', '$', 'c'))
+  alternative: fc
+    .tuple(fc.constantFrom('', '^', '(?!b)'), tie('sequence'), fc.constantFrom('', '$', 'c'))
     .map((parts) => parts.join('')),
+  pattern: fc.array(tie('alternative'), { minLength: 1, maxLength: 2 }).map((parts) => parts.join('|')),
 }));
 
 describe('properties', () => {
