@@ -7,15 +7,18 @@ interface Node {
   isMounted: boolean;
 }
 
-/** What a segment has that some servers drop: a dot, a space (which some write as a plus), or what is not ASCII. */
-const droppable = /[.+]|[^!-~]/;
+/**
+ * What a segment has that some servers drop: a dot, a space (which some write as a plus), what is not ASCII; and `?` or `#`
+ * with all that follows, where a proxy decodes the path and writes it into another URL.
+ */
+const droppable = /[.+?#]|[^!-~]/;
 /** Where a name may end for such servers: at trailing dots and spaces, and at each extension. */
-const nameEnd = /(?<![\s.+])[\s+]*(?:\.|$)/gu;
+const nameEnd = /(?<![\s.+])[\s+]*(?:[.?#]|$)/gu;
 
 /**
  * Creates the look-up that finds out how many segments of a path meet a mounted path once what some servers drop is taken
- * off each segment: invisible characters, spaces around it, dots behind it, and extensions (`admin.json`, `admin.tar.gz`).
- * A segment that is mounted as it stands is taken as it stands.
+ * off each segment: invisible characters, spaces around it, dots behind it, extensions (`admin.json`, `admin.tar.gz`), and
+ * what follows an encoded `?` or `#`. A segment that is mounted as it stands is taken as it stands.
  *
  * @returns a function of a folded path, which gives 0 where it meets nothing but the root.
  */

@@ -233,7 +233,6 @@ describe('an empty sub, which any number of people may have', () => {
 });
 
 describe('another spelling of the MAC', () => {
-
   /** Spellings that `Buffer.from(…, 'base64url')` reads as the same bytes. */
   function spellings(bound: string): string[] {
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';

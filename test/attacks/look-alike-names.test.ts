@@ -36,6 +36,8 @@ describe('a path that some servers read as that of a narrower route', () => {
     'admin.',
     'admin..',
     'admin.json.',
+    'admin%3Fx',
+    'admin%23',
     'admin%20',
     'admin%20.json',
     '%20admin',

@@ -89,12 +89,19 @@ describe('a path that an upstream could take for a narrower route', () => {
     ['/api./admin.', 'request.path'],
     ['/api.json', 'request.path'],
     ['/deep.x/a.y/b.z', 'request.path'],
+    ['/api/admin%3F', 'request.path'],
+    ['/api/admin%3Fx/users', 'request.path'],
+    ['/api/admin%23x', 'request.path'],
+    ['/api/admin%20%3Fx', 'request.path'],
+    ['/deep/a/b%3Fx', 'request.path'],
     ['/api/v1.0.json', 'request.path'],
     // What is mounted as it stands is meant as it stands, and what meets nothing is only a name.
     ['/api/v1.0', '/api/v1.0'],
     ['/api/v1.0/report.json', '/api/v1.0'],
     ['/api/v1', '/api'],
     ['/api/report.json', '/api'],
+    ['/api/who%3F', '/api'],
+    ['/api/C%23.pdf', '/api'],
     ['/api/administrator.json', '/api'],
     ['/api/x.admin', '/api'],
     ['/api/.admin', '/api'],
@@ -149,7 +156,7 @@ function model(mounts: readonly string[], asked: string): string {
 const disguised = fc
   .tuple(
     fc.constantFrom('a', 'b', 'ab'),
-    fc.constantFrom('', '.', '.a', '.b.a', '%20', '+.', '%E2%80%8B', '.%20.b', 'b.a'),
+    fc.constantFrom('', '.', '.a', '.b.a', '%20', '+.', '%E2%80%8B', '.%20.b', 'b.a', '%3Fb', '+%23'),
   )
   .map((parts) => parts.join(''));
 const bare = fc
@@ -159,7 +166,9 @@ const bare = fc
 /** Whether a segment is another one with something after it that some servers drop, told in the plainest way. */
 function resembles(segment: string, mounted: string): boolean {
   const visible = decodeURIComponent(segment).replaceAll('\u200b', '');
-  return visible === mounted || (visible.startsWith(mounted) && /^[ +]*(?:\.|$)/.test(visible.slice(mounted.length)));
+  return (
+    visible === mounted || (visible.startsWith(mounted) && /^[ +]*(?:[.?#]|$)/.test(visible.slice(mounted.length)))
+  );
 }
 
 test('it refuses exactly what would meet a narrower mount, whatever is mounted', () => {
