@@ -208,7 +208,7 @@ describe('an open one', () => {
     await until(() => sockets.clients.size === 1);
     other.terminate();
     await until(() => sockets.clients.size === 0);
-    expect(await until(async () => (await streams()) === 0)).toBe(true);
+    await expect.poll(() => streams()).toBe(0);
   });
 
   test('also for a client that never hangs up', async () => {
@@ -218,7 +218,7 @@ describe('an open one', () => {
     client.socket.on('end', () => {}); // Half open it stays.
     for (const theirs of sockets.clients) theirs.terminate();
     await until(() => client.ended() !== undefined);
-    expect(await until(async () => (await streams()) === 0, 'the stream to be over')).toBe(true);
+    await expect.poll(() => streams()).toBe(0);
   });
 
   test('ends with its token', async () => {
@@ -228,7 +228,7 @@ describe('an open one', () => {
     expect(Date.now() / 1000).toBeGreaterThan(exp - 0.05);
     expect(Date.now() / 1000).toBeLessThan(exp + 5);
     await until(() => sockets.clients.size === 0);
-    expect(await streams()).toBe(0);
+    await expect.poll(() => streams()).toBe(0);
   });
 
   test('takes what the client sent together with its handshake', async () => {
@@ -249,7 +249,7 @@ describe('an upstream that', () => {
     expect(client.received()).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
     expect(client.received()).toMatch(/x-why: not you\r\n[^]*\r\n\r\nno$/i);
     await until(async () => (await answered('socket', 403)) === 1);
-    expect(await streams()).toBe(0);
+    await expect.poll(() => streams()).toBe(0);
   });
 
   test('is not there: 502', async () => {
@@ -264,7 +264,7 @@ describe('an upstream that', () => {
   ])('%s', async (_what, act, status) => {
     onHead = act;
     expect(await refusal('/raw', await bearer())).toBe(status);
-    expect(await streams('raw')).toBe(0);
+    await expect.poll(() => streams('raw')).toBe(0);
   });
 
   test('has not answered yet when the token ends: it is told, and nothing is counted', async () => {
@@ -275,7 +275,7 @@ describe('an upstream that', () => {
     const connection = raw.connections.at(-1) as RawConnection;
     await connection.has('\r\n\r\n');
     await until(() => connection.ended() !== undefined);
-    expect(await streams('patient')).toBe(0);
+    await expect.poll(() => streams('patient')).toBe(0);
   });
 
   test('answers just when the client leaves: nothing stays counted', async () => {
@@ -287,7 +287,7 @@ describe('an upstream that', () => {
     const client: WebSocket | undefined = dial('/patient', await bearer());
     await until(() => raw.connections.length > before);
     await until(() => raw.connections.at(-1)?.ended() !== undefined);
-    expect(await until(async () => (await streams('patient')) === 0)).toBe(true);
+    await expect.poll(() => streams('patient')).toBe(0);
   });
 });
 

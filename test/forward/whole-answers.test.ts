@@ -60,7 +60,7 @@ describe('an answer that is whole when it comes', () => {
     expect(received).toMatch(/x-accel-buffering: no\r\n/i);
     expect(received).not.toMatch(/content-length/i);
     expect(bodyOf(received).toString()).toBe(`9\r\n${event}\r\n0\r\n\r\n`);
-    expect(await sample(world, 'sallyport_open_streams{route="whole"}')).toBe(0);
+    await expect.poll(() => sample(world, 'sallyport_open_streams{route="whole"}')).toBe(0);
   });
 
   test('HEAD: the length without the body', async () => {

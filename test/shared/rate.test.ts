@@ -141,7 +141,8 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect(await drain(both[1])).toBe(5);
     const begin = performance.now();
     for (let time = 0; time < 1000; time += 1) await both[0].take('k');
-    expect(performance.now() - begin).toBeLessThan(1000);
+    // Each that asked a store that hangs would wait a quarter of a second.
+    expect(performance.now() - begin).toBeLessThan(20_000);
     both[0].give('k');
     await redis.restart();
     await expect.poll(() => up).toBe(4);
@@ -151,9 +152,8 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
   test('a store that hangs costs one request its patience, not each', async () => {
     const limiter = limitersOf(0)('requests', hourly(5));
     redis.pause();
-    const begin = performance.now();
     expect(await drain(limiter)).toBe(5);
-    expect(performance.now() - begin).toBeLessThan(2000);
+    expect(asked.filter((each) => each === 'rate error')).toHaveLength(1);
     redis.resume();
   });
 });
