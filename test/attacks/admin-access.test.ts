@@ -157,6 +157,7 @@ describe('a caller that guesses the token', () => {
   test('has ten guesses a minute, on whichever page, and the right token does not pass either after them', async () => {
     const guesses = [TOKEN.slice(1), `${TOKEN}x`, TOKEN.toUpperCase(), `"${TOKEN}"`, 'x'];
     const pages = ['/', '/readyz', '/console.json', '/elsewhere'];
+    await withToken.clearLog();
     for (let i = 0; i < 10; i += 1) {
       const { status, text } = await guess(guesses[i % guesses.length] ?? '', pages[i % pages.length]);
       expect([status, text]).toEqual([
