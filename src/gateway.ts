@@ -172,7 +172,7 @@ export function createGateway(
       readAction: createActionReader(route, actionParts),
       authorize,
       exchange: exchange.credential,
-      revalidation: (token, call) => (token === undefined ? undefined : () => lasting.revalidate(token, call)),
+      hold: (token, call) => token && { token, revalidate: () => lasting.revalidate(token, call) },
       forward: createForward(route, forwarding),
       forwardUpgrade: createForwardUpgrade(route, forwarding),
       refuse: createRefuse(route, methodsOf(route), config.publicUrl, crossOrigin, nonceOf(route)),
@@ -181,13 +181,14 @@ export function createGateway(
       ...stages,
       asked: createAskedStages(stages, askedParts, { signIdentity, nonce: nonceOf(route) }),
       reconsider(stream) {
-        const { call, grant, isUpgrade } = stream;
+        const { call, grant, held, isUpgrade } = stream;
         if (stream.route.protocol !== route.protocol || leadsTo(stream.route, call) !== leadsTo(route, call)) {
           throw new Denial('route.unknown', 'its path leads elsewhere now');
         }
         stages.allow(call);
         stages.admit(call, isUpgrade);
-        const principal = grant.principal && tokens ? tokens.accept(grant.principal) : grant.principal;
+        const known = grant.principal;
+        const principal = known && held && tokens ? tokens.accept(known, held.token) : known;
         authorize(principal, grant.action);
         stream.revalidateEvery(route.revalidateMs);
       },

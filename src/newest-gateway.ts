@@ -3,9 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { createAuthenticators } from './authenticate/authenticator.ts';
 import { createNonces } from './authenticate/nonces.ts';
 import { createServerClient } from './authenticate/server-client.ts';
+import { tokenKey } from './authenticate/token-key.ts';
 import { warningsOf } from './config/warnings.ts';
 import { createExchanges } from './exchange/exchange.ts';
-import type { OpenStream } from './forward/open-streams.ts';
+import { createStreamIndex, type OpenStream } from './forward/open-streams.ts';
 import { createPools } from './forward/pools.ts';
 import { createGateway, type ConfiguredGateway, type Lasting, type Parts } from './gateway.ts';
 import type { Clock } from './lib/clock.ts';
@@ -14,7 +15,7 @@ import { createCertificateOf } from './listen/client-certificate.ts';
 import { createOwnerBound } from './mcp/owner-bound.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from './model/authorization-server.ts';
 import type { Config } from './model/config.ts';
-import { Denial } from './model/denial.ts';
+import { Denial, type Reason } from './model/denial.ts';
 import type { StoreState } from './model/shared.ts';
 import type { Tracer } from './model/tracer.ts';
 import { createShared } from './shared/shared.ts';
@@ -53,17 +54,19 @@ export interface NewestGateway {
 export function createNewestGateway(config: Config, surroundings: Surroundings): NewestGateway {
   const { log, metrics, clock, tracer } = surroundings;
   const shared = createShared(metrics, (...event) => log.event(...event), clock);
-  const open = new Set<OpenStream>();
+  const open = createStreamIndex(tokenKey, clock);
   const lasting: Omit<Lasting, 'limiters'> = {
     ...surroundings,
     certificateOf: createCertificateOf(config.tls?.clientCa),
     pools: createPools(),
-    authenticators: createAuthenticators(metrics.tokenCache, clock, shared.answers),
+    authenticators: createAuthenticators(metrics.tokenCache, clock, shared.answers, (refused) => {
+      for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
+    }),
     replays: shared.replay,
     streams: {
       add(stream) {
         open.add(stream);
-        // It was decided on before it was open: perhaps by a configuration that is no more.
+        // It was decided on before it was open: perhaps by a configuration that is no more, or before its token was refused.
         queueMicrotask(() => endIfRefused(stream));
       },
       delete: (stream) => open.delete(stream),
@@ -98,7 +101,7 @@ export function createNewestGateway(config: Config, surroundings: Surroundings):
     closeUnlessIn(made.clients, before);
     log.configure(next.log);
     metrics.configLoaded(next.hash);
-    for (const stream of open) endIfRefused(stream);
+    for (const stream of open.all()) endIfRefused(stream);
     for (const warning of warningsOf(next)) log.event('warn', warning);
   }
 
@@ -112,15 +115,20 @@ export function createNewestGateway(config: Config, surroundings: Surroundings):
     };
   }
 
-  /** A stream would otherwise live by a policy, or a route, that is no more. */
+  /** A stream would otherwise live by a policy, a route or a token that is no more. */
   function endIfRefused(stream: OpenStream): void {
+    const refused = open.refusalOf(stream);
+    if (refused !== undefined) return endFor(stream, refused.reason, 'the token was refused');
     try {
       gateway.reconsider(stream);
     } catch (error) {
-      const reason = error instanceof Denial ? error.reason : 'gateway.error';
-      log.event('info', 'stream ended', { request_id: stream.call.id, route: stream.route.name, reason });
-      stream.end('the configuration changed');
+      endFor(stream, error instanceof Denial ? error.reason : 'gateway.error', 'the configuration changed');
     }
+  }
+
+  function endFor(stream: OpenStream, reason: Reason, why: string): void {
+    log.event('info', 'stream ended', { request_id: stream.call.id, route: stream.route.name, reason });
+    stream.end(why);
   }
 
   /** Of a server whose settings stay, so do its metadata, its keys and what it said of tokens. */

@@ -9,16 +9,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from './model/call.ts';
 import { Denial } from './model/denial.ts';
-import type { Action, Grant, MessageId, PresentedToken, UpstreamCredential } from './model/grant.ts';
+import type { Action, Grant, HeldToken, MessageId, PresentedToken, UpstreamCredential } from './model/grant.ts';
 import type { KnownCall, Outcome } from './model/outcome.ts';
 import type { Principal } from './model/principal.ts';
 import type { Route } from './model/route.ts';
 
 /** A step's result, at once where nobody has to be asked. */
 type Soon<Value> = Value | Promise<Value>;
-
-/** Rejects when a token holds no longer. */
-type Revalidate = (() => Promise<unknown> | undefined) | undefined;
 
 /** What the gateway does on one route, wired in `gateway.ts`. Every one of them refuses by throwing a {Denial}. */
 export interface Stages {
@@ -38,14 +35,14 @@ export interface Stages {
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
   authorize(principal: Principal | undefined, action: Action): Grant;
   exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
-  /** Asks again whether the token holds, past every cache, as the newest configuration says; undefined on a public route. */
-  revalidation(token: PresentedToken | undefined, call: Call): Revalidate;
-  forward(call: Call, grant: Grant, credential: UpstreamCredential, revalidate: Revalidate): Promise<void>;
+  /** What a stream that outlives its call does about its token; undefined on a public route. */
+  hold(token: PresentedToken | undefined, call: Call): HeldToken | undefined;
+  forward(call: Call, grant: Grant, credential: UpstreamCredential, held: HeldToken | undefined): Promise<void>;
   forwardUpgrade(
     call: Call,
     grant: Grant,
     credential: UpstreamCredential,
-    revalidate: Revalidate,
+    held: HeldToken | undefined,
     head: Buffer,
     refuse: (denial: Denial) => void,
   ): void;
@@ -105,9 +102,9 @@ export async function serve(
     const exchanged = stages.exchange(grant, token);
     const credential = exchanged instanceof Promise ? await exchanged : exchanged;
     record(undefined);
-    const revalidate = stages.revalidation(token, call);
-    if (head === undefined) await stages.forward(call, grant, credential, revalidate);
-    else stages.forwardUpgrade(call, grant, credential, revalidate, head, refuse);
+    const held = stages.hold(token, call);
+    if (head === undefined) await stages.forward(call, grant, credential, held);
+    else stages.forwardUpgrade(call, grant, credential, held, head, refuse);
   } catch (error) {
     refuse(error instanceof Denial ? error : new Denial('gateway.error', 'an error of our own', { cause: error }));
   }

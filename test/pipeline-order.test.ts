@@ -11,7 +11,7 @@ const principal = { subject: 'alice' };
 const action = { attempt: { kind: 'http' }, messageId: 7 };
 const grant = { decision: { allow: true, rule: 'scope', shadow: { reason: 'claim.denied' } } };
 const request = {} as IncomingMessage;
-const revalidate = (): undefined => undefined;
+const held = { token: 'token' };
 const head = Buffer.from('head');
 
 /** What each step gives back where nothing goes wrong. */
@@ -25,7 +25,7 @@ const answers: Readonly<Record<string, unknown>> = {
   readAction: action,
   authorize: grant,
   exchange: 'credential',
-  revalidation: revalidate,
+  hold: held,
 };
 
 type Steps = Readonly<Record<string, ((...given: readonly unknown[]) => unknown) | undefined>>;
@@ -44,7 +44,7 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
   const stages = {
     route,
     ...all(['allow', 'preflight', 'admit', 'token', 'authenticate', 'readAction', 'authorize', 'exchange']),
-    ...all(['revalidation', 'forward', 'forwardUpgrade', 'refuse']),
+    ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),
     limit: 'limit' in other && other['limit'] === undefined ? undefined : step('limit'),
   } as unknown as Stages;
   const gateway = {
@@ -62,7 +62,7 @@ const refuses = (): never => {
   throw denial;
 };
 const upTo = ['arrive', 'canonical', 'publish', 'route', 'allow', 'preflight', 'admit', 'token', 'authenticate'];
-const whole = [...upTo, 'limit', 'readAction', 'authorize', 'exchange', 'record', 'revalidation', 'forward'];
+const whole = [...upTo, 'limit', 'readAction', 'authorize', 'exchange', 'record', 'hold', 'forward'];
 const decided = { call, route, principal, attempt: action.attempt, rule: 'scope', shadow: grant.decision.shadow };
 
 describe('each step gets the proof of those before it', () => {
@@ -83,8 +83,8 @@ describe('each step gets the proof of those before it', () => {
       ['authorize', principal, action],
       ['exchange', grant, 'token'],
       ['record', { ...decided, allow: true, denial: undefined, decidedAt: expect.any(Number) as number }],
-      ['revalidation', 'token', call],
-      ['forward', call, grant, 'credential', revalidate],
+      ['hold', 'token', call],
+      ['forward', call, grant, 'credential', held],
     ]);
   });
 
@@ -95,7 +95,7 @@ describe('each step gets the proof of those before it', () => {
     const { names, steps } = await served(soon);
     expect(names).toEqual(whole);
     expect(steps.find(([name]) => name === 'authorize')).toEqual(['authorize', principal, action]);
-    expect(steps.at(-1)).toEqual(['forward', call, grant, 'credential', revalidate]);
+    expect(steps.at(-1)).toEqual(['forward', call, grant, 'credential', held]);
   });
 
   test('an upgrade, with what came after its head', async () => {
@@ -107,7 +107,7 @@ describe('each step gets the proof of those before it', () => {
       call,
       grant,
       'credential',
-      revalidate,
+      held,
       head,
       expect.any(Function) as unknown,
     ]);
@@ -162,7 +162,7 @@ describe('a refusal is recorded once, and answered', () => {
 });
 
 describe('what goes wrong after a call was allowed is no second decision', () => {
-  test.each(['revalidation', 'forward'])('in %s', async (name) => {
+  test.each(['hold', 'forward'])('in %s', async (name) => {
     const { steps, names } = await served({ [name]: refuses });
     expect(names).toEqual([...whole.slice(0, whole.indexOf(name) + 1), 'failed', 'refuse']);
     expect(steps.at(-2)).toEqual(['failed', call, route, denial]);

@@ -4,7 +4,7 @@ import type { AuthorizationServerClient } from '../model/authorization-server.ts
 import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
-import type { PresentedToken } from '../model/grant.ts';
+import type { PresentedToken, RefusedToken } from '../model/grant.ts';
 import type { Failures } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
@@ -12,7 +12,7 @@ import type { SharedAnswers } from '../model/shared.ts';
 import { type Authority, type CachedVerifier, type CountCacheLookup, createCachedVerifier } from './cached-verifier.ts';
 import { createClaims } from './introspect-each.ts';
 import { createIntrospector } from './introspection.ts';
-import { createJwtVerifier, requireSignature } from './jwt.ts';
+import { claimedIssuer, createJwtVerifier, requireSignature } from './jwt.ts';
 import { createKeySource, type KeySource } from './keys.ts';
 import type { Possession } from './possession.ts';
 import { withHierarchy } from './principal.ts';
@@ -26,7 +26,7 @@ export interface Authentication {
    *
    * @throws {Denial} where this route would not take the token.
    */
-  accept(principal: Principal): Principal;
+  accept(principal: Principal, token: PresentedToken): Principal;
   /** Validates a token that is in use once more, past the cache; what it says holds for everybody. `client`: the address of its caller. */
   revalidate(token: PresentedToken, client?: string): Promise<Principal>;
 }
@@ -45,8 +45,14 @@ export type Authenticators = (
  * The caches and keys stay for a next configuration that trusts the same servers.
  *
  * @param answers Where replicas tell each other what servers said of opaque tokens, if they do.
+ * @param onRefused Told of each token that any route finds refused.
  */
-export function createAuthenticators(count: CountCacheLookup, clock: Clock, answers?: SharedAnswers): Authenticators {
+export function createAuthenticators(
+  count: CountCacheLookup,
+  clock: Clock,
+  answers?: SharedAnswers,
+  onRefused?: (refused: RefusedToken) => void,
+): Authenticators {
   const keySources = new WeakMap<AuthorizationServerClient, KeySource>();
   let trust: Trust | undefined;
 
@@ -59,17 +65,18 @@ export function createAuthenticators(count: CountCacheLookup, clock: Clock, answ
       trust = { clients, scopeHierarchy, authorities, verifiers: new Map() };
     }
     const { authorities, verifiers } = trust;
-    const forgetEverywhere = (token: string): void => {
-      for (const verifier of verifiers.values()) verifier.forget(token);
+    const refuseEverywhere = (refused: RefusedToken): void => {
+      for (const verifier of verifiers.values()) verifier.forget(refused.key);
+      onRefused?.(refused);
     };
     return (route, possession) => {
       const names = route.authorizationServers.map(({ name }) => name);
       const key = JSON.stringify([names, [...route.tokens].toSorted()]);
       const trusted = names.map((name) => required(authorities, name));
       const verified =
-        verifiers.get(key) ?? createCachedVerifier(trusted, route.tokens, count, forgetEverywhere, clock);
+        verifiers.get(key) ?? createCachedVerifier(trusted, route.tokens, count, refuseEverywhere, clock);
       verifiers.set(key, verified);
-      return authenticationFor(route, verified, possession, scopeHierarchy, failures);
+      return authenticationFor(route, trusted, verified, possession, scopeHierarchy, failures);
     };
   };
 
@@ -124,6 +131,7 @@ function required(authorities: ReadonlyMap<string, Authority>, name: string): Au
 
 function authenticationFor(
   route: Route,
+  trusted: readonly Authority[],
   verified: CachedVerifier,
   possession: Possession,
   scopeHierarchy: Config['scopeHierarchy'],
@@ -137,11 +145,17 @@ function authenticationFor(
         ? principal.then((later) => requireOwn(later, token, call))
         : requireOwn(principal, token, call);
     },
-    accept(principal) {
+    accept(principal, token) {
       const server = route.authorizationServers.find(({ issuer }) => issuer === principal.issuer);
       if (server === undefined) throw new Denial('token.issuer', 'its authorization server is trusted no longer');
-      if (!route.tokens.has(principal.form))
-        throw new Denial('token.form', `${principal.form} tokens are taken no longer`);
+      const form = claimedIssuer(token.value) === undefined ? 'opaque' : 'jwt';
+      if (!route.tokens.has(form)) throw new Denial('token.form', `${form} tokens are taken no longer`);
+      const authority = trusted.find(({ issuer }) => issuer === principal.issuer);
+      if (form === 'opaque' && authority?.claims(token.value) === false)
+        throw new Denial(
+          'token.issuer',
+          'it is no token of its authorization server any more, by introspection.prefix',
+        );
       if (principal.signature !== undefined) requireSignature(principal.signature, server.jwt);
       if (principal.claims['aud'] === undefined && server.introspection?.audience !== 'optional')
         throw new Denial('token.audience', 'tokens without aud are taken no longer');

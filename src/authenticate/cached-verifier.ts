@@ -3,14 +3,14 @@ import type { Clock } from '../lib/clock.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
 import { Denial } from '../model/denial.ts';
 import type { Call } from '../model/call.ts';
-import type { AccessToken, PresentedToken } from '../model/grant.ts';
+import type { AccessToken, PresentedToken, RefusedToken } from '../model/grant.ts';
 import type { Failures } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { introspectAtEach, shortestReuse, type TokenAuthority } from './introspect-each.ts';
 import { claimedIssuer, type JwtVerifier } from './jwt.ts';
 import type { KeySource } from './keys.ts';
-import { createRefusedTokens } from './refused-tokens.ts';
+import { createRefusedTokens, isRefusal } from './refused-tokens.ts';
 import type { Introspector } from './shared-introspection.ts';
 import { tokenKey } from './token-key.ts';
 import { createVerifiedTokens } from './verified-tokens.ts';
@@ -37,13 +37,13 @@ export interface Authority extends TokenAuthority {
 /**
  * Creates an empty cache before `authorities`: good tokens until they end, refused ones for a moment, each asked about once.
  *
- * @param onRefused Told of each token that was found to be no good (any more).
+ * @param onRefused Told of each token that is found refused; without issuers where nobody knows whether it holds.
  */
 export function createCachedVerifier(
   authorities: readonly Authority[],
   forms: Route['tokens'],
   count: CountCacheLookup,
-  onRefused: (key: string) => void,
+  onRefused: (refused: RefusedToken) => void,
   clock: Clock,
 ): CachedVerifier {
   const known = createVerifiedTokens(clock);
@@ -66,7 +66,7 @@ export function createCachedVerifier(
         flight(key, () => verifyUnlessKnown(token.value, key, judge, call.client));
       // What only costs our own time, a signature, is neither delayed nor refused for what others present.
       if (judge.verify !== undefined || judge.trusted.length === 0) return verifyOnce();
-      return failures.guard({ call, servers: judge.servers, token: key }, verifyOnce);
+      return failures.guard({ call, servers: judge.issuers.join(' '), token: key }, verifyOnce);
     },
     async revalidate(token, client) {
       const key = tokenKey(token);
@@ -75,7 +75,8 @@ export function createCachedVerifier(
         // Not together with those who may go by what was said before.
         return await flight(`afresh ${key}`, () => verify(token.value, key, judgeOf(token.value), 'afresh', client));
       } catch (error) {
-        if (!(error instanceof Denial && error.reason === 'authorization_server.unavailable')) onRefused(key);
+        // A bug: nobody knows whether it holds.
+        if (!(error instanceof Denial)) onRefused({ key, issuers: [], reason: 'gateway.error' });
         throw error;
       }
     },
@@ -102,9 +103,9 @@ export function createCachedVerifier(
       throw new Denial('token.issuer', `the route trusts no authorization server with its ${sign}`);
     }
     const { verify: verifyJwt, keys } = first;
-    if (issuer !== undefined && verifyJwt !== undefined) return { verify: verifyJwt, keys };
+    if (issuer !== undefined && verifyJwt !== undefined) return { verify: verifyJwt, keys, issuers: [issuer] };
     const asked = trusted.filter(({ introspect }) => introspect !== undefined);
-    return { verify: undefined, trusted: asked, servers: asked.map((each) => each.issuer).join(' ') };
+    return { verify: undefined, trusted: asked, issuers: asked.map((each) => each.issuer) };
   }
 
   async function verify(
@@ -114,20 +115,32 @@ export function createCachedVerifier(
     by: keyof Introspector,
     client?: string,
   ): Promise<Principal> {
-    if (judge.verify !== undefined) {
+    try {
+      if (judge.verify === undefined) return await introspect(token, key, judge.trusted, by, client);
       const { keys } = judge;
       const { generation } = keys;
       const principal = await judge.verify(token);
       known.set(key, principal, expiryOf(principal), { keys, generation });
       return principal;
+    } catch (error) {
+      if (isRefusal(error)) onRefused({ key, issuers: judge.issuers, reason: error.reason });
+      throw error;
     }
-    const { trusted } = judge;
+  }
+
+  async function introspect(
+    token: AccessToken,
+    key: string,
+    trusted: readonly Authority[],
+    by: keyof Introspector,
+    client: string | undefined,
+  ): Promise<Principal> {
     try {
       const { principal, reusableUntil } = await introspectAtEach(token, trusted, by, client && addressBlock(client));
       known.set(key, principal, reusableUntil);
       return principal;
     } catch (error) {
-      if (refused.remember(key, error, shortestReuse(trusted))) onRefused(key);
+      if (isRefusal(error)) refused.remember(key, error, shortestReuse(trusted));
       throw error;
     }
   }
@@ -135,8 +148,8 @@ export function createCachedVerifier(
 
 /** What says whether a token is good: a signature that we check with the issuer's keys, or the servers that are asked. */
 type Judge =
-  | { readonly verify: JwtVerifier; readonly keys: KeySource }
-  | { readonly verify: undefined; readonly trusted: readonly Authority[]; readonly servers: string };
+  | { readonly verify: JwtVerifier; readonly keys: KeySource; readonly issuers: readonly string[] }
+  | { readonly verify: undefined; readonly trusted: readonly Authority[]; readonly issuers: readonly string[] };
 
 function expiryOf(principal: Principal): number {
   return principal.expiresAt === undefined ? Infinity : principal.expiresAt * 1000;

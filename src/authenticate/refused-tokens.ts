@@ -11,8 +11,7 @@ const LONGEST_MS = 5_000;
 export interface RefusedTokens {
   /** The refusal, made anew. */
   get(key: string): Denial | undefined;
-  /** Keeps a refusal of the token itself; false: anything else, an outage above all, says nothing of it and is not kept. */
-  remember(key: string, error: unknown, cacheMs: number): boolean;
+  remember(key: string, refusal: Denial, cacheMs: number): void;
   forget(key: string): void;
 }
 
@@ -24,12 +23,14 @@ export function createRefusedTokens(clock: Clock): RefusedTokens {
       const known = refused.get(key);
       return known && new Denial(known.reason, known.detail);
     },
-    remember(key, error, cacheMs) {
-      if (!(error instanceof Denial && error.reason.startsWith('token.'))) return false;
-      const { reason, detail } = error;
+    remember(key, { reason, detail }, cacheMs) {
       refused.set(key, { reason, detail }, clock() + Math.min(cacheMs, LONGEST_MS));
-      return true;
     },
     forget: (key) => refused.delete(key),
   };
+}
+
+/** Whether it refuses the token itself: an outage, for one, says nothing of it. */
+export function isRefusal(error: unknown): error is Denial {
+  return error instanceof Denial && error.reason.startsWith('token.');
 }

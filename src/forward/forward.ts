@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { declaresBody } from '../lib/declares-body.ts';
 import { Paced, readOver } from '../lib/paced.ts';
 import type { Call } from '../model/call.ts';
-import type { Grant, UpstreamCredential } from '../model/grant.ts';
+import type { Grant, HeldToken, UpstreamCredential } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import { answerFilter, type BindEventId } from './answer-filter.ts';
@@ -15,7 +15,6 @@ import { Relay, type RelayParts } from './relay.ts';
 import { createRequestHeaders } from './request-headers.ts';
 import type { CleanAnswer } from './response-headers.ts';
 import type { SignIdentity } from './signed-identity.ts';
-import type { Revalidate } from './stream-guards.ts';
 import { createUpstreamPath } from './upstream-path.ts';
 
 /**
@@ -27,7 +26,7 @@ export type Forward = (
   call: Call,
   grant: Grant,
   credential: UpstreamCredential,
-  revalidate: Revalidate | undefined,
+  held: HeldToken | undefined,
 ) => Promise<void>;
 
 /** What the forwarding of every route shares. */
@@ -59,7 +58,7 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
   const headersTimeout = route.upstream.responseTimeoutMs;
   const relayParts: RelayParts = { route, ...parts };
 
-  return (call, grant, credential, revalidate) => {
+  return (call, grant, credential, held) => {
     // The client left while somebody was asked; `close` will not come again to tell.
     if (call.response.closed) return Promise.resolve();
     const filter = answerFilter(route, grant, bindHandles, bindEventId);
@@ -73,7 +72,7 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
     };
     return new Promise((resolve, reject) => {
       const fail = body instanceof Paced ? destroying(body, reject) : reject;
-      pool.dispatch(options, new Relay(relayParts, { call, grant, filter, revalidate }, resolve, fail));
+      pool.dispatch(options, new Relay(relayParts, { call, grant, filter, held }, resolve, fail));
     });
   };
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { BodyFilter } from '../mcp/body-filter.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
-import type { Grant } from '../model/grant.ts';
+import type { Grant, HeldToken } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import type { AnswerFilter } from './answer-filter.ts';
@@ -12,7 +12,7 @@ import { ClientAnswer } from './client-answer.ts';
 import { createKeepalive, type Keepalive } from './keepalive.ts';
 import type { OpenStreams } from './open-streams.ts';
 import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
-import { guardStream, type Revalidate } from './stream-guards.ts';
+import { guardStream } from './stream-guards.ts';
 import { upstreamDenial } from './upstream-denial.ts';
 
 /** What all answers on a route need on their way. */
@@ -32,7 +32,8 @@ export interface Forwarded {
   readonly grant: Grant;
   /** For a successful answer that may have to be changed. */
   readonly filter: AnswerFilter | undefined;
-  readonly revalidate: Revalidate | undefined;
+  /** Undefined on a public route. */
+  readonly held: HeldToken | undefined;
 }
 
 /** One answer on its way from the upstream to the client, as undici hands it over. */
@@ -161,12 +162,12 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   #guard(endWith: (response: ServerResponse) => void): () => void {
     const { route, streams, clock } = this.#parts;
-    const { call, grant, revalidate } = this.#forwarded;
+    const { call, grant, held } = this.#forwarded;
     const end = (why: string): void => {
       endWith(call.response);
       this.#abort(why);
     };
-    return guardStream({ route, call, grant, isUpgrade: false, end }, revalidate, streams, clock);
+    return guardStream({ route, call, grant, held, isUpgrade: false, end }, streams, clock);
   }
 
   #abort(why: string): void {

@@ -4,13 +4,13 @@ import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'http-proxy-3';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
-import type { Grant, UpstreamCredential } from '../model/grant.ts';
+import type { Grant, HeldToken, UpstreamCredential } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { ClientAnswer } from './client-answer.ts';
 import type { ForwardParts } from './forward.ts';
 import { createRequestHeaders } from './request-headers.ts';
 import type { ResponseHeaders } from './response-headers.ts';
-import { guardStream, type Revalidate } from './stream-guards.ts';
+import { guardStream } from './stream-guards.ts';
 import { createUpstreamPath } from './upstream-path.ts';
 
 /**
@@ -21,7 +21,7 @@ export type ForwardUpgrade = (
   call: Call,
   grant: Grant,
   credential: UpstreamCredential,
-  revalidate: Revalidate | undefined,
+  held: HeldToken | undefined,
   head: Buffer,
   refuse: (denial: Denial) => void,
 ) => void;
@@ -36,15 +36,15 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
   const { origin, connectTimeoutMs, responseTimeoutMs } = route.upstream;
 
-  return (call, grant, credential, revalidate, head, refuse) => {
+  return (call, grant, credential, held, head, refuse) => {
     const socket: Duplex = call.request.socket;
     if (socket.destroyed) return;
     const proxy = createProxyServer({ target: origin, changeOrigin: true, connectTimeout: connectTimeoutMs });
     let outgoing: ClientRequest | undefined;
     let state: 'waiting' | 'answered' | 'open' = 'waiting';
 
-    const stream = { route, call, grant, isUpgrade: true, end: () => socket.destroy() };
-    const stopGuards = guardStream(stream, revalidate, streams, clock);
+    const stream = { route, call, grant, held, isUpgrade: true, end: () => socket.destroy() };
+    const stopGuards = guardStream(stream, streams, clock);
     socket.once('close', () => {
       stopGuards();
       if (state === 'open') observer.streamClosed(route);

@@ -1,3 +1,4 @@
+import type { Reason } from './denial.ts';
 import type { Attempt, Decision } from './policy.ts';
 import type { Principal } from './principal.ts';
 
@@ -47,6 +48,22 @@ export interface PresentedToken {
   /** RFC 6750 §2.1, or RFC 9449 §7.1 with a proof of possession beside it. */
   readonly scheme: 'bearer' | 'dpop';
   readonly value: AccessToken;
+}
+
+/** The token of a call that goes on after it was allowed: a stream or a WebSocket. */
+export interface HeldToken {
+  readonly token: PresentedToken;
+  /** Asks whether it holds, past every cache, as the newest configuration says. Rejects with a {Denial} where it does not. */
+  revalidate(): Promise<unknown>;
+}
+
+/** A token that was found to be no good, or no good any more. */
+export interface RefusedToken {
+  /** By which it is remembered; never the token itself. */
+  readonly key: string;
+  /** The servers that refused it. Others may know the same string as a token of theirs. */
+  readonly issuers: readonly string[];
+  readonly reason: Reason;
 }
 
 declare const credential: unique symbol;

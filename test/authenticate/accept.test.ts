@@ -4,6 +4,7 @@ import { unlimitedFailures } from '../../src/limit/failures.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Confirmation, Principal } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
+import { bearer } from '../support/bearer.ts';
 
 const jwt = { algorithms: ['ES256'], types: ['at+jwt'], jwksUri: undefined };
 const explains = { cacheMs: 0, audience: 'required', response: { kind: 'json' }, credentials: { clientId: 'gateway' } };
@@ -20,8 +21,15 @@ const dpop = { required: false, nonce: false, algorithms: ['ES256'], lifetimeMs:
 const byKey: Confirmation = { jwkThumbprint: 'k', certificateThumbprint: undefined };
 const byCertificate: Confirmation = { jwkThumbprint: undefined, certificateThumbprint: 'c' };
 
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const jwtText = `${part({ alg: 'ES256' })}.${part({})}.AA`;
+
 /** What a route makes of a caller whose token was validated under another configuration. */
-function accept(otherwise: Partial<Principal>, route: Partial<Route> = {}): Principal {
+function accept(
+  otherwise: Partial<Principal>,
+  route: Partial<Route> = {},
+  token = otherwise.form === 'jwt' ? jwtText : 't',
+): Principal {
   const clients = new Map(servers.map((server) => [server.name, { server } as AuthorizationServerClient]));
   const authenticators = createAuthenticators(() => {}, Date.now);
   const whole = { authorizationServers: servers, audiences: ['r', 's'], tokens: new Set(['jwt', 'opaque']), ...route };
@@ -29,14 +37,17 @@ function accept(otherwise: Partial<Principal>, route: Partial<Route> = {}): Prin
     clients,
     new Map([['write', ['read']]]),
     unlimitedFailures,
-  )(whole as Route, (principal) => principal).accept({
-    issuer: opaqueOnly.issuer,
-    form: 'opaque',
-    audience: ['x', 's'],
-    claims: { aud: ['x', 's'], scope: 'write' },
-    scopes: new Set(),
-    ...otherwise,
-  } as Principal);
+  )(whole as Route, (principal) => principal).accept(
+    {
+      issuer: opaqueOnly.issuer,
+      form: 'opaque',
+      audience: ['x', 's'],
+      claims: { aud: ['x', 's'], scope: 'write' },
+      scopes: new Set(),
+      ...otherwise,
+    } as Principal,
+    bearer(token),
+  );
 }
 
 const ofJwt = (algorithm: string, type: string): Partial<Principal> => ({
@@ -51,7 +62,7 @@ describe('a caller whose token was validated before', () => {
     expect(accept({}).scopes).toEqual(new Set(['write', 'read']));
   });
 
-  test.for<[string, Partial<Principal>, Partial<Route>]>([
+  test.for<[string, Partial<Principal>, Partial<Route>, token?: string]>([
     ['with a JWT of a server that signs so', ofJwt('ES256', 'at+jwt'), {}],
     ['bound to nothing where DPoP is served', {}, { dpop }],
     ['bound to a key where DPoP is served', { confirmation: byKey }, { dpop }],
@@ -62,9 +73,10 @@ describe('a caller whose token was validated before', () => {
       { dpop: { ...dpop, required: true } },
     ],
     ['bound to a certificate without DPoP', { confirmation: byCertificate }, {}],
+    ['with a JWT that its server was asked about', {}, { tokens: new Set(['jwt'] as const) }, jwtText],
     ['without aud, of a server that may leave it out', { ...without, issuer: lenient.issuer }, {}],
-  ])('goes on %s', ([, principal, route]) => {
-    expect(() => accept(principal, route)).not.toThrow();
+  ])('goes on %s', ([, principal, route, token]) => {
+    expect(() => accept(principal, route, token)).not.toThrow();
   });
 
   test.for<[reason: string, string, Partial<Principal>, Partial<Route>]>([

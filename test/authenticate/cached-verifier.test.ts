@@ -81,7 +81,7 @@ function createOf(forms: readonly TokenForm[], authorities: readonly Authority[]
     authorities,
     new Set(forms),
     (kind, result) => lookups.push(`${kind} ${result}`),
-    (key) => dropped.push(key),
+    (refused) => dropped.push(refused.key),
     () => now,
   );
 }

@@ -118,6 +118,15 @@ describe('contract §2 — a stream ends with what let it open', () => {
     expect(await ended()).toBe('token.audience');
   });
 
+  test('the prefix of opaque tokens', async () => {
+    issuer.introspection.set('o', { active: true, sub: 'alice', scope: 'write', aud: 'r' });
+    await begin({});
+    const stream = await open('o');
+    await gateway.save('gateway.yaml', yamlOf({ introspection: 'prefix: bank_' }));
+    await expect(stream.read()).resolves.toMatchObject({ done: true });
+    expect(await ended()).toBe('token.issuer');
+  });
+
   test('the upgrade', async () => {
     await begin({ route: 'upgrade: websocket' });
     const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api`, {
