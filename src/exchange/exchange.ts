@@ -46,7 +46,7 @@ export function createExchanges(count: CountExchangeLookup, clock: Clock, answer
         return { credential: () => undefined, onUnauthorized: undefined };
       case 'phantom':
         return {
-          credential: (grant) => credential(`Bearer ${requiredPhantom(requiredPrincipal(grant))}`),
+          credential: (grant, token) => another(`Bearer ${requiredPhantom(requiredPrincipal(grant))}`, required(token)),
           onUnauthorized: undefined,
         };
       case 'forward':
@@ -89,7 +89,7 @@ function exchanged(
       keys.set(grant, key);
       const known = memory.get(key);
       count('exchange', known === undefined ? 'miss' : 'hit');
-      return known === undefined ? obtain(key, grant, presented, principal) : credential(known.value);
+      return known === undefined ? obtain(key, grant, presented, principal) : another(known.value, presented);
     },
     onUnauthorized(grant) {
       const key = keys.get(grant);
@@ -105,7 +105,7 @@ function exchanged(
   ): Promise<UpstreamCredential> {
     try {
       const { value } = await memory.obtain(key, () => ask(token, principal));
-      return credential(value);
+      return another(value, token);
     } catch (error) {
       // One outcome for all who wait, but each of them may need other scopes besides.
       if (!(error instanceof Denial && error.reason === 'exchange.insufficient_scope')) throw error;
@@ -129,6 +129,13 @@ function requiredPhantom(principal: Principal | undefined): string {
   if (principal?.introspectionJwt === undefined)
     throw new TypeError('a phantom token needs a signed introspection answer');
   return principal.introspectionJwt;
+}
+
+/** The client's own token opens this gateway: no answer, kept or new, may hand it to an upstream. */
+function another(value: string, { value: own }: PresentedToken): UpstreamCredential {
+  if (value.length === own.length + 'Bearer '.length && value.endsWith(own))
+    throw new Denial('exchange.invalid', 'the token for the upstream is that of the client');
+  return credential(value);
 }
 
 function credential(value: string): UpstreamCredential {

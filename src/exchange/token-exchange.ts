@@ -48,6 +48,10 @@ export function createTokenExchange(
 
     requireIssuedType(answer.body, exchange.requestedTokenType);
     const issued = readIssuedToken(answer.body, askedAt);
+    // With the one an upstream could call as the client, with the other act as the gateway.
+    if (issued.accessToken === token.value || issued.accessToken === form.get('actor_token')) {
+      throw new Denial('exchange.invalid', 'the answer is the subject token or the actor token itself');
+    }
     requireScope(issued.scope, principal);
     // Never past the end of the token that it was made from: what a caller may do ends with that.
     const subjectEnds = (principal.expiresAt ?? Infinity) * 1000;

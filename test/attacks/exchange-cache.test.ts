@@ -89,6 +89,14 @@ test.each<[string, object]>([
   expect(exchanges(), 'a refusal is remembered for a moment').toBe(1);
 });
 
+test('the client’s own token goes nowhere, although a server answers with it', async () => {
+  granted = (form) => ({ access_token: form.get('subject_token') });
+  const token = await world.token();
+  for (const _ of ['first', 'again'])
+    await world.withstand(get('/ex', token), { statuses: [502], reached: [], reasons: ['exchange.invalid'] });
+  expect(exchanges(), 'a refusal is remembered for a moment').toBe(1);
+});
+
 test('a token that ends while it is asked about is asked about again, and no other', async () => {
   granted = () => ({ expires_in: 1 });
   const token = await world.token({ sub: 'short' });

@@ -13,6 +13,12 @@ test('the signed answer of introspection, at once, and never the token of the cl
   expect(credential(grantFor({ introspectionJwt: 'a.b.c' }), bearer('opaque'))).toBe('Bearer a.b.c');
 });
 
+test('an answer that is the token of the client goes nowhere', () => {
+  expect(() => credential(grantFor({ introspectionJwt: 'a.b.c' }), bearer('a.b.c'))).toThrow(
+    expect.objectContaining({ reason: 'exchange.invalid' }) as Error,
+  );
+});
+
 test.each([
   ['an answer that was not signed', { introspectionJwt: undefined }],
   ['no caller at all', undefined],
