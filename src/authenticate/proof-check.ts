@@ -30,8 +30,8 @@ export interface ProofParts {
   readonly clock: Clock;
 }
 
-/** How far a client's clock may be ahead of ours; being behind is what the lifetime is for. */
-const AHEAD_MS = 10_000;
+/** How far the clocks of two replicas may differ. */
+const SKEW_MS = 10_000;
 /** Imported keys that are kept; only of callers whose token is bound to the key. */
 const MAX_KEYS = 10_000;
 const MIN_RSA_BITS = 2048;
@@ -62,17 +62,17 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
       }
       await verifySignature(proof, thumbprint);
       // RFC 9449 §11.1: a jti counts for its key and target, in the proof's own spelling: a request's could be spelt anew for
-      // each use of one proof. Remembered longer by what the clocks of two replicas may differ.
+      // each use of one proof. A proof from the future is accepted for up to twice the lifetime, and remembered as long.
       const use = hash('sha256', JSON.stringify([thumbprint, proof.id, proof.target]), 'base64url');
-      if (!(await replays.firstSeen(use, proof.issuedAtMs + lifetimeMs + AHEAD_MS, owner))) {
+      if (!(await replays.firstSeen(use, proof.issuedAtMs + lifetimeMs + SKEW_MS, owner))) {
         throw new Denial('proof.replayed', 'a proof with this jti was used before');
       }
     };
 
     function requireRecent({ issuedAtMs }: DpopProof): void {
       const now = clock();
-      if (issuedAtMs + lifetimeMs <= now) throw invalid(`iat is more than ${lifetimeMs / 1000} s ago`);
-      if (issuedAtMs > now + AHEAD_MS) throw invalid('iat is in the future');
+      if (issuedAtMs + lifetimeMs < now) throw invalid(`iat is more than ${lifetimeMs / 1000} s ago`);
+      if (issuedAtMs - lifetimeMs > now) throw invalid(`iat is more than ${lifetimeMs / 1000} s ahead`);
     }
   };
 

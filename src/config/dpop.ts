@@ -32,6 +32,7 @@ export function readDpop(field: Field, upstream: Field): Dpop | undefined {
     required: field.get('required').isTrue(),
     nonce: field.get('nonce').isTrue(),
     algorithms: algorithms.present ? algorithms.list(algorithm) : everyAlgorithm,
-    lifetimeMs: field.get('proof_lifetime').read(duration('1ms', '5m')) ?? 60_000,
+    // SEP-1932: MCP servers take an `iat` within five minutes.
+    lifetimeMs: field.get('proof_lifetime').read(duration('1ms', '5m')) ?? 5 * 60_000,
   };
 }

@@ -101,7 +101,7 @@ export interface Dpop {
   readonly nonce: boolean;
   /** Accepted `alg` of proofs. */
   readonly algorithms: readonly string[];
-  /** How old a proof may be. */
+  /** How far `iat` of a proof may be from our clock, either way. */
   readonly lifetimeMs: number;
 }
 

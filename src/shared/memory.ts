@@ -3,10 +3,12 @@ import type { Clock } from '../lib/clock.ts';
 import { Denial } from '../model/denial.ts';
 import type { ReplayMemory } from '../model/shared.ts';
 
-/** Bounds memory whatever callers send: some 40 MB when full. */
-const MAX_ENTRIES = 200_000;
-/** Of which one owner may have so much: a caller who proves without end must not keep others from it. */
+/** Bounds memory whatever callers send: some 30 MB when full. */
+const MAX_ENTRIES = 500_000;
+/** The part of it that one owner may use, so that no caller can fill it for all others. */
 const SHARE = 0.1;
+/** Of a digest: a second key with the same 128 bits cannot be found. */
+const DIGEST_BYTES = 16;
 
 /** What one process remembers by itself. */
 export interface LocalReplayMemory extends ReplayMemory {
@@ -15,63 +17,60 @@ export interface LocalReplayMemory extends ReplayMemory {
 
 /**
  * Creates the memory of one process. What lives is never forgotten, since a forgotten key could be used again: a full
- * memory refuses instead.
+ * memory refuses instead. A key is remembered to the end of the second in which it expires.
  */
 export function createReplayMemory(clock: Clock, maxEntries = MAX_ENTRIES): LocalReplayMemory {
-  /** By digest, so that an entry is small however long a key is. */
-  const entries = new Map<string, Entry>();
-  const live = new Map<string, number>();
+  /** Digests, so that an entry is small however long a key is. */
+  const live = new Set<string>();
+  /** How many of them each owner has. */
+  const owned = new Map<string, number>();
   const maxOwn = Math.max(1, Math.floor(maxEntries * SHARE));
-  /** The second in which entries have ended → their digests: what has ended goes without looking at what has not. */
-  const endings = new Map<number, string[]>();
+  /** The second in which digests end → their owner → the digests: the sweep looks at none that still lives. */
+  const endings = new Map<number, Map<string, string[]>>();
   let sweptAt = 0;
 
   function sweep(now: number): void {
     const second = Math.floor(now / 1000);
     if (second === sweptAt) return;
     sweptAt = second;
-    for (const [end, digests] of endings) {
+    for (const [end, owners] of endings) {
       if (end > second) continue;
-      // Remembered anew meanwhile, it stands in a later second as well.
-      for (const digest of digests) forget(digest, now);
+      for (const [owner, digests] of owners) forget(owner, digests);
       endings.delete(end);
     }
   }
 
-  function forget(digest: string, now: number): void {
-    const entry = entries.get(digest);
-    if (entry === undefined || entry.expiresAt > now) return;
-    entries.delete(digest);
-    const left = (live.get(entry.owner) ?? 1) - 1;
-    if (left === 0) live.delete(entry.owner);
-    else live.set(entry.owner, left);
+  function forget(owner: string, digests: readonly string[]): void {
+    for (const digest of digests) live.delete(digest);
+    const left = (owned.get(owner) ?? 0) - digests.length;
+    if (left > 0) owned.set(owner, left);
+    else owned.delete(owner);
+  }
+
+  function endWith(second: number, owner: string, digest: string): void {
+    const owners = endings.get(second) ?? new Map<string, string[]>();
+    endings.set(second, owners);
+    const others = owners.get(owner);
+    if (others === undefined) owners.set(owner, [digest]);
+    else others.push(digest);
   }
 
   return {
     firstSeen(key, expiresAt, owner) {
       const now = clock();
       sweep(now);
-      const digest = hash('sha256', key, 'base64url');
-      if ((entries.get(digest)?.expiresAt ?? 0) > now) return false;
+      const digest = hash('sha256', key, 'buffer').toString('latin1', 0, DIGEST_BYTES);
+      if (live.has(digest)) return false;
       if (expiresAt <= now) return true;
-      forget(digest, now);
-      const own = live.get(owner) ?? 0;
+      const own = owned.get(owner) ?? 0;
       if (own >= maxOwn) throw full(`${maxOwn} keys of this owner`);
-      if (entries.size >= maxEntries) throw full(`${maxEntries} keys`);
-      entries.set(digest, { expiresAt, owner });
-      live.set(owner, own + 1);
-      const end = Math.ceil(expiresAt / 1000);
-      const others = endings.get(end);
-      if (others === undefined) endings.set(end, [digest]);
-      else others.push(digest);
+      if (live.size >= maxEntries) throw full(`${maxEntries} keys`);
+      live.add(digest);
+      owned.set(owner, own + 1);
+      endWith(Math.ceil(expiresAt / 1000), owner, digest);
       return true;
     },
   };
-}
-
-interface Entry {
-  readonly expiresAt: number;
-  readonly owner: string;
 }
 
 function full(what: string): Denial {

@@ -15,7 +15,7 @@ const clock = (): number => now;
 const token = 't' as AccessToken;
 const [client, other] = await Promise.all([createProver('ES256', clock), createProver('ES256', clock)]);
 const nonces = createNonces('key', clock);
-const dpop: Dpop = { required: false, nonce: false, algorithms: ['ES256', 'RS256', 'PS256'], lifetimeMs: 60_000 };
+const dpop: Dpop = { required: false, nonce: false, algorithms: ['ES256', 'RS256', 'PS256'], lifetimeMs: 300_000 };
 
 /** What the memory was asked, by whom; it has seen none of it before, unless it is told so. */
 let asked: { readonly use: string; readonly expiresAt: number; readonly owner: string }[];
@@ -59,8 +59,8 @@ test.for<[string, OtherProof]>([
   ['8: of another method', { claims: { htm: 'POST' } }],
   ['9: of another path', { claims: { htu: `${publicUrl}/other` } }],
   ['9: of another gateway', { claims: { htu: 'https://evil.example/mcp' } }],
-  ['11: made a minute ago', { claims: { iat: seconds - 60 } }],
-  ['11: made for later', { claims: { iat: seconds + 11 } }],
+  ['11: made more than five minutes ago', { claims: { iat: seconds - 300.001 } }],
+  ['11: made more than five minutes ahead', { claims: { iat: seconds + 300.001 } }],
   ['12: of another token', { claims: { ath: 'x'.repeat(43) } }],
   ['12: of no token', { claims: { ath: undefined } }],
   ['6: signed with another key', { key: other.privateKey }],
@@ -69,7 +69,7 @@ test.for<[string, OtherProof]>([
   expect(asked).toEqual([]);
 });
 
-test.for([seconds - 59.999, seconds + 10])('RFC 9449 §4.3 — 11: an iat of %d is recent', async (iat) => {
+test.for([seconds - 300, seconds + 300])('RFC 9449 §4.3, SEP-1932 — 11: an iat of %d is recent', async (iat) => {
   await expect(show({ claims: { iat } })).resolves.toBeUndefined();
 });
 
@@ -129,8 +129,13 @@ describe('RFC 9449 §11.1 — a jti', () => {
   test('is kept until the proof is too old by any clock, and not by what it says', async () => {
     await show({ claims: { iat: seconds - 5, jti: 'of the client' } });
     expect(asked).toEqual([
-      { use: expect.stringMatching(/^[\w-]{43}$/) as string, expiresAt: now + 65_000, owner: 'alice' },
+      { use: expect.stringMatching(/^[\w-]{43}$/) as string, expiresAt: now + 305_000, owner: 'alice' },
     ]);
+  });
+
+  test('is kept for ten minutes where a client is five minutes ahead', async () => {
+    await show({ claims: { iat: seconds + 300 } });
+    expect(asked.map(({ expiresAt }) => expiresAt)).toEqual([now + 610_000]);
   });
 });
 

@@ -7,7 +7,7 @@ const defaults: Dpop = {
   required: false,
   nonce: false,
   algorithms: 'ES256, ES384, ES512, EdDSA, Ed25519, PS256, PS384, PS512, RS256, RS384, RS512'.split(', '),
-  lifetimeMs: 60_000,
+  lifetimeMs: 300_000,
 };
 
 describe('dpop', () => {
@@ -16,8 +16,8 @@ describe('dpop', () => {
     ['{ required: true }', { ...defaults, required: true }],
     ['{ required: false, nonce: false }', defaults],
     [
-      '{ nonce: true, algorithms: [ES256, EdDSA], proof_lifetime: 5m }',
-      { ...defaults, nonce: true, algorithms: ['ES256', 'EdDSA'], lifetimeMs: 300_000 },
+      '{ nonce: true, algorithms: [ES256, EdDSA], proof_lifetime: 1m }',
+      { ...defaults, nonce: true, algorithms: ['ES256', 'EdDSA'], lifetimeMs: 60_000 },
     ],
     [
       '{ algorithms: ["${env:ALG:-PS256}"], proof_lifetime: "${env:AGE:-10s}" }',
