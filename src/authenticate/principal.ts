@@ -23,7 +23,7 @@ export function principalOf(
   requireAccessToken(claims, typed);
   return {
     issuer: server.issuer,
-    subject: text(claims, 'sub'),
+    subject: nameIn(claims, 'sub'),
     clientId: clientIdOf(claims),
     scopes: expandScopes(scopesOf(claims), hierarchy),
     audience: audienceOf(claims),
@@ -39,9 +39,10 @@ export function principalOf(
 
 /** `client_id`, RFC 9068 §2.2, or what servers write instead: `azp`, Entra ID 1.0 `appid`, Okta `cid`. */
 function clientIdOf(claims: Claims): string | undefined {
-  const standard = text(claims, 'client_id') ?? text(claims, 'azp');
+  const standard = nameIn(claims, 'client_id') ?? nameIn(claims, 'azp');
   // Elsewhere the two may mean something else, in another form.
-  return standard ?? [claims['appid'], claims['cid']].find((value) => typeof value === 'string');
+  const isName = (value: unknown): value is string => typeof value === 'string' && value !== '';
+  return standard ?? [claims['appid'], claims['cid']].find(isName);
 }
 
 /** The same principal under another hierarchy of scopes. */
@@ -49,10 +50,11 @@ export function withHierarchy(principal: Principal, hierarchy: ReadonlyMap<strin
   return { ...principal, scopes: expandScopes(scopesOf(principal.claims), hierarchy) };
 }
 
-function text(claims: Claims, name: string): string | undefined {
-  const value = claims[name];
-  if (value === undefined || typeof value === 'string') return value;
-  throw wrongType(name, 'a string');
+/** The name of a subject or client. An empty one names nobody: all callers who have it would share sessions and quotas. */
+function nameIn(claims: Claims, claim: string): string | undefined {
+  const value = claims[claim];
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value;
+  throw wrongType(claim, 'a string that is not empty');
 }
 
 function date(claims: Claims, name: string): NumericDate | undefined {

@@ -64,6 +64,7 @@ describe('which client', () => {
     ['cid, as Okta', { cid: 'd' }, 'd'],
     ['cid where appid means something else', { appid: 5, cid: 'd' }, 'd'],
     ['none where both do', { appid: 5, cid: ['d'] }, undefined],
+    ['cid where appid is empty', { appid: '', cid: 'd' }, 'd'],
   ])('%s', (_title, claims, expected) => {
     expect(of(claims).clientId).toBe(expected);
   });
@@ -108,7 +109,7 @@ describe('a member of the wrong type is no token, whatever it might have meant',
     expect(() => of({ scope: value, scp: 'read' })).toThrow(refused('token.claims'));
     expect(() => of({ scp: value })).toThrow(refused('token.claims'));
   });
-  test.for([...values, ['x']])('sub, client_id and azp: %j', (value) => {
+  test.for([...values, ['x'], ''])('sub, client_id and azp: %j', (value) => {
     for (const name of ['sub', 'client_id', 'azp'])
       expect(() => of({ [name]: value })).toThrow(refused('token.claims'));
   });
