@@ -51,7 +51,7 @@ test('what is quoted of the gateway is what it says', async () => {
   const reload = await readFile('src/cli/start.ts', 'utf8');
   expect(reload).toContain('configuration refused; the last good one goes on');
   const codes = [...page.matchAll(/^\| (-32\d{3}) +\| `([a-z_.]+)`(?:, `([a-z_.]+)`)?/gm)];
-  expect(codes).toHaveLength(8);
+  expect(codes).toHaveLength(9);
   for (const [, code, ...reasons] of codes) {
     for (const reason of reasons.filter(Boolean)) {
       expect(refusals[reason as keyof typeof refusals]).toMatchObject({ status: 400, code: Number(code) });
