@@ -14,16 +14,24 @@ export interface ResourceTables {
 
 /**
  * Compiles the entries of `resources`. A URI that is not listed exactly as it is must be in its canonical spelling for a
- * pattern to be tried, and its plain spelling must be decided by the same entry.
+ * pattern to be tried. Its plain spelling must be decided by the same entry, and so must what is left without its query.
  */
 export function resourceTables(entries: readonly Entry[], faults: PolicyFault[]): ResourceTables {
   const { exact, matching } = patternTable(entries, uriPattern, faults);
   for (const entry of entries) checkReachable(entry, faults);
   // RFC 3986 §6.2.2.1: a server may take `stock://AAPL` and `stock://aapl` for one, and a file system `/Plan` and `/plan`.
   const isMistakable = mistakableNames(entries, uriPattern, plainUri);
+  // A server that reads files drops query and fragment, `fileURLToPath` for one. A pattern that names either is meant so.
+  const dropsIntoAnother = (uri: string, found: Entry): boolean => {
+    const bare = uri.replace(/[?#].*$/s, '');
+    if (bare === uri || /[?#]/.test(found.name)) return false;
+    const other = exact(bare) ?? matching(bare);
+    return other !== undefined && (other.rule !== found.rule || isMistakable(bare, found));
+  };
   const covering = (uri: string): Entry | undefined => {
     const found = matching(uri);
-    return found !== undefined && isMistakable(uri, found) ? undefined : found;
+    if (found === undefined || isMistakable(uri, found) || dropsIntoAnother(uri, found)) return undefined;
+    return found;
   };
   return {
     resource: (uri) => exact(uri) ?? (uriFlaw(uri) === undefined ? covering(uri) : undefined),

@@ -12,7 +12,7 @@ beforeAll(async () => {
       tools: `scope: read
 tools: { "get_*": {}, get_secret: { scope: admin }, "get_key_*": { claims: { role: keeper } } }
 prompts: { "*": {}, secret: { scope: admin } }
-resources: { "file:///*": {}, "file:///secret": { scope: admin } }
+resources: { "file:///**": {}, "file:///secret": { scope: admin } }
 `,
     },
     answer: (_request, response, body) => {
@@ -112,9 +112,10 @@ describe('a name that some servers read as one that another entry decides', () =
     });
   });
 
-  test.each(['file:///SECRET', 'file:///secret.', 'file:///secret%20', 'file:///secret%E2%80%8B'])(
-    'resource %s',
-    async (uri) => {
+  test.each(['SECRET', 'secret.', 'secret%20', 'secret%E2%80%8B', 'secret?x', 'secret#x', 'SECRET?'])(
+    'resource file:///%s',
+    async (name) => {
+      const uri = `file:///${name}`;
       await world.withstand(post(world.authorization, message('resources/read', { uri })), {
         statuses: [403],
         reasons: ['resource.unlisted'],

@@ -93,6 +93,27 @@ describe('a spelling that a server may read as another', () => {
   });
 });
 
+describe('a query or fragment, which servers of files drop', () => {
+  const files = ['file:///pub/**', 'file:///pub/key.pem', 'file:///pub/*.crt'];
+  const rows = ['db://**', 'db://rows?of=*', 'db://views?of=all'];
+  test.each<[readonly string[], string, string | undefined]>([
+    [files, 'file:///pub/key.pem?x', undefined],
+    [files, 'file:///pub/key.pem#x', undefined],
+    [files, 'file:///pub/key.pem?', undefined],
+    [files, 'file:///pub/key.pem?x#y?', undefined],
+    [files, 'file:///pub/KEY.pem?x', undefined],
+    [files, 'file:///pub/a.crt?x=/y', undefined],
+    [files, 'file:///pub/a.txt?x', 'file:///pub/**'],
+    [[...files, 'file:///pub/key.pem?x'], 'file:///pub/key.pem?x', 'file:///pub/key.pem?x'],
+    [rows, 'db://rows?of=a', 'db://rows?of=*'],
+    [rows, 'db://rows?by=a', 'db://**'],
+    [rows, 'db://views?of=all', 'db://views?of=all'],
+    [['search://?q=**', 'search://x'], 'search://?q=X', 'search://?q=**'],
+  ])('%j: %s is decided by %j', (names, uri, name) => {
+    expect(tables(names).resource(uri)?.name).toBe(name);
+  });
+});
+
 describe('templates', () => {
   test.each<[readonly string[], string, string | undefined]>([
     [['p://{symbol}'], 'p://{symbol}', 'p://{symbol}'],
