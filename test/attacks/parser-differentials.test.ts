@@ -144,11 +144,15 @@ describe('what is JSON to some parsers only', () => {
   });
 });
 
-test('__proto__ and its like are keys as any other, and nothing that is not there', async () => {
-  for (const key of ['__proto__', 'constructor', 'prototype']) {
+test('refuses __proto__ as a key, and inherits nothing from a key such as constructor', async () => {
+  for (const [key, reason] of [
+    ['__proto__', 'body.ambiguous'],
+    ['constructor', 'body.message'],
+    ['prototype', 'body.message'],
+  ] as const) {
     const inherited = `{"jsonrpc":"2.0","id":1,"${key}":{"method":"tools/call","params":{"name":"get_price"}}}`;
-    await expectRefused(inherited, 'body.message');
+    await expectRefused(inherited, reason);
     const named = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"${key}":{"name":"get_price"}}}`;
-    await expectRefused(named, 'body.message');
+    await expectRefused(named, reason);
   }
 });
