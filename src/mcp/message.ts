@@ -8,6 +8,7 @@ import { mayYieldHandle, shownHandles, type Handle } from './handles.ts';
 import { declaresTasks } from './tasks-extension.ts';
 import { parseToRewrite } from './json-text.ts';
 import { member } from './member.ts';
+import { mistakenFor } from './methods.ts';
 import { targetsOf } from './targets.ts';
 
 /** What a decision needs of one JSON-RPC message. */
@@ -36,9 +37,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * Reads one JSON-RPC 2.0 message of MCP Streamable HTTP: one object, that every parser reads alike, and that the headers
  * do not contradict.
  *
- * @throws {Denial} `body.malformed` for what is not UTF-8 JSON; `body.ambiguous` for duplicate or case-variant keys and
- *   for excess; `body.message` for what is no single JSON-RPC message, batches among them, and for `arguments` that are no
- *   object; `message.*` for headers that say something else.
+ * @throws {Denial} `body.malformed` for what is not UTF-8 JSON; `body.ambiguous` for duplicate or case-variant keys, for
+ *   another spelling of a method of MCP, and for excess; `body.message` for what is no single JSON-RPC message, batches among
+ *   them, and for `arguments` that are no object; `message.*` for headers that say something else.
  */
 export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const text = decode(body);
@@ -96,7 +97,11 @@ function methodOf(message: Record<string, unknown>, messageId: MessageId): strin
     member(message, 'result', messageId) !== undefined || member(message, 'error', messageId) !== undefined;
   if (method !== undefined && answers)
     throw new Denial('body.message', 'a request and a response in one', { messageId });
-  if (typeof method === 'string') return method;
+  if (typeof method === 'string') {
+    const meant = mistakenFor(method);
+    if (meant === undefined) return method;
+    throw new Denial('body.ambiguous', `a method that some servers read as ${meant}`, { messageId });
+  }
   if (answers) return undefined;
   throw new Denial('body.message', 'neither a request nor a response', { messageId });
 }

@@ -42,8 +42,6 @@ describe('a policy that lists tools only', () => {
     ['sampling/createMessage', {}, 'method.unlisted'],
     ['tools/execute', { name: 'get_price' }, 'method.unlisted'],
     ['x-vendor/anything', {}, 'method.unlisted'],
-    ['Tools/Call', { name: 'get_price' }, 'method.unlisted'],
-    ['tools/call ', { name: 'get_price' }, 'method.unlisted'],
     ['tools//call', { name: 'get_price' }, 'method.unlisted'],
     ['rpc.discover', {}, 'method.unlisted'],
     ['__proto__', {}, 'method.unlisted'],
@@ -115,5 +113,37 @@ describe('a tool that the list hid is refused when it is called', () => {
       reasons: ['scope.insufficient'],
     });
     expect(fieldOf(answers[0], 'WWW-Authenticate')).toContain('scope="read more"');
+  });
+});
+
+describe('a method that some servers read as one of MCP', () => {
+  let open: World;
+  beforeAll(async () => {
+    open = await startWorld({ policies: { tools: 'tools: { get_price: {} }\nmethods: { "*": {} }\n' } });
+  });
+  afterAll(() => open.close());
+
+  test.each<[string, object]>([
+    ['Tools/Call', { name: 'delete_everything' }],
+    ['tools/call ', { name: 'delete_everything' }],
+    ['tools/call\u200b', { name: 'delete_everything' }],
+    ['tool\u017f/call', { name: 'delete_everything' }],
+    ['TOOLS/LIST', {}],
+    ['tools/list.', {}],
+    ['Resources/read', { uri: 'file:///etc/passwd' }],
+    ['logging/setlevel', { level: 'debug' }],
+    ['Tasks/get', { taskId: 'of another caller' }],
+  ])('is covered by no pattern: %j', async (method, params) => {
+    const { answers } = await open.withstand(post(open.authorization, message(method, params)), {
+      statuses: [400],
+      reasons: ['body.ambiguous'],
+    });
+    expect(bodyOf(answers[0])).toMatchObject({ id: 1 });
+  });
+
+  test('does not stand in the way of methods that only look similar', async () => {
+    for (const method of ['tools/call2', 'x/Tools', 'logging/setLevel']) {
+      await open.withstand(post(open.authorization, message(method)), { statuses: [200], reached: ['POST /mcp'] });
+    }
   });
 });
