@@ -12,10 +12,9 @@ import type { Route } from '../model/route.ts';
 export function ownerOf(route: Route, principal: Principal | undefined): readonly string[] {
   if (principal === undefined) return [route.name];
   const { issuer, subject, clientId } = principal;
-  // RFC 7662 lets both be absent, and a server without a value for `sub` may write an empty one: that of any number of
-  // people. Such a caller is nobody, who shares nothing, not even with another request of the same token.
-  const [kind, name] = subject === undefined ? ['client', clientId] : ['subject', subject];
-  if (name !== undefined && name !== '') return [route.name, issuer, kind, name];
+  if (subject !== undefined) return [route.name, issuer, 'subject', subject];
+  if (clientId !== undefined) return [route.name, issuer, 'client', clientId];
+  // RFC 7662 lets both be absent. Whoever is nobody shares nothing, not even with themselves.
   return [route.name, issuer, 'nobody', randomUUID()];
 }
 

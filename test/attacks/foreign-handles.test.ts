@@ -214,25 +214,9 @@ describe('requestState', () => {
   });
 });
 
-const session = createOwnerBound(session_key);
-
-describe('an empty sub, which any number of people may have', () => {
-  test('shares no session', async () => {
-    const bound = session.bind('one', ['tools', world.issuer.url, 'subject', '']);
-    const sent = post(await by(''), request('ping', {}), `Mcp-Session-Id: ${bound}`);
-    await world.withstand(sent, { statuses: [404], reasons: ['session.unknown'] });
-  });
-
-  test('shares no task', async () => {
-    const taskId = await taskOf('', '/any', 'task-of-nobody');
-    await world.withstand(on('/any', post(await by(''), request('tasks/get', { taskId }))), {
-      statuses: [404],
-      reasons: ['handle.unknown'],
-    });
-  });
-});
-
 describe('another spelling of the MAC', () => {
+  const session = createOwnerBound(session_key);
+
   /** Spellings that `Buffer.from(…, 'base64url')` reads as the same bytes. */
   function spellings(bound: string): string[] {
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
