@@ -77,9 +77,13 @@ function parseAddress(text: string): Address | undefined {
   return bracketed === undefined || isIPv6(bracketed) ? { host, port } : undefined;
 }
 
-/** One of several words. */
+/** One of several words, in exactly that case. */
 export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word {
-  return (text) => words.find((word) => word === text) ?? refuse(`is not ${either(words)}`);
+  return (text) => {
+    const meant = words.find((word) => word.toLowerCase() === text.toLowerCase());
+    if (meant === text) return meant;
+    return refuse(`is not ${either(words)}`, meant === undefined ? undefined : `did you mean ${meant}?`);
+  };
 }
 
 /** Any string. */

@@ -54,6 +54,13 @@ describe('upstreams', () => {
         'x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-reproxy-url, x-sendfile or x-sendfile2',
     ],
     [
+      'a response header in another case',
+      edited(upstream('allow_response_headers: [X-Accel-Redirect]')),
+      ':13:32: routes[0].upstream.allow_response_headers[0]: "X-Accel-Redirect" is not alt-svc, clear-site-data, ' +
+        'x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-reproxy-url, x-sendfile or x-sendfile2; ' +
+        'did you mean x-accel-redirect?',
+    ],
+    [
       'no wait',
       edited(upstream('timeouts: { connect: 0s }')),
       ':13:28: routes[0].upstream.timeouts.connect: "0s" is too short: at least 1ms',
