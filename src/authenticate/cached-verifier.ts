@@ -99,8 +99,8 @@ export function createCachedVerifier(
     const trusted = authorities.filter((each) => (issuer === undefined ? each.claims(token) : each.issuer === issuer));
     const [first] = trusted;
     if (first === undefined) {
-      const sign = issuer === undefined ? 'introspection.prefix' : 'iss';
-      throw new Denial('token.issuer', `the route trusts no authorization server with its ${sign}`);
+      const lacks = issuer === undefined ? 'the introspection.prefix that the token begins with' : 'the iss of the token';
+      throw new Denial('token.issuer', `no authorization server that the route trusts has ${lacks}`);
     }
     const { verify: verifyJwt, keys } = first;
     if (issuer !== undefined && verifyJwt !== undefined) return { verify: verifyJwt, keys, issuers: [issuer] };

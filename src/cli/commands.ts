@@ -109,7 +109,8 @@ ${configHelp}`,
   },
   explain: {
     does: 'explain the decision on a call',
-    usage: 'sallyport explain --route NAME [--tool NAME] (--token TOKEN | --claims JSON) [--json] [--config FILE]',
+    usage: `sallyport explain --route NAME [--tool NAME] (--token TOKEN | --claims JSON) [--json] [--config FILE]
+sallyport explain --decision ID --log FILE [--json] [--config FILE]`,
     help: `Shows the decision on a call, by the code that serves, and each condition with what it wanted and found.
 
   --route NAME        the route that is called
@@ -119,7 +120,8 @@ ${configHelp}`,
   --claims JSON       or claims: '{"sub":"alice","scope":"read"}'
   --scope TEXT        and scopes, separated by spaces
   --lifetime 60s      and exp - iat
-  --decision ID       a logged decision, by its id or its request's: with --log FILE (- reads stdin)
+  --decision ID       a logged decision, by its decision id or its request id
+  --log FILE          the decision log that has it; - reads stdin
   --json              for programs
 ${configHelp}`,
     words: [],

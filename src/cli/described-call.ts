@@ -87,5 +87,5 @@ function jsonObject(text: string, option: string): Claims {
   } catch {
     // Said below, in the same words.
   }
-  throw new UsageError(`${option} is not a JSON object such as {"sub":"alice"}`);
+  throw new UsageError(`${option} is not a JSON object such as ${option === '--claims' ? '{"sub":"alice"}' : '{"id":1}'}`);
 }

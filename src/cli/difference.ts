@@ -6,7 +6,7 @@ import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { recordedAttempt, recordedPrincipal, type RecordedDecision } from './decision-log.ts';
 
-/** How a decision would fall now. `unknown`: it hangs on something that no log has. */
+/** What a decision would be now. `unknown`: it depends on something that is not logged. */
 type Change = 'would be denied' | 'would be allowed' | 'would be told otherwise' | 'unknown';
 
 /** One decision that would fall otherwise, in words. */
@@ -51,8 +51,8 @@ function whatIsMissing(
   decision: Decision,
   argumentsMatter: boolean,
 ): string | undefined {
-  if (omitted.length > 0) return `hangs on a claim too long for the log: ${omitted.join(', ')}`;
-  return decision.allow && argumentsMatter ? 'hangs on arguments, which no log has' : undefined;
+  if (omitted.length > 0) return `depends on a claim that is too long for the log: ${omitted.join(', ')}`;
+  return decision.allow && argumentsMatter ? 'depends on arguments, which are not logged' : undefined;
 }
 
 function argumentsChanged(policy: Policy, before: Policy | undefined, principal: Principal, attempt: Attempt): boolean {

@@ -84,7 +84,7 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
         // In an answer to the server it may be of a task that the client runs: given out by itself, and bound by nobody.
         if (own === undefined && handle.path[0] === 'result') continue;
         if (own === undefined) {
-          throw refusal(`${handle.path.join('.')} was not given to this caller for this`);
+          throw refusal(`${handle.path.join('.')} was not given to this caller on this route, or not for this request`);
         }
         changes.push({ path: handle.path, from: handle.value, to: own });
         if (handle.kind === 'task') tasks.add(own);

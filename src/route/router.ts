@@ -24,12 +24,13 @@ export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Rou
     const at = longest(mounts, path, depth);
     const fold = foldedPath(path);
     if ((fold !== path || !allFolded) && folded.get(longest(folded, fold, depth) ?? '') !== at) {
-      throw new Denial('request.path', 'meets another route when case and encoding are ignored');
+      throw new Denial('request.path', 'reads as the path of another route once case and encoding are ignored: send the plain path');
     }
     if (segmentsMet(fold) > (depths.get(at ?? '/') ?? 0)) {
       throw new Denial(
         'request.path',
-        'meets another route without an extension, or dots, spaces and invisible characters',
+        'reads as the path of a route once extensions, and dots, spaces and invisible characters at the end of a segment, ' +
+          'are ignored: send the plain path, or add a route for this one',
       );
     }
     const mounted = at === undefined ? undefined : mounts.get(at);

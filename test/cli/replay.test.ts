@@ -128,11 +128,11 @@ describe('sallyport replay, contract §4', () => {
     );
   });
 
-  test('what hangs on arguments, which no log has, is said to', async () => {
+  test('a decision that depends on arguments is unknown', async () => {
     const { changes } = await replayed({ tools: policies.tools.replace('10', '20') });
     expect(changes.map(({ change, called, after, count }) => [change, called, after, count])).toEqual([
-      ['unknown', 'pay', 'hangs on arguments, which no log has', 1],
-      ['unknown', 'pay', 'hangs on arguments, which no log has', 1],
+      ['unknown', 'pay', 'depends on arguments, which are not logged', 1],
+      ['unknown', 'pay', 'depends on arguments, which are not logged', 1],
     ]);
   });
 
