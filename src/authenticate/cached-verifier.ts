@@ -99,7 +99,8 @@ export function createCachedVerifier(
     const trusted = authorities.filter((each) => (issuer === undefined ? each.claims(token) : each.issuer === issuer));
     const [first] = trusted;
     if (first === undefined) {
-      const lacks = issuer === undefined ? 'the introspection.prefix that the token begins with' : 'the iss of the token';
+      const lacks =
+        issuer === undefined ? 'the introspection.prefix that the token begins with' : 'the iss of the token';
       throw new Denial('token.issuer', `no authorization server that the route trusts has ${lacks}`);
     }
     const { verify: verifyJwt, keys } = first;

@@ -87,5 +87,7 @@ function jsonObject(text: string, option: string): Claims {
   } catch {
     // Said below, in the same words.
   }
-  throw new UsageError(`${option} is not a JSON object such as ${option === '--claims' ? '{"sub":"alice"}' : '{"id":1}'}`);
+  throw new UsageError(
+    `${option} is not a JSON object such as ${option === '--claims' ? '{"sub":"alice"}' : '{"id":1}'}`,
+  );
 }

@@ -24,7 +24,10 @@ export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Rou
     const at = longest(mounts, path, depth);
     const fold = foldedPath(path);
     if ((fold !== path || !allFolded) && folded.get(longest(folded, fold, depth) ?? '') !== at) {
-      throw new Denial('request.path', 'reads as the path of another route once case and encoding are ignored: send the plain path');
+      throw new Denial(
+        'request.path',
+        'reads as the path of another route once case and encoding are ignored: send the plain path',
+      );
     }
     if (segmentsMet(fold) > (depths.get(at ?? '/') ?? 0)) {
       throw new Denial(
