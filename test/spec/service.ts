@@ -33,7 +33,7 @@ export async function startService(): Promise<Service> {
   const [gatewayYaml] = filesIn('.', /^gateway\.yaml$/);
   const policies = filesIn('policies', /^policies\/[\w-]+\.yaml$/);
   const world = await startWorld({
-    yaml: () => (gatewayYaml?.text ?? '').replaceAll(/^(?:public_url|listen|admin): .*$/gm, ''),
+    yaml: () => (gatewayYaml?.text ?? '').replaceAll(/^(?:public_url|listen|admin):.*\n(?: .*\n)*/gm, ''),
     policies: Object.fromEntries(
       policies.map(({ path, text }) => [path.slice('policies/'.length, -'.yaml'.length), text]),
     ),
@@ -46,10 +46,12 @@ export async function startService(): Promise<Service> {
     upstream: answer,
   });
   const { issuer } = world;
-  issuer.intercept = (request, response) => {
+  issuer.intercept = (request, response, body) => {
     if (request.url !== '/token') return false;
+    const grantType = new URLSearchParams(body).get('grant_type');
+    const token = grantType === 'client_credentials' ? 'of-the-gateway' : 'exchanged';
     const type = 'urn:ietf:params:oauth:token-type:access_token';
-    const granted = { access_token: 'exchanged', issued_token_type: type, token_type: 'Bearer', expires_in: 60 };
+    const granted = { access_token: token, issued_token_type: type, token_type: 'Bearer', expires_in: 60 };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(granted));
     return true;
   };
