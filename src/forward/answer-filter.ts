@@ -1,18 +1,20 @@
 import { createEventIdFilter } from '../mcp/event-ids.ts';
-import { createEventFilter, createJsonFilter, type BodyFilter, type Rewriting } from '../mcp/body-filter.ts';
-import { Denial } from '../model/denial.ts';
+import {
+  createDroppingFilter,
+  createEventFilter,
+  createJsonFilter,
+  createUnreadableFilter,
+  type BodyFilter,
+  type Rewriting,
+} from '../mcp/body-filter.ts';
 import type { Grant } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { handleRewriting, type BindHandles } from './handle-binding.ts';
 import { listRewriting, mayHoldList, taskListRewriting } from './list-filter.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 
-/**
- * Chooses the filter for an answer by its header section; undefined lets the answer flow as it is.
- *
- * @throws {Denial} `upstream.invalid` for a form that cannot be read although it must be.
- */
-type ChooseFilter = (answer: ResponseHeaders) => BodyFilter | undefined;
+/** Chooses the filter for a successful answer by its header section and status; undefined lets it flow as it is. */
+type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | undefined;
 
 /** What a grant's caller sees for the id of an event that the upstream sends in a session. */
 export type BindEventId = (id: string, grant: Grant, sessionId: string | undefined) => string;
@@ -42,8 +44,8 @@ export function answerFilter(
   return {
     rewrites,
     uncompressed: rewrites || mayBeResumed(grant),
-    choose(answer) {
-      const filter = rewriting && filterOf(answer, rewriting);
+    choose(answer, status) {
+      const filter = rewriting && filterOf(answer, status, rewriting);
       if (!answer.isEventStream || answer.isEncoded) return filter;
       const sessionId = grant.action.era === 'modern' ? undefined : (answer.sessionId ?? grant.action.sessionId);
       const ids = createEventIdFilter((id) => bindEventId(id, grant, sessionId));
@@ -82,13 +84,10 @@ function both(first: Rewriting, second: Rewriting): Rewriting {
   };
 }
 
-function filterOf(answer: ResponseHeaders, rewriting: Rewriting): BodyFilter | undefined {
+function filterOf(answer: ResponseHeaders, status: number, rewriting: Rewriting): BodyFilter | undefined {
   if (!answer.isEncoded && answer.isEventStream) return createEventFilter(rewriting);
   if (!answer.isEncoded && answer.isJson) return createJsonFilter(rewriting);
-  // Without a type there is no body, or none that a client reads.
-  if (!rewriting.mustRead || !answer.hasType) return undefined;
-  throw new Denial(
-    'upstream.invalid',
-    'a list that is compressed, or neither JSON nor an event stream, cannot be filtered',
-  );
+  if (!rewriting.mustRead) return undefined;
+  // Streamable HTTP: a 202 has no body. Servers of HTTP+SSE say "Accepted" in it.
+  return status === 202 ? createDroppingFilter() : createUnreadableFilter();
 }

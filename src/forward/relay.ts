@@ -13,7 +13,7 @@ import { createKeepalive, type Keepalive } from './keepalive.ts';
 import type { OpenStreams } from './open-streams.ts';
 import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
 import { guardStream } from './stream-guards.ts';
-import { upstreamDenial } from './upstream-denial.ts';
+import { unreadableAnswer, upstreamDenial } from './upstream-denial.ts';
 
 /** What all answers on a route need on their way. */
 export interface RelayParts {
@@ -82,7 +82,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     const filter = status < 300 && status !== 204 ? this.#forwarded.filter : undefined;
     const raw = (controller.rawHeaders ?? []) as Buffer[];
     const headers = cleanAnswer(raw, status, call, grant, filter?.rewrites === true);
-    this.#filter = filter?.choose(headers);
+    this.#filter = filter?.choose(headers, status);
     this.#answer.begin(status, statusMessage, headers);
     // When all that came with them has been handed over: most answers are whole then, those that are called streams too.
     process.nextTick(showArrived, this, headers);
@@ -117,8 +117,8 @@ export class Relay implements Dispatcher.DispatchHandler {
       return;
     }
     // A broken chunked or counted body is what tells the client that this is not the end; one that ends with its
-    // connection (HTTP/1.0) only a reset.
-    this.#settle();
+    // connection (HTTP/1.0) only a reset. What a filter refused is logged all the same.
+    this.#settle(unreadableAnswer(error));
     if (request.httpVersionMinor === 0 && !('encrypted' in request.socket)) request.socket.resetAndDestroy();
     else response.destroy();
   }
@@ -141,6 +141,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     // A length is an end of its own, and was decided on as a whole. What has none could go on for ever, and must not look
     // whole where it is ended.
     else if (!hasLength) this.#stopGuards = this.#guard((response) => response.destroy());
+    // A filter may still refuse what is no stream of events; then the client gets that refusal instead.
+    if (this.#filter !== undefined && !isEventStream) return;
     const flows = this.#answer.show();
     if (this.#controller !== undefined) this.#flow(this.#controller, flows);
   }

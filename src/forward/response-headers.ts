@@ -17,8 +17,6 @@ export interface ResponseHeaders {
   readonly isEventStream: boolean;
   /** `application/json`. */
   readonly isJson: boolean;
-  /** Any `Content-Type` at all. */
-  readonly hasType: boolean;
   /** Other than `identity`. */
   readonly isEncoded: boolean;
   /** The upstream's own `Mcp-Session-Id`. */
@@ -133,7 +131,6 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
       hasLength: hasLength && mayHaveLength && !willChange,
       isEventStream,
       isJson: /^application\/json *(?:;|$)/i.test(contentType),
-      hasType: contentType !== '',
       sessionId,
       isEncoded: contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity',
     };

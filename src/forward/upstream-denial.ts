@@ -3,9 +3,8 @@ import { Denial } from '../model/denial.ts';
 
 /** What undici, or whoever reads what it hands over, says of an upstream that did not answer. */
 export function upstreamDenial(error: Error): Denial {
-  if (error instanceof Denial) return error;
-  // Its message quotes what the upstream said.
-  if (error instanceof SyntaxError) return new Denial('upstream.invalid', 'a list that is not JSON cannot be filtered');
+  const unreadable = unreadableAnswer(error);
+  if (unreadable !== undefined) return unreadable;
   if (error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError) {
     return new Denial('upstream.timeout', error.message, { cause: error });
   }
@@ -14,4 +13,12 @@ export function upstreamDenial(error: Error): Denial {
   }
   const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
   return new Denial('upstream.unreachable', `${code}${error.message}`, { cause: error });
+}
+
+/** What a filter says of an answer that it must read and cannot; undefined for any other error. */
+export function unreadableAnswer(error: Error): Denial | undefined {
+  if (error instanceof Denial) return error;
+  // Its message quotes what the upstream said.
+  if (error instanceof SyntaxError) return new Denial('upstream.invalid', 'a list that is not JSON cannot be filtered');
+  return error instanceof RangeError ? new Denial('upstream.invalid', error.message) : undefined;
 }

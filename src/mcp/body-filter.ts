@@ -1,3 +1,4 @@
+import { Denial } from '../model/denial.ts';
 import { createEventSplitter, eventData, withData } from './event-stream.ts';
 
 /** Changes an answer's body on its way. Both may throw: then the answer is broken off. */
@@ -47,6 +48,25 @@ export function createJsonFilter(rewriting: Rewriting): BodyFilter {
   }
 }
 
+/**
+ * Creates the filter of a body that cannot be read although it must be: without a byte it goes on.
+ *
+ * @returns a filter that throws {Denial} `upstream.invalid` at the first byte.
+ */
+export function createUnreadableFilter(): BodyFilter {
+  return {
+    push() {
+      throw new Denial('upstream.invalid', 'a list that is compressed, or neither JSON nor an event stream');
+    },
+    end: () => [],
+  };
+}
+
+/** Creates the filter of a body that says nothing: it is dropped. */
+export function createDroppingFilter(): BodyFilter {
+  return { push: () => [], end: () => [] };
+}
+
 /** Creates the filter of an event stream: each event goes on when it is whole. */
 export function createEventFilter(rewriting: Rewriting): BodyFilter {
   const splitter = createEventSplitter(rewriting.mustRead ? MAX_BYTES : Infinity);
@@ -65,7 +85,12 @@ function rewritten(event: Buffer, rewriting: Rewriting): Buffer {
   // A stream may begin with a BOM, which its reader drops: what follows is data all the same.
   const text = event.toString().replace(/^\uFEFF/, '');
   const data = eventData(text);
-  if (data === '') return event;
+  if (data === '' || isEndpoint(text, data)) return event;
   const changed = rewriting.rewrite(data);
   return changed === undefined ? event : Buffer.from(withData(text, changed));
+}
+
+/** HTTP+SSE of 2024-11-05: the first event of a stream says where messages are sent, and is none itself. */
+function isEndpoint(event: string, data: string): boolean {
+  return /^event: ?endpoint\r?$/m.test(event) && /^(?:\/|https?:\/\/)[!-~]*$/.test(data);
 }

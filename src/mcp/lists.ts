@@ -1,3 +1,5 @@
+import { folded } from '../lib/folded.ts';
+import { Denial } from '../model/denial.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { parseToRewrite } from './json-text.ts';
 
@@ -18,17 +20,16 @@ export const listMethods: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The text of a JSON-RPC message without the list entries that are not `visible`, or undefined where nothing is to be
- * changed. A list that depends on who asks is not `public` to caches any more, on any page of it.
+ * The text of a JSON-RPC message without the list entries that are not `visible`; undefined where that is the text itself.
+ * Any other text is written anew from what was decided on: of a key that stands twice some parsers take the first copy,
+ * others the last. A list that depends on the caller is not `public` to caches any more, on any page of it.
  *
  * @throws {SyntaxError} for what is not JSON: what cannot be read cannot be filtered.
+ * @throws {Denial} `upstream.invalid` for a message whose keys some parsers would take for others, and for a list that
+ *   is none.
  */
 export function filteredMessage(text: string, visible: (target: McpTarget) => boolean): string | undefined {
-  const message = parseToRewrite(text);
-  const messages = Array.isArray(message) ? (message as unknown[]) : [message];
-  let changed = false;
-  for (const each of messages) changed = filterResult(each, visible) || changed;
-  return changed ? JSON.stringify(message) : undefined;
+  return writtenAnew(text, (message) => filterResult(message, visible));
 }
 
 /**
@@ -36,42 +37,62 @@ export function filteredMessage(text: string, visible: (target: McpTarget) => bo
  * task in a list was created by any caller: its status and its messages are for that caller, and its id says nothing of
  * whose it is.
  *
- * @throws {SyntaxError} for what is not JSON.
+ * @throws as {@link filteredMessage}.
  */
 export function withoutTasks(text: string): string | undefined {
-  const message = parseToRewrite(text);
-  const messages = Array.isArray(message) ? (message as unknown[]) : [message];
-  let changed = false;
-  for (const each of messages) {
-    const result = isObject(each) ? each['result'] : undefined;
-    if (!isObject(result) || !Array.isArray(result['tasks'])) continue;
-    result['tasks'] = result['tasks'].filter((task: unknown) => !isObject(task) || !Object.hasOwn(task, 'taskId'));
-    // Written anew even where it is empty: of a key that stands twice another parser may read the first.
-    changed = true;
-  }
-  return changed ? JSON.stringify(message) : undefined;
+  return writtenAnew(text, (message) => {
+    const result = resultOf(message);
+    if (result === undefined) return;
+    const tasks = ownMember(result, 'tasks');
+    if (!Array.isArray(tasks)) return;
+    result['tasks'] = tasks.filter((task: unknown) => !isObject(task) || ownMember(task, 'taskId') === undefined);
+  });
 }
 
-function filterResult(message: unknown, visible: (target: McpTarget) => boolean): boolean {
-  const result = isObject(message) ? message['result'] : undefined;
-  if (!isObject(result)) return false;
-  let changed = false;
+/** The text of a message, or of each of a batch, after `change`; undefined where that is the text itself. */
+function writtenAnew(text: string, change: (message: unknown) => void): string | undefined {
+  const message = parseToRewrite(text);
+  const messages = Array.isArray(message) ? (message as unknown[]) : [message];
+  for (const each of messages) change(each);
+  const written = JSON.stringify(message);
+  return written === text ? undefined : written;
+}
+
+function resultOf(message: unknown): Record<string, unknown> | undefined {
+  const result = isObject(message) ? ownMember(message, 'result') : undefined;
+  return isObject(result) ? result : undefined;
+}
+
+function filterResult(message: unknown, visible: (target: McpTarget) => boolean): void {
+  if (Array.isArray(message)) throw unreadable('a batch within a batch');
+  const result = resultOf(message);
+  if (result === undefined) return;
+  const isPublic = ownMember(result, 'cacheScope') === 'public';
   for (const { member, kind, name } of lists) {
-    const entries = result[member];
-    if (!Array.isArray(entries)) continue;
-    const kept = entries.filter((entry: unknown) => {
-      const named = isObject(entry) ? entry[name] : undefined;
+    const entries = ownMember(result, member);
+    // Go writes an empty list as null.
+    if (entries === undefined || entries === null) continue;
+    if (!Array.isArray(entries)) throw unreadable(`${member} is no list`);
+    result[member] = entries.filter((entry: unknown) => {
+      const named = isObject(entry) ? ownMember(entry, name) : undefined;
       // What has no name cannot be called, and cannot be judged.
       return typeof named === 'string' && visible({ kind, name: named });
     });
-    changed ||= kept.length !== entries.length;
-    result[member] = kept;
-    if (result['cacheScope'] === 'public') {
-      result['cacheScope'] = 'private';
-      changed = true;
-    }
+    if (isPublic) result['cacheScope'] = 'private';
   }
-  return changed;
+}
+
+/** A member that decides. Go's parser takes a key that differs only in case for it, and the last of them counts there. */
+function ownMember(object: Readonly<Record<string, unknown>>, name: string): unknown {
+  const wanted = folded(name);
+  for (const key of Object.keys(object)) {
+    if (key !== name && folded(key) === wanted) throw unreadable(`a key that differs from ${name} only in case`);
+  }
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+function unreadable(what: string): Denial {
+  return new Denial('upstream.invalid', `${what}: a list like that cannot be filtered`);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

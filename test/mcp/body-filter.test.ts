@@ -38,6 +38,17 @@ describe('a JSON body', () => {
 });
 
 describe('an event', () => {
+  test.each([
+    ['event: endpoint\ndata: /messages?sessionId=1\n\n', true],
+    ['event:endpoint\r\ndata: https://x.example/messages\r\n\r\n', true],
+    ['event: endpoint\ndata: {"result":{}}\n\n', false],
+    ['event: message\ndata: /messages\n\n', false],
+    ['data: event: endpoint\n\n', false],
+  ])('%j goes on unread: %s', (text, goesOn) => {
+    const out = createEventFilter(reading).push(Buffer.from(text)).join('');
+    expect(out === text).toBe(goesOn);
+  });
+
   test('up to 8 MiB is held until it is whole', () => {
     for (const rewriting of [changing, reading]) {
       expect(createEventFilter(rewriting).push(spaces(LONGEST))).toEqual([]);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
 import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
 import { filteredMessage, listMethods, withoutTasks } from '../../src/mcp/lists.ts';
+import { Denial } from '../../src/model/denial.ts';
 import type { McpTarget } from '../../src/model/policy.ts';
 
 const visible = ({ name }: McpTarget): boolean => !name.includes('hidden');
@@ -55,6 +56,20 @@ describe('filteredMessage', () => {
     expect(filteredMessage(text, visible)).toBe(
       '{"id":9007199254740993,"result":{"tools":[{"name":"a","max":1e400,"min":-0.10}]}}',
     );
+  });
+
+  test('a list that is null goes on, as Go writes an empty one', () => {
+    expect(filteredMessage(message({ tools: null }), visible)).toBeUndefined();
+  });
+
+  test.each([
+    message({ Tools: [] }),
+    message({ tools: {} }),
+    message({ tools: [{ name: 'a', NAME: 'hidden' }] }),
+    '{"Result":{}}',
+    '[[]]',
+  ])('%s cannot be filtered: some clients would read another list', (text) => {
+    expect(() => filteredMessage(text, visible)).toThrow(Denial);
   });
 
   test('what is not JSON cannot be filtered', () => {
@@ -142,10 +157,10 @@ describe('a JSON body', () => {
     );
   });
 
-  test('goes on byte for byte where nothing is to be changed', () => {
+  test('that is written in another way goes on as it was decided on', () => {
     const filter = createJsonFilter(lists);
-    filter.push(Buffer.from('{ "result" : {} }'));
-    expect(filter.end().join('')).toBe('{ "result" : {} }');
+    filter.push(Buffer.from('{ "result" : {"tools":[{"name":"hidden"}]}, "result" : {} }'));
+    expect(filter.end().join('')).toBe('{"result":{}}');
   });
 
   test('without a byte stays so', () => {
@@ -171,7 +186,7 @@ describe('withoutTasks', () => {
       '{"result":{"tasks":[{"name":"a"},"b",null]}}',
       '{"result":{"tasks":[{"name":"a"},"b",null]}}',
     ],
-  ])('takes out %s', (_, text, wanted) => expect(withoutTasks(text)).toBe(wanted));
+  ])('takes out %s', (_, text, wanted) => expect(withoutTasks(text) ?? text).toBe(wanted));
 
   test.each(['{"result":{"content":[{"taskId":"a"}]}}', '{"result":null}', '{"method":"x"}', '"tasks"', 'null', '[]'])(
     '%s lists none',
