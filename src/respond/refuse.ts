@@ -43,22 +43,24 @@ export function createRefuse(
     if (wanted !== undefined) headers['WWW-Authenticate'] = wanted;
     if (nonce !== undefined) headers['DPoP-Nonce'] = nonce();
     if (refusal.status === 405) headers['Allow'] = [...(methods ?? everyMethod)].join(', ');
-    if (refusal.status === 503) headers['Retry-After'] = retryAfter(denial);
-    // To the second: who comes earlier is refused again.
-    if (refusal.status === 429) headers['Retry-After'] = denial.retryAfterSeconds;
+    const retryAfter = retryAfterSeconds(refusal, denial);
+    if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter);
     // The authorization specification §7: a 401 of an API has an empty body.
     if (refusal.status === 401 && route?.protocol === 'http') {
       answer(call, refusal.status, headers);
       return;
     }
-    const { type, text } = body(refusal, denial, call.decision, messageId);
+    const { type, text } = body(refusal, denial, call.decision, messageId, retryAfter);
     answer(call, refusal.status, { ...headers, 'Content-Type': type, 'Cache-Control': 'no-store' }, text);
   };
 }
 
-/** Whole seconds, RFC 9110 §10.2.3. */
-function retryAfter({ retryAfterSeconds = RETRY_AFTER }: Denial): string {
-  return String(Math.min(Math.max(Math.ceil(retryAfterSeconds), 1), LONGEST_RETRY_AFTER));
+/** Whole seconds, RFC 9110 §10.2.3; undefined where waiting mends nothing. */
+function retryAfterSeconds({ status }: Refusal, denial: Denial): number | undefined {
+  // To the second: a client that comes earlier is refused again.
+  if (status === 429) return denial.retryAfterSeconds;
+  if (status !== 503) return undefined;
+  return Math.min(Math.max(Math.ceil(denial.retryAfterSeconds ?? RETRY_AFTER), 1), LONGEST_RETRY_AFTER);
 }
 
 interface Body {
@@ -66,10 +68,17 @@ interface Body {
   readonly text: string;
 }
 
-/** JSON-RPC 2.0 §5.1. */
-function jsonRpcError(refusal: Refusal, { reason, data }: Denial, decision: string, id: MessageId): Body {
+/** JSON-RPC 2.0 §5.1. What a client can act on is in `data` too: some clients keep nothing else of an answer. */
+function jsonRpcError(
+  refusal: Refusal,
+  { reason, data, scope }: Denial,
+  decision: string,
+  id: MessageId,
+  retryAfter: number | undefined,
+): Body {
   const { code = refusal.status, message } = refusal;
-  const error = { code, message, data: { ...data, reason, decision } };
+  const wanted = refusal.error === 'insufficient_scope' && scope.length > 0 ? scope.join(' ') : undefined;
+  const error = { code, message, data: { ...data, reason, decision, scope: wanted, retry_after: retryAfter } };
   return { type: 'application/json', text: JSON.stringify({ jsonrpc: '2.0', id, error }) };
 }
 

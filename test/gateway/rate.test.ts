@@ -90,7 +90,7 @@ describe('limits.rate', () => {
       error: {
         code: 429,
         message: 'Too many requests',
-        data: { reason: 'rate.exceeded', decision: expect.any(String) as string },
+        data: { reason: 'rate.exceeded', decision: expect.any(String) as string, retry_after: 90 },
       },
     });
     expect(world.upstream.seen).toHaveLength(2);

@@ -63,6 +63,20 @@ describe('the body says that it was refused, and by which decision, never why', 
     });
   });
 
+  test.each(['scope.insufficient', 'exchange.insufficient_scope'] as const)(
+    'names the scopes of the challenge in its data: %s',
+    (reason) => {
+      const answer = refused(reason, { scope: ['read', 'payments'] }, { route: mcp });
+      expect(answer?.headers['WWW-Authenticate']).toContain('scope="read payments"');
+      expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { data: { scope: 'read payments' } } });
+    },
+  );
+
+  test('names no scope where none would mend it', () => {
+    const answer = refused('claim.denied', { scope: ['read'] }, { route: mcp });
+    expect(answer?.body).not.toContain('scope');
+  });
+
   test('the authorization specification §7: a 401 of an API has none', () => {
     expect(refused('token.expired', {}, { route: http })).toEqual({
       status: 401,
@@ -107,9 +121,13 @@ describe('the headers', () => {
     ['authorization_server.unavailable', 1.2, '2'],
     ['authorization_server.unavailable', 59.5, '60'],
     ['shared_store.unavailable', 3600, '60'],
-    ['rate.exceeded', 3600, 3600],
+    ['rate.exceeded', 3600, '3600'],
+    ['rate.exceeded', undefined, undefined],
     ['claim.denied', 10, undefined],
   ] as const)('%s that takes %s s: Retry-After is %s', (reason, retryAfterSeconds, wanted) => {
-    expect(refused(reason, { retryAfterSeconds })?.headers['Retry-After']).toBe(wanted);
+    const answer = refused(reason, { retryAfterSeconds }, { route: mcp });
+    expect(answer?.headers['Retry-After']).toBe(wanted);
+    const { error } = JSON.parse(answer?.body ?? '') as { error: { data: { retry_after?: number } } };
+    expect(error.data.retry_after).toBe(wanted === undefined ? undefined : Number(wanted));
   });
 });
