@@ -7,6 +7,7 @@ import {
   type BodyFilter,
   type Rewriting,
 } from '../mcp/body-filter.ts';
+import { cacheableMethods, createPrivateFilter } from '../mcp/cache-scope.ts';
 import type { Grant } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { handleRewriting, type BindHandles } from './handle-binding.ts';
@@ -29,8 +30,8 @@ export interface AnswerFilter {
 }
 
 /**
- * What may have to be changed in the answer to a call: lists, handles, or both in a stream that is resumed, and the ids of
- * events in any stream of an MCP route. Most answers are neither read nor held: they may be compressed.
+ * What may have to be changed in the answer to a call: lists, handles, or both in a stream that is resumed, whom a cache may
+ * show it, and the ids of events in any stream of an MCP route. Most answers are neither read nor held: they may be compressed.
  */
 export function answerFilter(
   route: Route,
@@ -40,18 +41,27 @@ export function answerFilter(
 ): AnswerFilter | undefined {
   if (route.protocol === 'http') return undefined;
   const rewriting = rewritingOf(route, grant, bindHandles);
-  const rewrites = rewriting !== undefined;
+  const becomesPrivate = mayBePublic(route, grant);
+  const rewrites = rewriting !== undefined || becomesPrivate;
   return {
     rewrites,
     uncompressed: rewrites || mayBeResumed(grant),
     choose(answer, status) {
-      const filter = rewriting && filterOf(answer, status, rewriting);
-      if (!answer.isEventStream || answer.isEncoded) return filter;
-      const sessionId = grant.action.era === 'modern' ? undefined : (answer.sessionId ?? grant.action.sessionId);
-      const ids = createEventIdFilter((id) => bindEventId(id, grant, sessionId));
-      return filter === undefined ? ids : inTurn(filter, ids);
+      if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
+      const filters = [rewriting && filterOf(answer, status, rewriting), becomesPrivate && createPrivateFilter()];
+      if (answer.isEventStream && !answer.isEncoded) {
+        const sessionId = grant.action.era === 'modern' ? undefined : (answer.sessionId ?? grant.action.sessionId);
+        filters.push(createEventIdFilter((id) => bindEventId(id, grant, sessionId)));
+      }
+      return filters.reduce<BodyFilter | undefined>(inTurn, undefined);
     },
   };
+}
+
+/** Whether a cache might show the result to a user for whom the policy decides otherwise. */
+function mayBePublic({ policy }: Route, { action: { attempt, era } }: Grant): boolean {
+  if (policy?.tellsApart !== true || attempt.kind !== 'mcp' || era !== 'modern') return false;
+  return attempt.method !== undefined && cacheableMethods.has(attempt.method);
 }
 
 /** In a session a stream that broke off may be asked for again, by the id of its last event. */
@@ -60,7 +70,9 @@ function mayBeResumed({ action: { era, sessionId, attempt } }: Grant): boolean {
   return era === 'legacy' && attempt.kind === 'mcp' && (attempt.method ?? 'initialize') === 'initialize';
 }
 
-function inTurn(first: BodyFilter, second: BodyFilter): BodyFilter {
+function inTurn(first: BodyFilter | undefined, second: BodyFilter | undefined | false): BodyFilter | undefined {
+  if (second === undefined || second === false) return first;
+  if (first === undefined) return second;
   const then = (parts: readonly Buffer[]): readonly Buffer[] => parts.flatMap((part) => second.push(part));
   return { push: (chunk) => then(first.push(chunk)), end: () => [...then(first.end()), ...second.end()] };
 }

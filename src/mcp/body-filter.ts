@@ -56,7 +56,10 @@ export function createJsonFilter(rewriting: Rewriting): BodyFilter {
 export function createUnreadableFilter(): BodyFilter {
   return {
     push() {
-      throw new Denial('upstream.invalid', 'a list that is compressed, or neither JSON nor an event stream');
+      throw new Denial(
+        'upstream.invalid',
+        'a result that must be read is compressed, or neither JSON nor an event stream',
+      );
     },
     end: () => [],
   };

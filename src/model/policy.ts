@@ -88,6 +88,8 @@ export interface Policy {
   readonly scope: readonly string[];
   /** Whether lists are narrowed to what {@link Policy.couldCall} says. `show` with `mode: shadow`, which changes nothing. */
   readonly lists: 'filter' | 'show';
+  /** Whether callers with valid tokens may be treated differently: it has a rule, and enforces it. */
+  readonly tellsApart: boolean;
   /**
    * The name or pattern under `tools` that covers a tool, as written; what may become a metric label, since no caller
    * can make one up.

@@ -35,10 +35,12 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const entries = listing?.entries ?? [];
   const readers = [...claimReaders(rules, entries)];
   const shadow = document.mode === 'shadow';
+  const every = rulesOf(rules, entries);
   return {
     name,
     scope: scopeTokens(document.scope ?? []),
     lists: shadow ? 'show' : (document.lists ?? defaultLists(document)),
+    tellsApart: !shadow && every.length > 0,
     toolEntry: (tool) => listing?.tool?.(tool)?.name,
     couldCall: shadow ? () => true : (principal, target) => couldCall(rules, principal, target),
     decide: shadow
@@ -46,7 +48,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
       : (principal, attempt) => decide(rules, principal, attempt),
     neededScopes: (principal, attempt) => scopesOf(rules, principal, attempt),
     explain: (principal, attempt) => explain(rules, principal, attempt),
-    rules: rulesOf(rules, entries),
+    rules: every,
     claimsRead: (claims) => claimsRead(readers, claims),
   };
 }
