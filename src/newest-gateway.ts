@@ -44,6 +44,8 @@ export interface NewestGateway {
   readonly sharedStore: () => StoreState | undefined;
   /** Builds the gateway of `config` whole, then puts it in the place of the one before. */
   readonly use: (config: Config) => void;
+  /** Ends all open streams and WebSockets. */
+  readonly endStreams: () => void;
   close(): Promise<void>;
 }
 
@@ -153,6 +155,9 @@ export function createNewestGateway(config: Config, surroundings: Surroundings):
     sharedStore: shared.state,
     servers: () => [...parts.clients.values()].map((client) => client.state()),
     use,
+    endStreams() {
+      for (const stream of open.all()) stream.end('the gateway stops');
+    },
     async close() {
       for (const client of parts.clients.values()) client.close();
       await Promise.all([lasting.pools.close(), shared.close()]);

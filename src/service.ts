@@ -126,7 +126,10 @@ export async function startService(
     servers: newest.servers,
     reload: newest.use,
     async close(graceMs) {
+      // Before the listeners destroy their connections, in the same turn: clients then see an end, and no failure.
+      const ending = setTimeout(newest.endStreams, graceMs);
       await Promise.all(listeners.map((listener) => listener.close(graceMs)));
+      clearTimeout(ending);
       await closeParts();
     },
   };

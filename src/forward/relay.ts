@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import type { BodyFilter } from '../mcp/body-filter.ts';
+import { subscriptionEnd } from '../mcp/subscription-end.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant, HeldToken } from '../model/grant.ts';
@@ -9,6 +10,7 @@ import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import type { AnswerFilter } from './answer-filter.ts';
 import { ClientAnswer } from './client-answer.ts';
+import { createEventBoundary, type EventBoundary } from './event-boundary.ts';
 import { createKeepalive, type Keepalive } from './keepalive.ts';
 import type { OpenStreams } from './open-streams.ts';
 import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
@@ -46,6 +48,10 @@ export class Relay implements Dispatcher.DispatchHandler {
   readonly #sentAt = performance.now();
   #controller: Dispatcher.DispatchController | undefined;
   #filter: BodyFilter | undefined;
+  /** What ends the stream where we do; undefined: nothing but its end. */
+  #streamEnd: string | undefined;
+  /** Where something of ours may be written. */
+  #boundary: EventBoundary | undefined;
   #keepalive: Keepalive | undefined;
   #stopGuards: (() => void) | undefined;
   /** When the first interim answer came. */
@@ -83,6 +89,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     const raw = (controller.rawHeaders ?? []) as Buffer[];
     const headers = cleanAnswer(raw, status, call, grant, filter?.rewrites === true);
     this.#filter = filter?.choose(headers, status);
+    this.#streamEnd = headers.isEventStream ? subscriptionEnd(grant.action) : undefined;
+    if (this.#streamEnd !== undefined || route.keepaliveMs !== undefined) this.#boundary = createEventBoundary();
     this.#answer.begin(status, statusMessage, headers);
     // When all that came with them has been handed over: most answers are whole then, those that are called streams too.
     process.nextTick(showArrived, this, headers);
@@ -124,7 +132,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   #pass(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#keepalive?.passed(chunk);
+    this.#boundary?.passed(chunk);
+    this.#keepalive?.passed();
     this.#flow(controller, this.#answer.write(chunk));
   }
 
@@ -151,11 +160,12 @@ export class Relay implements Dispatcher.DispatchHandler {
     const { route, observer } = this.#parts;
     const { response } = this.#forwarded.call;
     observer.streamOpened(route);
-    if (route.keepaliveMs !== undefined) {
-      this.#keepalive = createKeepalive(route.keepaliveMs, (chunk) => response.write(chunk));
+    const boundary = this.#boundary;
+    if (route.keepaliveMs !== undefined && boundary !== undefined) {
+      this.#keepalive = createKeepalive(route.keepaliveMs, boundary, (chunk) => response.write(chunk));
     }
-    // Ended cleanly, so that the client reconnects, and is challenged.
-    const stop = this.#guard((response) => response.end());
+    // Ended cleanly, so that the client reconnects, and is challenged. In the middle of an event nothing can be added.
+    const stop = this.#guard(() => response.end(boundary?.isBetween() === true ? this.#streamEnd : undefined));
     this.#stopGuards = () => {
       stop();
       observer.streamClosed(route);

@@ -25,7 +25,7 @@ function listens({ sent }: Seen): boolean {
   return sent?.includes('"subscriptions/listen"') === true;
 }
 
-test('a client sees it end, and may listen again with a new token', async () => {
+test('a client is told that it ended, and may listen again with a new token', async () => {
   const oauth = preRegistered(world.issuer);
   await (await signedInAgent(sdkV2Auto, world.mcpUrl, { oauth })).close();
   const recorder = createRecorder();
@@ -34,7 +34,7 @@ test('a client sees it end, and may listen again with a new token', async () => 
 
   const subscription = await client.listen(wish);
   expect(subscription.honoredFilter).toEqual(wish);
-  expect(await subscription.closed).toBe('remote');
+  expect(await subscription.closed).toBe('graceful');
   const again = await client.listen(wish);
   expect(
     recorder
