@@ -14,6 +14,7 @@ import { originalCall } from './listen/original-request.ts';
 import { createClientBehind, createIsWithin } from './listen/trusted-proxies.ts';
 import { createHandleBinding } from './mcp/handles-binding.ts';
 import type { OwnerBound } from './mcp/owner-bound.ts';
+import type { ToolHeaders } from './mcp/tool-headers.ts';
 import type { Call } from './model/call.ts';
 import type { Config } from './model/config.ts';
 import { Denial } from './model/denial.ts';
@@ -36,6 +37,7 @@ export interface AskedParts {
 
 /** What is to be known of one route besides its stages. */
 interface RouteParts {
+  readonly toolHeaders: ToolHeaders;
   readonly signIdentity: SignIdentity | undefined;
   readonly nonce: (() => string) | undefined;
 }
@@ -56,7 +58,7 @@ const decidableMethods: ReadonlySet<string> = new Set(['POST']);
 export function createAskedStages(
   stages: Stages,
   { readBody, config, crossOrigin, claimed }: AskedParts,
-  { signIdentity, nonce }: RouteParts,
+  { toolHeaders, signIdentity, nonce }: RouteParts,
 ): Stages {
   const { route } = stages;
   const isMcp = route.protocol === 'mcp';
@@ -65,6 +67,7 @@ export function createAskedStages(
     readBody,
     sessions: nobodys,
     handles: createHandleBinding(nobodys, Date.now),
+    toolHeaders,
   });
   const methods = isMcp ? decidableMethods : methodsOf(route);
 

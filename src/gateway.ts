@@ -34,6 +34,7 @@ import { createFailures } from './limit/failures.ts';
 import { createLimit } from './limit/limit.ts';
 import { createHandleBinding } from './mcp/handles-binding.ts';
 import type { OwnerBound } from './mcp/owner-bound.ts';
+import type { ToolHeaders } from './mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from './model/authorization-server.ts';
 import type { Call } from './model/call.ts';
 import type { Config } from './model/config.ts';
@@ -67,6 +68,8 @@ export interface Lasting {
   readonly replays: ReplayMemory;
   readonly exchanges: Exchanges;
   readonly streams: OpenStreams;
+  /** What the tools of an upstream declare, by its URL. */
+  readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;
   /** Asks about the token of a call that goes on, by the newest configuration: an older one may know secrets that hold no longer. */
   readonly revalidate: (token: PresentedToken, call: Call) => Promise<unknown>;
 }
@@ -147,6 +150,7 @@ export function createGateway(
   }
 
   function stagesOf(route: Route): ServedRoute {
+    const toolHeaders = lasting.toolHeaders(route.upstream.origin + route.upstream.path);
     const signIdentity = signIdentityOf(route);
     const tokens = route.public ? undefined : authentication(route, createPossession(route.dpop, proofChecks));
     const revalidate = async (token: PresentedToken, client?: string): Promise<unknown> =>
@@ -159,6 +163,7 @@ export function createGateway(
       signIdentity,
       bindHandles: createBindHandles(route, handles),
       bindEventId: createBindEventId(route, sessions),
+      toolHeaders,
       onUnauthorized: exchange.onUnauthorized,
     };
     const stages: Stages = {
@@ -169,7 +174,7 @@ export function createGateway(
       token: route.public ? () => undefined : createTokenReader(route.dpop !== undefined),
       authenticate: (token, call) => (token === undefined ? undefined : tokens?.authenticate(token, call)),
       limit: createLimit(route, limiters),
-      readAction: createActionReader(route, actionParts),
+      readAction: createActionReader(route, { ...actionParts, toolHeaders }),
       authorize,
       exchange: exchange.credential,
       hold: (token, call) => token && { token, revalidate: () => lasting.revalidate(token, call) },
@@ -179,7 +184,7 @@ export function createGateway(
     };
     return {
       ...stages,
-      asked: createAskedStages(stages, askedParts, { signIdentity, nonce: nonceOf(route) }),
+      asked: createAskedStages(stages, askedParts, { toolHeaders, signIdentity, nonce: nonceOf(route) }),
       reconsider(stream) {
         const { call, grant, held, isUpgrade } = stream;
         if (stream.route.protocol !== route.protocol || leadsTo(stream.route, call) !== leadsTo(route, call)) {

@@ -13,6 +13,7 @@ import type { Clock } from './lib/clock.ts';
 import { createRotatingKeys } from './lib/rotating-keys.ts';
 import { createCertificateOf } from './listen/client-certificate.ts';
 import { createOwnerBound } from './mcp/owner-bound.ts';
+import { createToolHeaderMemory } from './mcp/tool-headers.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from './model/authorization-server.ts';
 import type { Config } from './model/config.ts';
 import { Denial, type Reason } from './model/denial.ts';
@@ -65,6 +66,7 @@ export function createNewestGateway(config: Config, surroundings: Surroundings):
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
     replays: shared.replay,
+    toolHeaders: createToolHeaderMemory(),
     streams: {
       add(stream) {
         open.add(stream);

@@ -4,6 +4,8 @@ import { createsNoTask } from '../mcp/handles.ts';
 import { tasksRequired } from '../mcp/tasks-extension.ts';
 import { readMessage, type Message } from '../mcp/message.ts';
 import type { OwnerBound } from '../mcp/owner-bound.ts';
+import { requireParamHeaders } from '../mcp/param-headers.ts';
+import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Action } from '../model/grant.ts';
@@ -20,6 +22,8 @@ export interface ActionParts {
   readonly readBody: (call: Call) => Promise<Buffer>;
   readonly sessions: OwnerBound;
   readonly handles: HandleBinding;
+  /** Of the route's upstream. */
+  readonly toolHeaders: ToolHeaders;
 }
 
 const httpAction: Action = {
@@ -80,7 +84,7 @@ async function messageAction(
   call: Call,
   principal: Principal | undefined,
   route: Route,
-  { readBody, sessions, handles }: ActionParts,
+  { readBody, sessions, handles, toolHeaders }: ActionParts,
 ): Promise<Action> {
   const { contentType, contentEncoding } = call.fields;
   if (contentType === undefined || !jsonType.test(contentType)) {
@@ -92,6 +96,10 @@ async function messageAction(
   const body = await readBody(call);
   const message = readMessage(body, call.fields);
   const isModern = message.era === 'modern';
+  if (isModern && message.method === 'tools/call') {
+    const { targets, arguments: args, id } = message;
+    for (const { name } of targets) requireParamHeaders(toolHeaders.of(name), args, call.fields, id);
+  }
   const sessionId = isModern ? undefined : ownSession(call, principal, route, sessions, message.id);
   const own = ownHandles(body, message, ownerOf(route, principal), handles, call.fields.mcpName);
   return {

@@ -8,6 +8,7 @@ import {
   type Rewriting,
 } from '../mcp/body-filter.ts';
 import { cacheableMethods, createPrivateFilter } from '../mcp/cache-scope.ts';
+import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Grant } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { handleRewriting, type BindHandles } from './handle-binding.ts';
@@ -19,6 +20,14 @@ type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | un
 
 /** What a grant's caller sees for the id of an event that the upstream sends in a session. */
 export type BindEventId = (id: string, grant: Grant, sessionId: string | undefined) => string;
+
+/** What filters need besides the call. */
+interface FilterParts {
+  readonly bindHandles: BindHandles;
+  readonly bindEventId: BindEventId;
+  /** Of the route's upstream. */
+  readonly toolHeaders: ToolHeaders;
+}
 
 /** What may have to be changed in the answer to a call. */
 export interface AnswerFilter {
@@ -36,24 +45,32 @@ export interface AnswerFilter {
 export function answerFilter(
   route: Route,
   grant: Grant,
-  bindHandles: BindHandles,
-  bindEventId: BindEventId,
+  { bindHandles, bindEventId, toolHeaders }: FilterParts,
 ): AnswerFilter | undefined {
   if (route.protocol === 'http') return undefined;
+  const { attempt } = grant.action;
+  const listsTools = attempt.kind === 'mcp' && attempt.method === 'tools/list';
   const rewriting = rewritingOf(route, grant, bindHandles);
   const becomesPrivate = mayBePublic(route, grant);
   const rewrites = rewriting !== undefined || becomesPrivate;
   return {
     rewrites,
-    uncompressed: rewrites || mayBeResumed(grant),
+    uncompressed: rewrites || listsTools || mayBeResumed(grant),
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
-      const filters = [rewriting && filterOf(answer, status, rewriting), becomesPrivate && createPrivateFilter()];
+      const filters = [
+        // Before any tool is taken out: what is hidden from this caller may be called by another.
+        listsTools && learningFrom(answer, toolHeaders),
+        rewriting && filterOf(answer, status, rewriting),
+        becomesPrivate && createPrivateFilter(),
+      ];
       if (answer.isEventStream && !answer.isEncoded) {
         const sessionId = grant.action.era === 'modern' ? undefined : (answer.sessionId ?? grant.action.sessionId);
         filters.push(createEventIdFilter((id) => bindEventId(id, grant, sessionId)));
       }
-      return filters.reduce<BodyFilter | undefined>(inTurn, undefined);
+      return filters
+        .filter((each) => each !== undefined && each !== false)
+        .reduce<BodyFilter | undefined>(inTurn, undefined);
     },
   };
 }
@@ -64,14 +81,37 @@ function mayBePublic({ policy }: Route, { action: { attempt, era } }: Grant): bo
   return attempt.method !== undefined && cacheableMethods.has(attempt.method);
 }
 
+/** Passes a list on as it is, and learns from it which headers its tools declare; undefined where it cannot be read. */
+function learningFrom(answer: ResponseHeaders, toolHeaders: ToolHeaders): BodyFilter | undefined {
+  const reader = filterOf(answer, 200, {
+    concerns: (list) => toolHeaders.concerns(list),
+    rewrite(text) {
+      toolHeaders.learn(text);
+      return undefined;
+    },
+    mustRead: false,
+  });
+  return (
+    reader && {
+      push(chunk) {
+        reader.push(chunk);
+        return [chunk];
+      },
+      end() {
+        reader.end();
+        return [];
+      },
+    }
+  );
+}
+
 /** In a session a stream that broke off may be asked for again, by the id of its last event. */
 function mayBeResumed({ action: { era, sessionId, attempt } }: Grant): boolean {
   if (sessionId !== undefined) return true;
   return era === 'legacy' && attempt.kind === 'mcp' && (attempt.method ?? 'initialize') === 'initialize';
 }
 
-function inTurn(first: BodyFilter | undefined, second: BodyFilter | undefined | false): BodyFilter | undefined {
-  if (second === undefined || second === false) return first;
+function inTurn(first: BodyFilter | undefined, second: BodyFilter): BodyFilter {
   if (first === undefined) return second;
   const then = (parts: readonly Buffer[]): readonly Buffer[] => parts.flatMap((part) => second.push(part));
   return { push: (chunk) => then(first.push(chunk)), end: () => [...then(first.end()), ...second.end()] };

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import { declaresBody } from '../lib/declares-body.ts';
 import { Paced, readOver } from '../lib/paced.ts';
+import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Call } from '../model/call.ts';
 import type { Grant, HeldToken, UpstreamCredential } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
@@ -40,6 +41,8 @@ export interface ForwardParts {
   readonly signIdentity: SignIdentity | undefined;
   readonly bindHandles: BindHandles;
   readonly bindEventId: BindEventId;
+  /** Of the route's upstream. */
+  readonly toolHeaders: ToolHeaders;
   readonly onUnauthorized: RelayParts['onUnauthorized'];
   readonly streams: OpenStreams;
   readonly observer: ForwardObserver;
@@ -51,7 +54,7 @@ const LINGER_MS = 1_000;
 
 /** Creates the forwarding of a route. */
 export function createForward(route: Route, parts: ForwardParts): Forward {
-  const { publicUrl, pools, claimed, signIdentity, bindHandles, bindEventId } = parts;
+  const { publicUrl, pools, claimed, signIdentity } = parts;
   const pool = pools.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
@@ -61,7 +64,7 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
   return (call, grant, credential, held) => {
     // The client left while somebody was asked; `close` will not come again to tell.
     if (call.response.closed) return Promise.resolve();
-    const filter = answerFilter(route, grant, bindHandles, bindEventId);
+    const filter = answerFilter(route, grant, parts);
     const body = grant.action.body ?? streamedBody(call);
     const options: Dispatcher.DispatchOptions = {
       path: upstreamPath(call.path, call.query),

@@ -1,6 +1,7 @@
 import type { Fields } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
+import { decodedValue } from './field-value.ts';
 
 /** `legacy`: revisions with `initialize` and sessions. `modern`: from 2026-07-28, where each request says all. */
 export type Era = 'legacy' | 'modern';
@@ -101,23 +102,6 @@ function claimedVersion(params: Readonly<Record<string, unknown>>, id: MessageId
   const version = (meta as Record<string, unknown>)[versionKey];
   if (typeof version === 'string') return version;
   throw new Denial('message.meta', `${versionKey} is not a string`, { messageId: id });
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/** MCP 2026-07-28, §Value Encoding: as it is, or `=?base64?…?=` over UTF-8; undefined where that is not well-formed. */
-function decodedValue(value: string): string | undefined {
-  if (!value.startsWith('=?base64?')) return value;
-  const encoded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value)?.[1];
-  if (encoded === undefined) return undefined;
-  const bytes = Buffer.from(encoded, 'base64');
-  // Buffer forgives what other decoders refuse.
-  if (bytes.toString('base64') !== encoded) return undefined;
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 function mismatch(detail: string, messageId: MessageId): Denial {

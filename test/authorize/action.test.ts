@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createActionReader } from '../../src/authorize/action.ts';
 import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
+import { createToolHeaders } from '../../src/mcp/tool-headers.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Route } from '../../src/model/route.ts';
@@ -20,6 +21,7 @@ async function action(
     readBody: () => Promise.resolve(body),
     sessions,
     handles: createHandleBinding(sessions, Date.now),
+    toolHeaders: createToolHeaders(),
   });
   try {
     return await read({ method, path, fields } as Call, undefined);

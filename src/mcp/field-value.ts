@@ -1,0 +1,17 @@
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** MCP 2026-07-28, §Value Encoding: as it is, or `=?base64?…?=` over UTF-8; undefined where that is not well-formed. */
+export function decodedValue(value: string): string | undefined {
+  // Without its suffix it is no encoding, and stands for itself.
+  if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
+  const encoded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value)?.[1];
+  if (encoded === undefined) return undefined;
+  const bytes = Buffer.from(encoded, 'base64');
+  // Buffer forgives what other decoders refuse.
+  if (bytes.toString('base64') !== encoded) return undefined;
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

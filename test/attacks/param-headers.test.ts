@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { bodyOf, post } from './requests.ts';
+import { startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+
+const version = 'io.modelcontextprotocol/protocolVersion';
+/** What the upstream declares now; `undefined` lists the tool without any header. */
+let declared: object | undefined;
+let world: World;
+
+const schema = {
+  type: 'object',
+  properties: {
+    region: { type: 'string', 'x-mcp-header': 'Region' },
+    amount: { type: 'integer', 'x-mcp-header': 'Amount' },
+    urgent: { type: 'boolean', 'x-mcp-header': 'Urgent' },
+    nested: { type: 'object', properties: { id: { type: 'string', 'x-mcp-header': 'Id' } } },
+    // Not along `properties` alone: no client sends it.
+    list: { type: 'array', items: { type: 'string', 'x-mcp-header': 'Item' } },
+  },
+};
+
+beforeAll(async () => {
+  world = await startWorld({
+    policies: { tools: 'scope: read\ntools:\n  get_price: {}\n' },
+    answer: (request, response, body) => {
+      const isList = body.includes('"tools/list"');
+      const tools = ['hidden', 'get_price'].map((name) => ({ name, inputSchema: declared }));
+      const result = isList ? { tools } : { content: [], note: UPSTREAM_TEXT };
+      const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { resultType: 'complete', ...result } });
+      const sse = request.headers['x-want'] === 'sse';
+      response.writeHead(200, { 'content-type': sse ? 'text/event-stream' : 'application/json' });
+      response.end(sse ? `data: ${text}\n\n` : text);
+    },
+  });
+});
+afterAll(() => world.close());
+
+function message(method: string, params: object, ...lines: readonly string[]): Buffer {
+  const name = 'name' in params ? [`Mcp-Name: ${String(params.name)}`] : [];
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 7,
+    method,
+    params: { ...params, _meta: { [version]: '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} } },
+  });
+  const own = ['MCP-Protocol-Version: 2026-07-28', `Mcp-Method: ${method}`, ...name];
+  return post(world.authorization, body, ...own, ...lines);
+}
+
+async function list(want = 'json', inputSchema: object | undefined = schema): Promise<void> {
+  declared = inputSchema;
+  const attack = message('tools/list', {}, `X-Want: ${want}`);
+  await world.withstand(attack, { statuses: [200], reached: ['POST /mcp'] });
+}
+
+const call = (args: object, ...lines: readonly string[]): Buffer =>
+  message('tools/call', { name: 'get_price', arguments: args }, ...lines);
+
+async function expectPassed(args: object, ...lines: readonly string[]): Promise<void> {
+  await world.withstand(call(args, ...lines), { statuses: [200], reached: ['POST /mcp'] });
+}
+
+async function expectRefused(args: object, ...lines: readonly string[]): Promise<void> {
+  const { answers } = await world.withstand(call(args, ...lines), {
+    statuses: [400],
+    reasons: ['message.header_mismatch'],
+  });
+  expect(bodyOf(answers[0])).toMatchObject({ id: 7, error: { code: -32020 } });
+}
+
+describe.each(['json', 'sse'])('once a list has passed as %s', (want) => {
+  beforeEach(() => list(want));
+
+  test.each<[string, object, readonly string[]]>([
+    ['another value', { region: 'eu' }, ['Mcp-Param-Region: us']],
+    ['another case of the value', { region: 'eu' }, ['Mcp-Param-Region: EU']],
+    ['no header', { region: 'eu' }, []],
+    ['the header twice', { region: 'eu' }, ['Mcp-Param-Region: eu', 'mcp-param-region: eu']],
+    ['a header without an argument', {}, ['Mcp-Param-Region: us']],
+    ['a header for null', { region: null }, ['Mcp-Param-Region: us']],
+    ['a header for a container', { region: ['eu'] }, ['Mcp-Param-Region: eu']],
+    ['another number', { amount: 42 }, ['Mcp-Param-Amount: 43']],
+    ['a number as text', { amount: '42' }, ['Mcp-Param-Amount: 42.0']],
+    ['a number in another notation', { amount: 42 }, ['Mcp-Param-Amount: 0x2a']],
+    ['a number that JavaScript cannot hold', { amount: 9_007_199_254_740_992 }, ['Mcp-Param-Amount: 9007199254740993']],
+    ['another truth', { urgent: true }, ['Mcp-Param-Urgent: false']],
+    ['a nested one', { nested: { id: 'a' } }, ['Mcp-Param-Id: b']],
+    ['base64 of another value', { region: 'eu' }, ['Mcp-Param-Region: =?base64?dXM=?=']],
+    ['broken base64', { region: 'eu' }, ['Mcp-Param-Region: =?base64?ZXU?=']],
+    ['base64 without its suffix', { region: 'eu' }, ['Mcp-Param-Region: =?base64?ZXU=']],
+  ])('refuses %s', async (_what, args, lines) => expectRefused(args, ...lines));
+
+  test.each<[string, object, readonly string[]]>([
+    ['the value', { region: 'eu' }, ['Mcp-Param-Region: eu']],
+    ['the value in base64', { region: 'ö' }, ['Mcp-Param-Region: =?base64?w7Y=?=']],
+    ['what looks like base64 and is not', { region: '=?base64?ZXU=' }, ['Mcp-Param-Region: =?base64?ZXU=']],
+    ['a number', { amount: 42 }, ['Mcp-Param-Amount: 42.0']],
+    ['a truth', { urgent: true }, ['Mcp-Param-Urgent: true']],
+    ['a nested one', { nested: { id: 'a' } }, ['Mcp-Param-Id: a']],
+    ['no argument, no header', { region: null, amount: [1] }, []],
+    ['a header that no tool declares', { list: ['a'] }, ['Mcp-Param-Item: b', 'Mcp-Param-Other: c']],
+  ])('passes %s', async (_what, args, lines) => expectPassed(args, ...lines));
+});
+
+test('a newer list replaces what an older one declared', async () => {
+  await list();
+  await expectRefused({ region: 'eu' }, 'Mcp-Param-Region: us');
+  await list('json', { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Zone' } } });
+  await expectPassed({ region: 'eu' }, 'Mcp-Param-Zone: eu', 'Mcp-Param-Region: us');
+  await expectRefused({ region: 'eu' });
+  await list('json', {});
+  await expectPassed({ region: 'eu' });
+});
+
+test('a tool that the list hid from this caller is known to the next', async () => {
+  // What one caller was shown does not matter: the upstream said it.
+  await list();
+  await world.withstand(
+    message('tools/call', { name: 'hidden', arguments: { region: 'eu' } }, 'Mcp-Param-Region: us'),
+    { statuses: [400], reasons: ['message.header_mismatch'] },
+  );
+});
+
+test('before any list has passed, headers go on as they came', async () => {
+  const fresh = await startWorld();
+  const attack = call({ region: 'eu' }, 'Mcp-Param-Region: us')
+    .toString('latin1')
+    .replace(world.authorization, fresh.authorization);
+  const { reached } = await fresh.withstand(attack, { statuses: [200], reached: ['POST /mcp'] });
+  expect(reached[0]?.headers['mcp-param-region']).toBe('us');
+  await fresh.close();
+});
