@@ -118,8 +118,10 @@ export async function serve(
 
   function record(denial: Denial | undefined): void {
     decided = true;
+    // SEP-414: the header describes the request, and comes first; without one the message says which trace it is of.
+    const trace = call.trace ?? action?.trace;
     gateway.record({
-      call,
+      call: trace === call.trace ? call : { ...call, trace },
       route: stages?.route,
       principal,
       attempt: action?.attempt,

@@ -8,11 +8,14 @@
 import type { ServerResponse } from 'node:http';
 import type { ConfiguredGateway } from './gateway.ts';
 import { createIsWithin } from './listen/trusted-proxies.ts';
+import type { TraceContext } from './lib/trace-context.ts';
+import type { Call } from './model/call.ts';
 import type { Config } from './model/config.ts';
+import type { Action } from './model/grant.ts';
 import { toolOf, type KnownCall, type Outcome } from './model/outcome.ts';
 import type { Route } from './model/route.ts';
 import type { Span, SpanAttributes, Tracer } from './model/tracer.ts';
-import type { Gateway } from './pipeline.ts';
+import type { Gateway, Stages } from './pipeline.ts';
 import { serverAddress } from './telemetry/server-address.ts';
 import { markOurs, traceStages } from './traced-stages.ts';
 
@@ -47,9 +50,38 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
   const isTrusted = createIsWithin(trusted);
   const own = { 'url.scheme': new URL(publicUrl).protocol.slice(0, -1), ...serverAddress(publicUrl) };
   const recorded = new WeakMap<object, Recorded>();
+  /** Calls that name no trace, by the one that was begun for each; with the trace of its message, once that is read. */
+  const named = new WeakMap<object, TraceContext | undefined>();
 
   function recordedOf({ trace }: Pick<KnownCall, 'trace'>): Recorded | undefined {
     return trace === undefined ? undefined : recorded.get(trace);
+  }
+
+  /** The stages of a call that may name its trace in its message (SEP-414); of any other they are what they were. */
+  function following(stages: Stages, { trace }: Call, span: Span | undefined): Stages {
+    if (trace === undefined || !named.has(trace)) return stages;
+    if (stages.route.protocol === 'http') {
+      span?.settle();
+      return stages;
+    }
+    const begun = trace;
+    const note = (action: Action): Action => {
+      if (action.trace === undefined) span?.settle();
+      else {
+        span?.follow(action.trace);
+        named.set(begun, span?.context ?? tracer.pass(action.trace));
+      }
+      return action;
+    };
+    return {
+      ...stages,
+      readAction(call, principal) {
+        const read = stages.readAction(call, principal);
+        return read instanceof Promise ? read.then(note) : note(read);
+      },
+      forward: (call, ...rest) =>
+        stages.forward(span === undefined ? { ...call, trace: named.get(begun) ?? begun } : call, ...rest),
+    };
   }
 
   return {
@@ -58,6 +90,7 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
       const call = gateway.arrive(request, response);
       const { context, span } = tracer.join(call, isTrusted(call.peer), own);
       if (span !== undefined) recorded.set(context, { span, response });
+      if (call.trace === undefined) named.set(context, undefined);
       return { ...call, trace: context };
     },
     canonical(arrived) {
@@ -66,8 +99,8 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
       return call;
     },
     route(call) {
-      const stages = gateway.route(call);
       const span = recordedOf(call)?.span;
+      const stages = following(gateway.route(call), call, span);
       if (span === undefined) return stages;
       const { name, path } = stages.route;
       span.rename(`${call.method} ${path}`);
@@ -80,7 +113,9 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
         span.set(decisionAttributes(outcome));
         if (outcome.denial !== undefined) markOurs(span, outcome.denial);
       }
-      gateway.record(outcome);
+      const { call } = outcome;
+      const trace = call.trace && named.get(call.trace);
+      gateway.record(trace === undefined ? outcome : { ...outcome, call: { ...call, trace } });
     },
     failed(call, route, denial) {
       const span = recordedOf(call)?.span;

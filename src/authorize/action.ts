@@ -34,6 +34,7 @@ const httpAction: Action = {
   lastEventId: undefined,
   mcpName: undefined,
   mayYieldHandle: false,
+  trace: undefined,
   tasks: undefined,
   body: undefined,
 };
@@ -72,6 +73,7 @@ function sessionAction(call: Call, principal: Principal | undefined, route: Rout
     // In a session the stream is its owner's. Without one a server speaks to everybody who listens, and the tasks that
     // it tells of there must not become anybody's.
     mayYieldHandle: sessionId !== undefined,
+    trace: undefined,
     tasks: undefined,
     body: undefined,
   };
@@ -111,6 +113,7 @@ async function messageAction(
     lastEventId: isModern ? undefined : ownEvent(call, principal, route, sessions, sessionId, message.id),
     mcpName: own.mcpName,
     mayYieldHandle: message.mayYieldHandle,
+    trace: message.trace,
     tasks: createsNoTask(message.method) ? own.tasks : undefined,
     body: own.body,
   };

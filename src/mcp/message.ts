@@ -1,5 +1,6 @@
 import { scanJson } from '../lib/json-scanner.ts';
 import { JsonScanError } from '../lib/json-tokens.ts';
+import { readTraceContext, type TraceContext } from '../lib/trace-context.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';
@@ -28,6 +29,8 @@ export interface Message {
   readonly mayYieldHandle: boolean;
   /** Whether the client declares the Tasks extension in this request, as 2026-07-28 has it. */
   readonly declaresTasks: boolean;
+  /** The trace that its `_meta` names (SEP-414); undefined without one, and for one that is not valid. */
+  readonly trace: TraceContext | undefined;
 }
 
 const limits = { depth: 128, members: 10_000 };
@@ -61,6 +64,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
     handles,
     declaresTasks: declaresTasks(params),
     mayYieldHandle: mayYieldHandle(method, params, era, handles),
+    trace: traceOf(params['_meta']),
   };
 }
 
@@ -128,6 +132,13 @@ function argumentsOf(
   const found = member(params, 'arguments', messageId);
   if (!withArguments.has(method) || found === undefined || isObject(found)) return found;
   throw new Denial('body.message', 'params.arguments is not an object', { messageId });
+}
+
+function traceOf(meta: unknown): TraceContext | undefined {
+  if (!isObject(meta) || !Object.hasOwn(meta, 'traceparent')) return undefined;
+  const { traceparent, tracestate } = meta;
+  if (typeof traceparent !== 'string') return undefined;
+  return readTraceContext(traceparent, typeof tracestate === 'string' ? tracestate : undefined);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

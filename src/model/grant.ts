@@ -1,4 +1,5 @@
 import type { Reason } from './denial.ts';
+import type { TraceContext } from '../lib/trace-context.ts';
 import type { Attempt, Decision } from './policy.ts';
 import type { Principal } from './principal.ts';
 
@@ -20,6 +21,8 @@ export interface Action {
   readonly lastEventId: string | undefined;
   /** What the upstream reads in `Mcp-Name`, where the client's is a handle that we bound; undefined: the client's own. */
   readonly mcpName: string | undefined;
+  /** The trace that the message names in its `_meta`, where it names one. */
+  readonly trace: TraceContext | undefined;
   /** Whether the answer may give out task ids or `requestState`, which are bound to the caller then. */
   readonly mayYieldHandle: boolean;
   /** The only tasks that the answer may make the caller's, by the upstream's ids; undefined: it may create any. */

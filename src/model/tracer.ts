@@ -12,6 +12,13 @@ export interface Span {
   set(attributes: SpanAttributes): void;
   /** Marks it as failed; the first word counts. `type` is of a closed set: what an error says in words may be more than a tracing backend should know. */
   fail(type: string): void;
+  /**
+   * Moves a call's own span, with what was begun for it, into the trace that the call's message names. Only before
+   * {@link settle}, and only where the request itself named no trace.
+   */
+  follow(parent: TraceContext): void;
+  /** Says that the message names no other trace, or that there is none. */
+  settle(): void;
   /** Must come last, and once. */
   end(): void;
 }
@@ -31,6 +38,8 @@ export interface Tracer {
    * @param isTrusted Whether the peer's word that a trace is to be recorded counts.
    */
   join(call: Pick<Call, 'trace' | 'method' | 'startedAt'>, isTrusted: boolean, attributes: SpanAttributes): Joined;
+  /** What a call that is not recorded is a part of, where its message names the trace. */
+  pass(parent: TraceContext): TraceContext;
   begin(parent: Span, name: string, kind: 'internal' | 'client', attributes?: SpanAttributes): Span;
   /** Does `work` for a span: what it begins, now or later, finds it as {@link current}. */
   within<Value>(span: Span, work: () => Value): Value;

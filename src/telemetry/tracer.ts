@@ -17,7 +17,7 @@ import {
   type Span as ApiSpan,
 } from '@opentelemetry/api';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
-import { SamplingDecision, TracerProvider, type Sampler } from '@opentelemetry/sdk-trace';
+import { SamplingDecision, TracerProvider, type ReadableSpan, type Sampler } from '@opentelemetry/sdk-trace';
 import { traceparentOf, type TraceContext } from '../lib/trace-context.ts';
 import type { Telemetry } from '../model/config.ts';
 import type { Span, SpanAttributes, Tracer } from '../model/tracer.ts';
@@ -38,6 +38,22 @@ const asDecided: Sampler = {
   toString: () => 'AsDecided',
 };
 
+/** The spans of a call whose trace is not certain yet: none of them is handed over. */
+interface Early {
+  isOpen: boolean;
+  /** Moves each into the trace of a message, the outermost first. */
+  readonly moves: ((named: TraceContext) => void)[];
+  /** Hands over each that has ended. */
+  readonly ended: (() => void)[];
+}
+
+/** Where a span stands among those of its call. */
+interface Place {
+  /** Undefined for the call's own. */
+  readonly above: Span | undefined;
+  readonly early: Early | undefined;
+}
+
 /** Creates what makes spans and sends them to the collector. @param random From 0 to below 1. */
 export function createTracer(
   { otlp, serviceName, sample, headers }: Telemetry,
@@ -54,6 +70,7 @@ export function createTracer(
   const tracer = provider.getTracer('sallyport');
   const working = new AsyncLocalStorage<Span>();
   const contexts = new WeakMap<Span, Context>();
+  const earlyOf = new WeakMap<Span, Early>();
 
   /**
    * A client that nobody vouches for must not choose what we record, nor what it costs (W3C Trace Context, Security Considerations): its wish
@@ -65,10 +82,17 @@ export function createTracer(
     return (parent !== undefined && isTrusted) || random() < sample;
   }
 
-  function wrap(made: ApiSpan, outer: Context, parent: TraceContext | undefined): Span {
+  function wrap(first: ApiSpan, outer: Context, parent: TraceContext | undefined, { above, early }: Place): Span {
+    let made = first;
+    let context = contextOf(made, parent);
     let failed = false;
+    const handOver = (at?: number): void => {
+      if (spanExport.admit()) made.end(at);
+    };
     const span: Span = {
-      context: contextOf(made, parent),
+      get context() {
+        return context;
+      },
       rename: (name) => void made.updateName(name),
       set(attributes) {
         for (const [name, value] of Object.entries(attributes)) {
@@ -81,12 +105,43 @@ export function createTracer(
         made.setAttribute('error.type', type);
         made.setStatus({ code: SpanStatusCode.ERROR });
       },
-      end: () => {
-        if (spanExport.admit()) made.end();
+      follow(named) {
+        if (early?.isOpen === true) for (const move of early.moves) move(named);
+        span.settle();
+      },
+      settle() {
+        if (early?.isOpen !== true) return;
+        early.isOpen = false;
+        for (const each of early.ended) each();
+      },
+      end() {
+        if (above === undefined) span.settle();
+        const at = performance.now();
+        if (early?.isOpen === true) early.ended.push(() => handOver(at));
+        else handOver(at);
       },
     };
     contexts.set(span, trace.setSpan(outer, made));
+    if (early?.isOpen !== true) return span;
+    earlyOf.set(span, early);
+    early.moves.push((named) => {
+      const within =
+        above === undefined
+          ? remote(named).setValue(sampledKey, named.isSampled)
+          : (contexts.get(above) ?? ROOT_CONTEXT);
+      made = begunAgain(made, within);
+      context = contextOf(made, named);
+      contexts.set(span, trace.setSpan(within, made));
+    });
     return span;
+  }
+
+  /** A span has its trace from its beginning: one that belongs to another is made anew, and the first is dropped. */
+  function begunAgain(made: ApiSpan, within: Context): ApiSpan {
+    // What begins a span of ours is the SDK, whose spans can be read while they last.
+    const { name, kind, startTime, attributes, status } = made as unknown as ReadableSpan;
+    const again = tracer.startSpan(name, { kind, startTime, attributes }, within);
+    return again.setStatus(status);
   }
 
   return {
@@ -103,8 +158,13 @@ export function createTracer(
         outer,
       );
       if (!made.isRecording()) return { context: contextOf(made, parent), span: undefined };
-      const span = wrap(made, outer, parent);
+      // Its message may name a trace where the request does not.
+      const early = parent === undefined ? { isOpen: true, moves: [], ended: [] } : undefined;
+      const span = wrap(made, outer, parent, { above: undefined, early });
       return { context: span.context, span };
+    },
+    pass(parent) {
+      return contextOf(tracer.startSpan('HTTP', {}, remote(parent).setValue(sampledKey, false)), parent);
     },
     begin(parent, name, kind, attributes = {}) {
       const outer = contexts.get(parent) ?? ROOT_CONTEXT;
@@ -112,7 +172,8 @@ export function createTracer(
         kind: kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
         attributes: withoutGaps(attributes),
       };
-      return wrap(tracer.startSpan(name, options, outer), outer, parent.context);
+      const place = { above: parent, early: earlyOf.get(parent) };
+      return wrap(tracer.startSpan(name, options, outer), outer, parent.context, place);
     },
     within: (span, work) => working.run(span, work),
     current: () => working.getStore(),

@@ -41,6 +41,7 @@ describe('http', () => {
       lastEventId: undefined,
       mcpName: undefined,
       mayYieldHandle: false,
+      trace: undefined,
       tasks: undefined,
       body: undefined,
     });

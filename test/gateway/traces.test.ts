@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { startTestGateway } from '../support/gateway.ts';
 import type { CollectedSpan } from '../support/otlp.ts';
-import { request } from './mcp-world.ts';
 import { clientSpan, startTracedWorld, toolCall, traceId, type TracedWorld } from './traced-world.ts';
 
 let world: TracedWorld;
@@ -77,17 +76,6 @@ describe('a call that is allowed', () => {
     const spans = await world.trace(begun);
     expect(spans['POST /mcp']?.parentId).toBe('');
     expect(world.upstream.seen[0]?.headers.traceparent).toBe(`00-${String(begun)}-${spans['POST']?.spanId}-01`);
-  });
-
-  test('the body goes on as it came, its own trace context (MCP _meta) too', async () => {
-    world = await startTracedWorld();
-    const message = request('tools/call', {
-      name: 'get_price',
-      _meta: { traceparent: `00-${traceId}-${clientSpan}-01` },
-    });
-    await world.send(message);
-    expect(world.upstream.seen[0]?.body).toBe(JSON.stringify(message));
-    expect((await world.decided())['trace_id']).not.toBe(traceId);
   });
 });
 
