@@ -18,6 +18,7 @@ export function recorded(
   let head: Pick<Recorded, 'status' | 'headers'>;
   let answer: Recorded | undefined;
   const response = {
+    shouldKeepAlive: true,
     writeHead(status: number, _phrase: string, headers: OutgoingHttpHeaders) {
       head = { status, headers };
     },

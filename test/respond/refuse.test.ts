@@ -131,3 +131,13 @@ describe('the headers', () => {
     expect(error.data.retry_after).toBe(wanted === undefined ? undefined : Number(wanted));
   });
 });
+
+test.each<[Reason, string, boolean]>([
+  ['request.framing', 'closes', false],
+  ['request.path', 'keeps', true],
+  ['token.expired', 'keeps', true],
+])('RFC 9112 §6.1: %s %s the connection', (reason, _verb, kept) => {
+  const { call } = recorded('POST', '/');
+  createRefuse(undefined, undefined, publicUrl, crossOrigin)(call, new Denial(reason, 'why'), null);
+  expect(call.response.shouldKeepAlive).toBe(kept);
+});
