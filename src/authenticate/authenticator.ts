@@ -150,12 +150,8 @@ function authenticationFor(
       if (server === undefined) throw new Denial('token.issuer', 'its authorization server is trusted no longer');
       const form = claimedIssuer(token.value) === undefined ? 'opaque' : 'jwt';
       if (!route.tokens.has(form)) throw new Denial('token.form', `${form} tokens are taken no longer`);
-      const authority = trusted.find(({ issuer }) => issuer === principal.issuer);
-      if (form === 'opaque' && authority?.claims(token.value) === false)
-        throw new Denial(
-          'token.issuer',
-          'it is no token of its authorization server any more, by introspection.prefix',
-        );
+      if (form === 'opaque' && trusted.some(({ issuer, claims }) => issuer === server.issuer && !claims(token.value)))
+        throw new Denial('token.issuer', 'by introspection.prefix, its authorization server no longer issues it');
       if (principal.signature !== undefined) requireSignature(principal.signature, server.jwt);
       if (principal.claims['aud'] === undefined && server.introspection?.audience !== 'optional')
         throw new Denial('token.audience', 'tokens without aud are taken no longer');

@@ -15,7 +15,12 @@ const lenient = {
   issuer: 'https://lenient.example',
   introspection: { ...explains, audience: 'optional' },
 };
-const servers = [opaqueOnly, jwtOnly, lenient] as unknown as readonly AuthorizationServer[];
+const prefixed = {
+  name: 'prefixed',
+  issuer: 'https://prefixed.example',
+  introspection: { ...explains, prefix: 'bank_' },
+};
+const servers = [opaqueOnly, jwtOnly, lenient, prefixed] as unknown as readonly AuthorizationServer[];
 
 const dpop = { required: false, nonce: false, algorithms: ['ES256'], lifetimeMs: 60_000 };
 const byKey: Confirmation = { jwkThumbprint: 'k', certificateThumbprint: undefined };
@@ -75,13 +80,17 @@ describe('a caller whose token was validated before', () => {
     ['bound to a certificate without DPoP', { confirmation: byCertificate }, {}],
     ['with a JWT that its server was asked about', {}, { tokens: new Set(['jwt'] as const) }, jwtText],
     ['without aud, of a server that may leave it out', { ...without, issuer: lenient.issuer }, {}],
+    ['with the prefix of its server', { issuer: prefixed.issuer }, {}, 'bank_t'],
+    ['with a JWT that a server with a prefix was asked about', { issuer: prefixed.issuer }, {}, jwtText],
   ])('goes on %s', ([, principal, route, token]) => {
     expect(() => accept(principal, route, token)).not.toThrow();
   });
 
-  test.for<[reason: string, string, Partial<Principal>, Partial<Route>]>([
+  test.for<[reason: string, string, Partial<Principal>, Partial<Route>, token?: string]>([
     ['token.issuer', 'a server that nobody knows', { issuer: 'https://other.example' }, {}],
     ['token.issuer', 'a server that the route trusts no longer', {}, { authorizationServers: servers.slice(1) }],
+    ['token.issuer', 'a token without the prefix that its server has now', { issuer: prefixed.issuer }, {}, 't'],
+    ['token.issuer', 'a token with the prefix that another server has now', {}, {}, 'bank_t'],
     ['token.form', 'opaque where only JWTs are taken', {}, { tokens: new Set(['jwt'] as const) }],
     ['token.form', 'a JWT where none is taken', ofJwt('ES256', 'at+jwt'), { tokens: new Set(['opaque'] as const) }],
     ['token.form', 'a JWT of a server without jwt', { ...ofJwt('ES256', 'at+jwt'), issuer: opaqueOnly.issuer }, {}],
@@ -92,7 +101,7 @@ describe('a caller whose token was validated before', () => {
     ['token.audience', 'the aud of another route', {}, { audiences: ['other'] }],
     ['token.unbound', 'bound to nothing where it must be', {}, { dpop: { ...dpop, required: true } }],
     ['token.sender_constrained', 'bound to a key where DPoP is not served', { confirmation: byKey }, {}],
-  ])('does not: %s, %s', ([reason, , principal, route]) => {
-    expect(() => accept(principal, route)).toThrow(expect.objectContaining({ reason }) as Error);
+  ])('does not: %s, %s', ([reason, , principal, route, token]) => {
+    expect(() => accept(principal, route, token)).toThrow(expect.objectContaining({ reason }) as Error);
   });
 });

@@ -4,6 +4,7 @@ import { createCachedVerifier, type Authority, type CachedVerifier } from '../..
 import { tokenKey } from '../../src/authenticate/token-key.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
+import type { RefusedToken } from '../../src/model/grant.ts';
 import type { Failures } from '../../src/model/limits.ts';
 import type { Principal, TokenForm } from '../../src/model/principal.ts';
 import { bearer } from '../support/bearer.ts';
@@ -19,7 +20,7 @@ let generation: number;
 let holds: boolean;
 let asked: string[];
 let lookups: string[];
-let dropped: string[];
+let told: RefusedToken[];
 let guarded: unknown[];
 /** What is said of a token; an Error: it is refused so. */
 let say: (token: string) => Principal | Error;
@@ -39,7 +40,7 @@ beforeEach(() => {
   now = 1_800_000_000_000;
   generation = 3;
   holds = true;
-  [asked, lookups, dropped, guarded] = [[], [], [], []];
+  [asked, lookups, told, guarded] = [[], [], [], []];
   say = (token) => principal(token);
   verifier = create(authorityOf(issuer));
 });
@@ -81,7 +82,7 @@ function createOf(forms: readonly TokenForm[], authorities: readonly Authority[]
     authorities,
     new Set(forms),
     (kind, result) => lookups.push(`${kind} ${result}`),
-    (refused) => dropped.push(refused.key),
+    (refused) => told.push(refused),
     () => now,
   );
 }
@@ -98,8 +99,9 @@ describe('who says', () => {
     await authenticate(jwt);
     await authenticate(jwtOf(other));
     expect(asked).toEqual([`verify ${jwt}`, `verify by ${other} ${jwtOf(other)}`]);
+    const detail = 'the route trusts no authorization server with its iss';
     for (const iss of ['https://evil.example', `${issuer}/`, undefined])
-      await expect(authenticate(jwtOf(iss))).rejects.toMatchObject({ reason: 'token.issuer' });
+      await expect(authenticate(jwtOf(iss))).rejects.toMatchObject({ reason: 'token.issuer', detail });
     expect(asked).toHaveLength(2);
   });
 
@@ -107,6 +109,16 @@ describe('who says', () => {
     verifier = create(authorityOf(other), authorityOf(issuer, { verify: undefined }));
     await authenticate(jwt);
     expect(asked).toEqual([`known for 192.0.2.1: ${jwt}`]);
+  });
+
+  test('of an opaque token: the servers whose token it can be by its prefix, and nobody else', async () => {
+    const claims = (token: string): boolean => token.startsWith('bank_');
+    verifier = create(authorityOf(other, { claims: () => false }), authorityOf(issuer, { claims }));
+    await authenticate('bank_t');
+    const detail = 'the route trusts no authorization server with its introspection.prefix';
+    await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.issuer', detail });
+    expect(asked).toEqual(['known for 192.0.2.1: bank_t']);
+    expect(guarded).toMatchObject([{ servers: issuer }]);
   });
 
   test.for<[form: TokenForm, token: string, why: string]>([
@@ -211,7 +223,7 @@ describe('an opaque token', () => {
   test('that was refused is refused again without the guard', async () => {
     say = () => inactive;
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
-    expect(dropped).toEqual([tokenKey(bearer('t'))]);
+    expect(told).toEqual([{ key: tokenKey(bearer('t')), issuers: [issuer], reason: 'token.inactive' }]);
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
     expect(asked).toHaveLength(1);
     expect(guarded).toHaveLength(1);
@@ -241,7 +253,7 @@ describe('an opaque token', () => {
       await expect(authenticate('t')).rejects.toBe(error);
       await expect(authenticate('t')).rejects.toBe(error);
       expect(asked).toHaveLength(2);
-      expect(dropped).toEqual([]);
+      expect(told).toEqual([]);
     },
   );
 
@@ -290,14 +302,14 @@ describe('asked about afresh', () => {
     await expect(authenticate('t')).rejects.toBe(away);
   });
 
-  test.for<[what: string, error: Error, isHeard: boolean]>([
-    ['a JWT that does not hold any more', new Denial('token.key', 'withdrawn'), true],
-    ['a bug: nobody knows whether it holds', new TypeError('ours'), true],
-    ['a server that is away, and says nothing', away, false],
-  ])('all hear of %s: %s', async ([, error, isHeard]) => {
+  test.for<[what: string, error: Error, heard: readonly Omit<RefusedToken, 'key'>[]]>([
+    ['its issuer refuses a JWT', new Denial('token.key', 'withdrawn'), [{ issuers: [issuer], reason: 'token.key' }]],
+    ['a bug says nothing of its issuer', new TypeError('ours'), [{ issuers: [], reason: 'gateway.error' }]],
+    ['a server that is away refuses nothing', away, []],
+  ])('what all caches hear: %s', async ([, error, heard]) => {
     say = () => error;
     await expect(verifier.revalidate(bearer(jwt))).rejects.toBe(error);
-    expect(dropped).toEqual(isHeard ? [tokenKey(bearer(jwt))] : []);
+    expect(told).toEqual(heard.map((refused) => ({ key: tokenKey(bearer(jwt)), ...refused })));
   });
 
   test('a token that is forgotten is asked about when it comes next', async () => {

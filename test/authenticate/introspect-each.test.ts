@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { introspectAtEach, shortestReuse, type TokenAuthority } from '../../src/authenticate/introspect-each.ts';
+import {
+  createClaims,
+  introspectAtEach,
+  shortestReuse,
+  type TokenAuthority,
+} from '../../src/authenticate/introspect-each.ts';
 import type { Introspected, Introspector } from '../../src/authenticate/shared-introspection.ts';
 import { Denial } from '../../src/model/denial.ts';
 
@@ -54,4 +59,17 @@ test('one that is away leaves it to the others to know it, and to nobody to say 
 
 test('a refusal may be remembered as long as each of those that were asked allows', () => {
   expect(shortestReuse([saying('a', undefined, 9), silent, saying('b', undefined, 7)])).toBe(7);
+});
+
+test.for<[isShown: boolean, token: string, prefix: string | undefined, why: string]>([
+  [true, 'one_t', 'one_', 'its prefix'],
+  [false, 'two_t', 'one_', 'the prefix of another server'],
+  [false, 't', 'one_', 'no prefix'],
+  [false, 't_one_', 'one_', 'its prefix at the end'],
+  [true, 't', undefined, 'no prefix'],
+  [true, 't_one_', undefined, 'the prefix of another server at the end'],
+  [false, 'one_t', undefined, 'the prefix of another server'],
+  [false, 'two_t', undefined, 'the prefix of a third server'],
+])('shows (%s) the opaque token %s to a server with the prefix %s: it has %s', ([isShown, token, prefix]) => {
+  expect(createClaims(prefix, ['one_', 'two_'])(token)).toBe(isShown);
 });

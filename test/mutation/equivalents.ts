@@ -1,5 +1,10 @@
 /** Mutants that nothing can notice: by file, then by the reason why, each as its line would read. */
 export const equivalents: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'src/authenticate/authenticator.ts': {
+    'no opaque token has a space': [
+      'const prefixes = [...clients.values()].flatMap(({ server }) => server.introspection?.prefix ?? ["Stryker was here"]);',
+    ],
+  },
   'src/authenticate/cached-verifier.ts': {
     'a check for the compiler: one at least is trusted': [
       'if (issuer !== undefined && trusted[0].verify !== undefined) {',
