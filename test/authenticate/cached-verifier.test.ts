@@ -99,7 +99,7 @@ describe('who says', () => {
     await authenticate(jwt);
     await authenticate(jwtOf(other));
     expect(asked).toEqual([`verify ${jwt}`, `verify by ${other} ${jwtOf(other)}`]);
-    const detail = 'the route trusts no authorization server with its iss';
+    const detail = expect.stringMatching(/ iss\b/) as string;
     for (const iss of ['https://evil.example', `${issuer}/`, undefined])
       await expect(authenticate(jwtOf(iss))).rejects.toMatchObject({ reason: 'token.issuer', detail });
     expect(asked).toHaveLength(2);
@@ -115,7 +115,7 @@ describe('who says', () => {
     const claims = (token: string): boolean => token.startsWith('bank_');
     verifier = create(authorityOf(other, { claims: () => false }), authorityOf(issuer, { claims }));
     await authenticate('bank_t');
-    const detail = 'the route trusts no authorization server with its introspection.prefix';
+    const detail = expect.stringContaining('introspection.prefix') as string;
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.issuer', detail });
     expect(asked).toEqual(['known for 192.0.2.1: bank_t']);
     expect(guarded).toMatchObject([{ servers: issuer }]);
