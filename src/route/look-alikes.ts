@@ -4,7 +4,6 @@ import { foldedPath } from './target.ts';
 /** A segment of mounted paths. */
 interface Node {
   readonly children: Map<string, Node>;
-  isMounted: boolean;
 }
 
 /**
@@ -23,20 +22,23 @@ const nameEnd = /(?<![\s.+])[\s+]*(?:[.?#]|$)/gu;
  * @returns a function of a folded path, which gives 0 where it meets nothing but the root.
  */
 export function createLookAlikes(mounts: Iterable<string>): (folded: string) => number {
-  const root: Node = { children: new Map(), isMounted: true };
+  const root: Node = { children: new Map() };
+  const mounted = new Set<Node>();
   let depth = 0;
   let longest = 0;
   for (const mount of mounts) {
+    // Every path meets the root.
+    if (mount === '/') continue;
     const segments = segmentsOf(foldedPath(mount));
     depth = Math.max(depth, segments.length);
     let node = root;
     for (const segment of segments) {
       longest = Math.max(longest, segment.length);
-      const child = node.children.get(segment) ?? { children: new Map(), isMounted: false };
+      const child = node.children.get(segment) ?? { children: new Map() };
       node.children.set(segment, child);
       node = child;
     }
-    node.isMounted = true;
+    mounted.add(node);
   }
   return (folded) => {
     if (!droppable.test(folded)) return 0;
@@ -44,20 +46,19 @@ export function createLookAlikes(mounts: Iterable<string>): (folded: string) => 
     let met = 0;
     for (const [index, segment] of segmentsOf(folded, depth).entries()) {
       nodes = nodes.flatMap((node) => childrenOf(node, segment, longest));
-      if (nodes.some(({ isMounted }) => isMounted)) met = index + 1;
+      if (nodes.some((node) => mounted.has(node))) met = index + 1;
     }
     return met;
   };
 }
 
 function segmentsOf(path: string, most = path.length): readonly string[] {
-  return path === '/' ? [] : path.split('/', most + 1).slice(1);
+  return path.split('/', most + 1).slice(1);
 }
 
 function childrenOf({ children }: Node, segment: string, longest: number): readonly Node[] {
   const own = children.get(segment);
   if (own !== undefined) return [own];
-  if (children.size === 0 || !droppable.test(segment)) return [];
   const visible = withoutInvisible(segment).trimStart();
   const found: Node[] = [];
   for (const { index } of visible.matchAll(nameEnd)) {

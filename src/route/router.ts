@@ -14,43 +14,46 @@ export type Router<Mounted> = (path: string) => Mounted;
  *   neither `/Admin` nor `/admin.json` must slip past the policy of `/admin`.
  */
 export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Router<Mounted> {
-  const folded = new Map([...mounts.keys()].map((path) => [foldedPath(path), path]));
+  const mountings = new Map([...mounts].map(([path, mounted]) => [path, { mounted, segments: segmentCount(path) }]));
+  const folded = new Map([...mountings].map(([path, mounting]) => [foldedPath(path), mounting]));
   // With `/Admin` mounted, `/admin` is as foreign to it as `/Admin` is to `/admin`, and folds to itself.
   const allFolded = [...mounts.keys()].every((path) => folded.has(path));
-  const depths = new Map([...mounts.keys()].map((path) => [path, path === '/' ? 0 : path.split('/').length - 1]));
-  const depth = Math.max(0, ...[...mounts.keys()].map((path) => path.split('/').length - 1));
+  const depth = Math.max(0, ...[...mounts.keys()].map(segmentCount));
   const segmentsMet = createLookAlikes(mounts.keys());
   return (path) => {
-    const at = longest(mounts, path, depth);
+    const found = longest(mountings, path, depth);
     const fold = foldedPath(path);
-    if ((fold !== path || !allFolded) && folded.get(longest(folded, fold, depth) ?? '') !== at) {
+    if ((fold !== path || !allFolded) && longest(folded, fold, depth) !== found) {
       throw new Denial(
         'request.path',
         'reads as the path of another route once case and encoding are ignored: send the plain path',
       );
     }
-    if (segmentsMet(fold) > (depths.get(at ?? '/') ?? 0)) {
+    if (segmentsMet(fold) > (found?.segments ?? 0)) {
       throw new Denial(
         'request.path',
         'reads as the path of a route once extensions, and dots, spaces and invisible characters at the end of a segment, ' +
           'are ignored: send the plain path, or add a route for this one',
       );
     }
-    const mounted = at === undefined ? undefined : mounts.get(at);
-    if (mounted === undefined) throw new Denial('route.unknown', 'no route for this path');
-    return mounted;
+    if (found === undefined) throw new Denial('route.unknown', 'no route for this path');
+    return found.mounted;
   };
 }
 
-/** The longest path of `mounts` that `path` begins with. */
-function longest(mounts: ReadonlyMap<string, unknown>, path: string, depth: number): string | undefined {
+function segmentCount(path: string): number {
+  return path === '/' ? 0 : path.split('/').length - 1;
+}
+
+/** What is mounted at the longest path of `mounts` that `path` begins with. */
+function longest<Mounting>(mounts: ReadonlyMap<string, Mounting>, path: string, depth: number): Mounting | undefined {
   let end = endOfSegment(path, depth);
   while (end > 0) {
-    const start = path.slice(0, end);
-    if (mounts.has(start)) return start;
+    const found = mounts.get(path.slice(0, end));
+    if (found !== undefined) return found;
     end = path.lastIndexOf('/', end - 1);
   }
-  return mounts.has('/') ? '/' : undefined;
+  return mounts.get('/');
 }
 
 /** Where the first `count` segments of `path` end. */

@@ -227,12 +227,14 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
       'resource_tos_uri: resource.tosUri,',
     ],
   },
+  'src/route/look-alikes.ts': {
+    'speed: a path with nothing to drop meets what it is found under, and nothing narrower': ['if (false) return 0;'],
+    'speed: no mounted segment is longer': ['if (false) break;'],
+  },
   'src/route/router.ts': {
     'speed: only how deep is looked, and whether twice where once is enough': [
       'const allFolded = [...mounts.keys()].every(() => undefined);',
-      "const depth = Math.max(0, ...[...mounts.keys()].map((path) => path.split('/').length + 1));",
-      'const depth = Math.max(0, ...[...mounts.keys()].map((path) => path.split("").length - 1));',
-      'if ((true) && longest(folded, fold, depth) !== mounted) {',
+      'if ((true) && longest(folded, fold, depth) !== found) {',
       'for (let segment = 0; segment <= count; segment += 1) {',
       'for (let segment = 0; segment < count; segment -= 1) {',
       'if (true) return path.length;',

@@ -112,10 +112,17 @@ describe('a path that an upstream could take for a narrower route', () => {
     ['/favicon.ico', '/'],
   ])('%s → %s', (path, wanted) => expect(routed(mounts, path)).toBe(wanted));
 
+  test('a segment of nothing but what is dropped meets no route', () => {
+    expect(routed(['/', '/admin'], '/%20')).toBe('/');
+    expect(routed(['/', '/admin'], '/admin/+')).toBe('/admin');
+  });
+
   test('a route for one extension beside one without keeps what it says', () => {
     expect(routed(['/a', '/a.json'], '/a.json')).toBe('/a.json');
     expect(routed(['/a', '/a.json'], '/a.json/x')).toBe('/a.json');
     expect(routed(['/a', '/a.json'], '/a.xml')).toBe('request.path');
+    expect(routed(['/a', '/a/x', '/a.json'], '/a.json/x')).toBe('/a.json');
+    expect(routed(['/a', '/a/x', '/a.json'], '/a.xml/x')).toBe('request.path');
   });
 });
 
