@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ConditionDocument, EntryDocument, PolicyDocument, ValueDocument } from '../../src/policy/document.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import { matchedPatterns } from '../../src/policy/matched-patterns.ts';
@@ -62,19 +62,16 @@ test('finds each pattern that a policy compiles, and no other', () => {
     fc.property(document, (policy) => {
       const compiled: string[] = [];
       const native = globalThis.RegExp;
-      vi.stubGlobal(
-        'RegExp',
-        new Proxy(native, {
-          construct(target, [pattern, flags]: [string, string]) {
-            if (flags === 'u') compiled.push(pattern);
-            return new target(pattern, flags);
-          },
-        }),
-      );
+      globalThis.RegExp = new Proxy(native, {
+        construct(target, [pattern, flags]: [string, string]) {
+          if (flags === 'u') compiled.push(pattern);
+          return new target(pattern, flags);
+        },
+      });
       try {
         compilePolicy('p', policy);
       } finally {
-        vi.unstubAllGlobals();
+        globalThis.RegExp = native;
       }
       expect(
         matchedPatterns(policy)
