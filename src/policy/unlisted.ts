@@ -2,6 +2,7 @@ import { plainName } from '../lib/look-alike.ts';
 import type { McpTarget, PolicyDenial, PolicyReason } from '../model/policy.ts';
 import { plainUri, uriFlaw } from './canonical-uri.ts';
 import type { ListingKey } from './entry.ts';
+import { onlyByName } from './housekeeping.ts';
 import { listedUnder } from './listing.ts';
 import { shown } from './shown.ts';
 
@@ -43,7 +44,8 @@ function whyUnlisted(kind: McpTarget['kind'], name: string): string {
 /** A method that neither `methods` lists nor anything else allows. */
 export function unlistedMethod(method: string | undefined): Unlisted {
   const wanted = 'a method that is listed or protocol housekeeping';
-  return { reason: 'method.unlisted', rule: 'methods', wanted, found: shown(method) };
+  const why = method !== undefined && onlyByName.has(method) ? ': only an exact entry covers it' : '';
+  return { reason: 'method.unlisted', rule: 'methods', wanted, found: `${shown(method)}${why}` };
 }
 
 /** There is no challenge, even where a scope is missing too: a new token would not help. */

@@ -62,7 +62,7 @@ test.each<[PolicyDocument, Given, Attempt | undefined, string]>([
     { tools: {} },
     {},
     message('tasks/list'),
-    'wanted a method that is listed or protocol housekeeping, found "tasks/list"',
+    'wanted a method that is listed or protocol housekeeping, found "tasks/list": only an exact entry covers it',
   ],
   [{ tools: {} }, {}, message('prompts/get', 'prompt p'), 'wanted a prompt that is listed, found "p"'],
   [{ tools: {} }, {}, message('resources/read', 'resource a:b'), 'wanted a resource that is listed, found "a:b"'],
