@@ -67,6 +67,8 @@ export const commandFields = [
   'x-accel-limit-rate',
   'x-accel-redirect',
   'x-lighttpd-send-file',
+  'x-litespeed-location',
+  'x-reproxy-file',
   'x-reproxy-url',
   'x-sendfile',
   'x-sendfile2',

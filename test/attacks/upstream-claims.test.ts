@@ -38,6 +38,8 @@ const claims = [
   'X-Sendfile: /evil',
   'x-lighttpd-send-file: /evil',
   'X-Reproxy-URL: http://evil.example',
+  'X-Reproxy-File: /evil',
+  'X-LiteSpeed-Location: /evil',
   'Clear-Site-Data: "*", "evil"',
   'Alt-Svc: h3="evil.example:443"',
 ];

@@ -51,13 +51,13 @@ describe('upstreams', () => {
       'a response header that needs no leave',
       edited(upstream('allow_response_headers: [x-powered-by]')),
       ':13:32: routes[0].upstream.allow_response_headers[0]: "x-powered-by" is not alt-svc, clear-site-data, ' +
-        'x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-reproxy-url, x-sendfile or x-sendfile2',
+        'x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2',
     ],
     [
       'a response header in another case',
       edited(upstream('allow_response_headers: [X-Accel-Redirect]')),
       ':13:32: routes[0].upstream.allow_response_headers[0]: "X-Accel-Redirect" is not alt-svc, clear-site-data, ' +
-        'x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-reproxy-url, x-sendfile or x-sendfile2; ' +
+        'x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2; ' +
         'did you mean x-accel-redirect?',
     ],
     [
