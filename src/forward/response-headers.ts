@@ -27,7 +27,7 @@ export interface ResponseHeaders {
 export interface OwnHeaders {
   /** Whether shared caches may keep answers: those of a route that needs no token. */
   readonly isPublic: boolean;
-  /** CORS for the page that called; empty for other callers. What the upstream says of it is dropped then. */
+  /** CORS for the page that called; empty for other callers. The upstream's own CORS fields are always dropped. */
   readonly crossOrigin: (call: Call) => Readonly<Record<string, string>>;
   /** Which commands of the upstream's reach the client. */
   readonly allowedCommands: readonly CommandField[];
@@ -90,7 +90,7 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
       if (lower === 'connection') connection = connection === '' ? value : `${connection},${value}`;
       else if (lower === 'transfer-encoding') coding = coding === undefined ? value : `${coding},${value}`;
       if (never.has(lower)) continue;
-      if (crossOrigin.length > 0 && lower.startsWith('access-control-')) continue;
+      if (lower.startsWith('access-control-')) continue;
       if (lower === 'date') hasDate = true;
       else if (lower === 'content-length') hasLength = true;
       else if (lower === 'content-type') contentType = value;

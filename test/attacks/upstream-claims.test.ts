@@ -91,6 +91,23 @@ describe.each([
   );
 });
 
+test.each([
+  ['a plain request', [], '200 OK'],
+  ['a WebSocket handshake', handshakes, '101 Switching Protocols'],
+] as const)(
+  'an upstream grants no origin the right to read its answer to %s of no page',
+  async (_what, more, status) => {
+    answer = answerOf(status, ...(more.length === 0 ? ['Content-Length: 0', 'Connection: close'] : switching));
+    const request = (more.length === 0 ? lastHead : head)('GET /raw', world.authorization, ...more);
+    const { answers } = await world.withstand(request, {
+      statuses: [Number.parseInt(status, 10)],
+      reasons: ['allow'],
+    });
+    // A browser may keep the answer, and show it to a page of that origin later.
+    expect(answers[0]).not.toMatch(/^access-control-/im);
+  },
+);
+
 /** Answers to each kind of request, which must come to 502. */
 const framings = [
   ['gzip, chunked', ['Transfer-Encoding: gzip, chunked', '', '1', 'x', '0', '', '']],
