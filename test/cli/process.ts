@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { printed } from '../support/secrecy.ts';
@@ -25,6 +25,12 @@ interface Start {
   readonly env?: NodeJS.ProcessEnv;
 }
 
+/** A test that fails or times out in the middle leaves no process behind. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGTERM');
+});
+
 /** Starts `node src/main.ts ARGS`. */
 export function sallyport(args: readonly string[], cwd = process.cwd(), start: Start = {}): Sallyport {
   const { program = main, env } = start;
@@ -33,10 +39,12 @@ export function sallyport(args: readonly string[], cwd = process.cwd(), start: S
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  running.add(child);
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const ended = once(child, 'close').then(([code]) => {
+    running.delete(child);
     printed(`the output of ${args[0]}`, stdout + stderr);
     return code as number | null;
   });
