@@ -72,9 +72,13 @@ describe('the body says that it was refused, and by which decision, never why', 
     },
   );
 
-  test('names no scope where none would mend it', () => {
-    const answer = refused('claim.denied', { scope: ['read'] }, { route: mcp });
-    expect(answer?.body).not.toContain('scope');
+  test.each<[Reason, string, readonly string[]]>([
+    ['claim.denied', 'no scope would mend it', ['read']],
+    ['exchange.insufficient_scope', 'the authorization server named none', []],
+  ])('has no scope in its data: %s, where %s', (reason, _why, scope) => {
+    const answer = refused(reason, { scope }, { route: mcp });
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { data: { reason } } });
+    expect(JSON.parse(answer?.body ?? '')).not.toHaveProperty('error.data.scope');
   });
 
   test('the authorization specification §7: a 401 of an API has none', () => {
