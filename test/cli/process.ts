@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
 import { printed } from '../support/secrecy.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -27,7 +28,7 @@ interface Start {
 
 /** A test that fails or times out in the middle leaves no process behind. */
 const running = new Set<ChildProcess>();
-process.once('exit', () => {
+afterAll(() => {
   for (const child of running) child.kill('SIGTERM');
 });
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { createClient } from '@redis/client';
+import { afterAll } from 'vitest';
 import { freePort } from './ports.ts';
 
 const command = process.env['SALLYPORT_TEST_STORE'] ?? 'redis-server';
@@ -40,7 +41,7 @@ function patientClient(url: string) {
 
 /** A test that ends in the middle leaves no process behind. */
 const running = new Set<ChildProcess>();
-process.once('exit', () => {
+afterAll(() => {
   for (const child of running) child.kill('SIGKILL');
 });
 
