@@ -58,6 +58,8 @@ describe('a path that an upstream could take for another route', () => {
     [['/', '/caf%C3%A9'], '/caf%c3%a9', 'request.path'],
     [['/', '/caf%C3%A9'], '/caf%C3%A9', '/caf%C3%A9'],
     [['/', '/%C3%89'], '/%c3%a9', 'request.path'],
+    [['/', '/%CE%B1%CF%82'], '/%CE%91%CE%A3', 'request.path'],
+    [['/', '/%CE%B1%CF%82'], '/%CE%91%CE%A3.json', 'request.path'],
     [['/admin'], '/Admin', 'request.path'],
     [['/', '/admin'], '/Other', '/'],
     [['/api', '/api/v1'], '/api/V1/x', 'request.path'],
