@@ -27,7 +27,7 @@ const housekeeping: ReadonlySet<string> = new Set([
  * Methods that only their exact name covers. A server that knows no users answers `tasks/list` with the tasks of all
  * callers: the operator who writes a pattern did not think of that.
  */
-export const onlyByName: ReadonlySet<string> = new Set(['tasks/list']);
+export const onlyByName: ReadonlySet<string | undefined> = new Set(['tasks/list']);
 
 /** Whether an MCP message only keeps house; undefined is a GET, a DELETE or the client's own response. */
 export function isHousekeeping(method: string | undefined): boolean {

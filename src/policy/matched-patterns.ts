@@ -1,4 +1,4 @@
-import type { ConditionDocument, EntryDocument, PolicyDocument, ValueDocument } from './document.ts';
+import type { ConditionDocument, EntryDocument, PolicyDocument, PredicateDocument, ValueDocument } from './document.ts';
 import type { DocumentPath } from './policy-error.ts';
 
 /** A regular expression of a policy, and where it stands. */
@@ -34,8 +34,8 @@ function inValues(values: Readonly<Record<string, ValueDocument>> = {}, path: Do
 }
 
 function inValue(value: ValueDocument, path: DocumentPath): readonly MatchedPattern[] {
-  if (typeof value !== 'object' || !('matches' in value || 'not' in value)) return [];
-  const { matches, not } = value;
+  // Scalars and lists have neither.
+  const { matches, not } = value as PredicateDocument;
   return [
     ...(matches === undefined ? [] : [{ path: [...path, 'matches'], source: matches }]),
     ...(not === undefined ? [] : inValue(not, [...path, 'not'])),

@@ -23,7 +23,7 @@ export function resourceTables(entries: readonly Entry[], faults: PolicyFault[])
   const isMistakable = mistakableNames(entries, uriPattern, plainUri);
   // A server that reads files drops query and fragment, `fileURLToPath` for one. A pattern that names either is meant so.
   const dropsIntoAnother = (uri: string, found: Entry): boolean => {
-    const bare = uri.replace(/[?#].*$/s, '');
+    const bare = uri.replace(/[?#].*/s, '');
     if (bare === uri || /[?#]/.test(found.name)) return false;
     const other = exact(bare) ?? matching(bare);
     return other !== undefined && (other.rule !== found.rule || isMistakable(bare, found));

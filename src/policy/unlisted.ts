@@ -44,7 +44,7 @@ function whyUnlisted(kind: McpTarget['kind'], name: string): string {
 /** A method that neither `methods` lists nor anything else allows. */
 export function unlistedMethod(method: string | undefined): Unlisted {
   const wanted = 'a method that is listed or protocol housekeeping';
-  const why = method !== undefined && onlyByName.has(method) ? ': only an exact entry covers it' : '';
+  const why = onlyByName.has(method) ? ': only an exact entry covers it' : '';
   return { reason: 'method.unlisted', rule: 'methods', wanted, found: `${shown(method)}${why}` };
 }
 

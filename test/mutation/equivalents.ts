@@ -156,6 +156,17 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
   'src/policy/explain.ts': {
     'a function without `return` gives undefined too': ['} catch {}'],
   },
+  'src/policy/look-alikes.ts': {
+    'nobody looks at these faults': ['["Stryker was here"],'],
+    'speed: where all is folded, the second table finds what the first one found': [
+      'if (false) return false;',
+      'const allFolded = entries.every(() => undefined);',
+      'const allFolded = entries.every(({ name }) => false);',
+    ],
+    'no folded name is covered by a pattern that is not, so that what covers it makes both say no': [
+      'const allFolded = entries.every(({ name }) => fold(name) !== name);',
+    ],
+  },
   'src/policy/name-pattern.ts': {
     'a check for the compiler: what is split has a first part and a last': [
       'const prefix = parts[0] ?? "Stryker was here!";',
@@ -168,18 +179,14 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
     ],
   },
   'src/policy/predicate.ts': {
-    'a check for the compiler: what is no number is no integer, not finite, and not below or above anything': [
+    'a check for the compiler: what is no number is no integer': [
       'return true && Number.isSafeInteger(number) ? number : undefined;',
-      'return true && holds(found, bound);',
-      'return true && Number.isFinite(value) ? value : undefined;',
     ],
     'what has faults is never asked': ['return ["Stryker was here"];'],
   },
   'src/policy/resources.ts': {
-    'nobody looks at these faults': ['["Stryker was here"],'],
-    'speed: what has no capitals is itself when it is folded': [
-      'if (found === undefined || (false)) return found;',
-      'const hasUpperCase = /[^:/?#]*:\\/\\/[^/?#]*[A-Z]/;',
+    'speed: without a query the same is found again, unless an entry is `{}` itself, which RFC 6570 does not have': [
+      'if (false || /[?#]/.test(found.name)) return false;',
     ],
   },
   'src/policy/shown.ts': {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { maxUriLength, uriFlaw } from '../../src/policy/canonical-uri.ts';
+import { maxUriLength, plainUri, uriFlaw } from '../../src/policy/canonical-uri.ts';
 
 test.each([
   'prices://gold',
@@ -126,6 +126,18 @@ describe.each([
 test('a URI has a greatest length', () => {
   expect(uriFlaw(`x:${'a'.repeat(maxUriLength - 2)}`)).toBeUndefined();
   expect(uriFlaw(`x:${'a'.repeat(maxUriLength - 1)}`)).toBe('excessive length');
+});
+
+describe('as a careless server sees it', () => {
+  test.each([
+    ['file:///Secret', 'file:///secret'],
+    ['file:///secret.', 'file:///secret'],
+    ['file:///secret.%20./a', 'file:///secret/a'],
+    ['x:/caf%C3%89', 'x:/café'],
+    ['x:/a%E2%80%8Bb', 'x:/ab'],
+    // What is not UTF-8 stays as it is written.
+    ['x:/A%80', 'x:/a%80'],
+  ])('%s is %s', (uri, plain) => expect(plainUri(uri)).toBe(plain));
 });
 
 /** The parser also adds the slash of an empty path, which is no other resource. */

@@ -26,6 +26,17 @@ test('a policy tells its name, its own scope and which entry covers a tool, as w
   expect(['get_price', 'pay', 'other'].map((tool) => policy.toolEntry(tool))).toEqual(['get_**', 'pay', undefined]);
 });
 
+test.each<[PolicyDocument, boolean]>([
+  [{}, false],
+  [{ lists: 'filter' }, false],
+  [{ scope: 'read' }, true],
+  [{ tools: { pay: { scope: 'payments' } } }, true],
+  [{ mode: 'shadow', scope: 'read' }, false],
+  [{ mode: 'enforce', scope: 'read' }, true],
+])('%j may treat callers differently: %s', (document, tells) => {
+  expect(compilePolicy('demo', document).tellsApart).toBe(tells);
+});
+
 test('a policy without scope or tools tells none', () => {
   const policy = compilePolicy('demo', {});
   expect(policy.scope).toEqual([]);

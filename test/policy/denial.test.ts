@@ -64,6 +64,12 @@ test.each<[PolicyDocument, Given, Attempt | undefined, string]>([
     message('tasks/list'),
     'wanted a method that is listed or protocol housekeeping, found "tasks/list": only an exact entry covers it',
   ],
+  [
+    { tools: {} },
+    {},
+    message('tasks/find'),
+    'wanted a method that is listed or protocol housekeeping, found "tasks/find"',
+  ],
   [{ tools: {} }, {}, message('prompts/get', 'prompt p'), 'wanted a prompt that is listed, found "p"'],
   [{ tools: {} }, {}, message('resources/read', 'resource a:b'), 'wanted a resource that is listed, found "a:b"'],
   [
@@ -77,6 +83,23 @@ test.each<[PolicyDocument, Given, Attempt | undefined, string]>([
     {},
     message('completion/complete', 'template x:{y}'),
     'wanted a resource template that is listed, found "x:{y}"',
+  ],
+  // The name as some servers read it: of URIs decoded, of others as it stands.
+  ...[
+    ['resource', 'resources/read', 'resource x:/a%20/b', '"x:/a%20/b"', '"x:/a/b"'],
+    ['resource template', 'completion/complete', 'template x:/{y}/b%20', '"x:/{y}/b%20"', '"x:/{y}/b"'],
+    ['tool', 'tools/call', 'tool A%20', '"A%20"', '"a%20"'],
+  ].map(([what, method, target, name, plain]): [PolicyDocument, Given, Attempt, string] => [
+    { tools: {}, resources: {} },
+    {},
+    message(method, target ?? ''),
+    `wanted a ${what} that is listed, found ${name}: only an exact entry covers a name that some servers read as ${plain}`,
+  ]),
+  [
+    { claims: { '/a/b': 1 } },
+    { claims: { a: '{"b":1}' } },
+    undefined,
+    'claim /a/b: wanted 1, found a value on the way to it that is no object',
   ],
   // Arguments are a part of the request's body: their values are not told.
   ...(

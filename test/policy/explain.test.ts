@@ -108,6 +108,21 @@ describe('each condition, with what it wanted and what it found', () => {
     });
     expect(whole?.outcome).toBe('error');
   });
+  test('on an argument that the log does not have is unknown, and with it what is called, unless more is known', () => {
+    const document = { tools: { pay: { scope: 'payments', arguments: { '/amount': { at_most: 10 } } } } };
+    const argument =
+      '  tools.pay.arguments./amount unknown: wanted argument /amount: a number of at most 10, found unknown';
+    expect(explained(document, { scope: 'payments' }, call('pay', unknownArguments))).toEqual([
+      'tools.pay unknown: wanted what is asked of it, found "pay"',
+      '  tools.pay.scope holds: wanted scope "payments", found "payments"',
+      argument,
+    ]);
+    expect(explained(document, {}, call('pay', unknownArguments))).toEqual([
+      'tools.pay fails: wanted what is asked of it, found "pay"',
+      '  tools.pay.scope fails: wanted scope "payments", found no scope',
+      argument,
+    ]);
+  });
   test('nor is a call whose argument some readers would find under its name and others not', () => {
     const document = { tools: { pay: { scope: 'payments', arguments: { '/amount': { at_most: 10 } } } } };
     expect(explained(document, {}, call('pay', { Amount: 4711 }))).toEqual([

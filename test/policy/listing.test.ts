@@ -19,7 +19,14 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
   [
     'a name that a careless server reads as another entry is not covered by a wider pattern',
     {
-      tools: { 'get_*': {}, get_secret: { scope: 'admin' }, 'get_key_*': { scope: 'keys' }, 'Put_*': {}, put_all: {} },
+      tools: {
+        'get_*': {},
+        get_secret: { scope: 'admin' },
+        'get_key_*': { scope: 'keys' },
+        'Put_*': {},
+        put_all: {},
+        'old.*': {},
+      },
       prompts: { '*': {}, Secret: { scope: 'admin' } },
     },
     [
@@ -48,6 +55,9 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
       [{}, call('get_secrets'), 'allow tools.get_*'],
       [{}, call('get_key'), 'allow tools.get_*'],
       [{}, call('Put_one'), 'allow tools.Put_*'],
+      [{}, call('old.one'), 'allow tools["old.*"]'],
+      // It reads as `old`, which is not listed.
+      [{}, call('old.'), 'deny tool.unlisted tools'],
       [{}, get('secret'), 'deny prompt.unlisted prompts'],
       [{}, get('Secret'), 'deny scope.insufficient prompts.Secret.scope [admin]'],
       [{}, get('other'), 'allow prompts.*'],
@@ -252,6 +262,16 @@ test.each<[PolicyDocument, string]>([
 test('tasks/list is allowed where methods name it', () => {
   const rules = { methods: { 'tasks/*': {}, 'tasks/list': { scope: 'all' } } };
   expect(told(decide(rules, { scope: 'all' }, message('tasks/list')))).toBe('allow methods.tasks/list');
+});
+
+test('a capital Σ reads as σ, whatever follows it in a pattern or a name', () => {
+  const rules = { tools: { '*': {}, 'ασ*': { scope: 'admin' } } };
+  expect(told(decide(rules, {}, call('ασβ')))).toBe('deny scope.insufficient tools.ασ*.scope [admin]');
+  expect(told(decide(rules, {}, call('ΑΣβ')))).toBe('deny tool.unlisted tools');
+});
+
+test('a tool may be called like a method that only its name covers', () => {
+  expect(told(decide({ tools: { '*': {} } }, {}, call('tasks/list')))).toBe('allow tools.*');
 });
 
 test('methods may ask more of calls whose tools are listed', () => {

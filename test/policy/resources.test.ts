@@ -108,6 +108,8 @@ describe('a query or fragment, which servers of files drop', () => {
     [rows, 'db://rows?of=a', 'db://rows?of=*'],
     [rows, 'db://rows?by=a', 'db://**'],
     [rows, 'db://views?of=all', 'db://views?of=all'],
+    // What is left without it is listed nowhere.
+    [['db://**/all'], 'db://rows?of=/all', 'db://**/all'],
     [['search://?q=**', 'search://x'], 'search://?q=X', 'search://?q=**'],
   ])('%j: %s is decided by %j', (names, uri, name) => {
     expect(tables(names).resource(uri)?.name).toBe(name);

@@ -54,3 +54,8 @@ test('the claims that are read, wherever they are asked for, and no others', () 
     risk: 3,
   });
 });
+
+test('a claim that its pointer cannot reach is told as null, one that is absent not at all', () => {
+  const policy = compilePolicy('p', { claims: { '/realm/roles': { not: 'x' }, '/team/name': { not: 'x' } } });
+  expect({ ...policy.claimsRead({ realm: '{"roles":"x"}' }) }).toStrictEqual({ '/realm/roles': null });
+});
