@@ -9,22 +9,31 @@ import type { Route } from '../../src/model/route.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');
 const mine = sessions.bind('theirs', ['tools']);
+const toolHeaders = createToolHeaders();
+const inputSchema = { properties: { to: { 'x-mcp-header': 'To' } } };
+toolHeaders.learn(JSON.stringify({ result: { tools: [{ name: 'pay', inputSchema }] } }));
 const ping = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}');
 
 async function action(
   protocol: Route['protocol'],
   method: string,
   fields: Partial<Call['fields']>,
-  { path = '/mcp', body = ping, refused = (denial: Denial): unknown => denial.reason } = {},
+  {
+    path = '/mcp',
+    query = '',
+    queries = 'refuse',
+    body = ping,
+    refused = (denial: Denial): unknown => denial.reason,
+  } = {},
 ): Promise<unknown> {
-  const read = createActionReader({ protocol, name: 'tools', path: '/mcp' } as Route, {
+  const read = createActionReader({ protocol, name: 'tools', path: '/mcp', query: queries } as Route, {
     readBody: () => Promise.resolve(body),
     sessions,
     handles: createHandleBinding(sessions, Date.now),
-    toolHeaders: createToolHeaders(),
+    toolHeaders,
   });
   try {
-    return await read({ method, path, fields } as Call, undefined);
+    return await read({ method, path, query, fields } as Call, undefined);
   } catch (error) {
     if (error instanceof Denial) return refused(error);
     throw error;
@@ -117,6 +126,18 @@ describe('mcp', () => {
     const found = await action('mcp', 'GET', {}, { path });
     expect(typeof found === 'string' ? found : 'read').toBe(wanted);
   });
+
+  test.each([
+    ['refuse', '?tenant=b', 'route.query'],
+    ['refuse', '?', 'route.query'],
+    ['refuse', '', 'read'],
+    ['pass', '?tenant=b', 'read'],
+  ] as const)('no policy reads a query, so that it needs `query: pass`: %s, %j', async (queries, query, wanted) => {
+    for (const method of ['GET', 'DELETE', 'POST']) {
+      const found = await action('mcp', method, { contentType: 'application/json' }, { queries, query });
+      expect(typeof found === 'string' ? found : 'read').toBe(wanted);
+    }
+  });
 });
 
 describe('Mcp-Session-Id', () => {
@@ -179,15 +200,22 @@ describe('Last-Event-ID', () => {
   });
 });
 
-test('a task that was given to the caller is the upstream’s own again, in the message and in its header', async () => {
-  const task = sessions.bind(Buffer.from('t 1').toString('base64url'), ['tools', 'task']);
-  const message = (taskId: string) =>
-    Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"${taskId}"}}`);
-  const json = { contentType: 'application/json' };
-  expect(await action('mcp', 'POST', json, { body: message(task) })).toMatchObject({
-    body: message('t 1'),
-    mcpName: 't 1',
-    mayYieldHandle: true,
+describe('MCP 2026-07-28 §Custom Headers: a header that repeats an argument', () => {
+  const version = '2026-07-28';
+  const headers = { contentType: 'application/json', mcpName: 'pay', names: ['mcp-param-to'] };
+
+  test.each([
+    ['of a tool says what the argument says', version, 'tools/call', 'bob', 'read'],
+    ['of a tool says something else', version, 'tools/call', 'eve', ['message.header_mismatch', 1]],
+    ['is nothing to a prompt that is called as the tool', version, 'prompts/get', 'eve', 'read'],
+    ['is nothing to legacy revisions', undefined, 'tools/call', 'eve', 'read'],
+  ])('%s', async (_, mcpProtocolVersion, mcpMethod, sent, wanted) => {
+    const meta = { 'io.modelcontextprotocol/protocolVersion': mcpProtocolVersion };
+    const params = { name: 'pay', arguments: { to: 'bob' }, _meta: meta };
+    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: mcpMethod, params }));
+    const fields = { ...headers, mcpProtocolVersion, mcpMethod, raw: ['Mcp-Param-To', sent] };
+    const refused = ({ reason, messageId }: Denial): unknown => [reason, messageId];
+    const found = await action('mcp', 'POST', fields, { body, refused });
+    expect(Array.isArray(found) ? found : 'read').toEqual(wanted);
   });
-  expect(await action('mcp', 'POST', json, { body: message('t 1') })).toBe('handle.unknown');
 });

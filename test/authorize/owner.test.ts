@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { createBindHandles, createSessionId, ownerOf } from '../../src/authorize/owner.ts';
+import {
+  createBindEventId,
+  createBindHandles,
+  createSessionId,
+  eventOwner,
+  ownerOf,
+} from '../../src/authorize/owner.ts';
 import type { HandleBinding } from '../../src/mcp/handles-binding.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import type { Grant } from '../../src/model/grant.ts';
@@ -42,6 +48,18 @@ describe('Mcp-Session-Id', () => {
   test('means nothing to us where a route is not MCP', () => {
     expect(createSessionId({ ...tools, protocol: 'http' }, sessions)('theirs', by('legacy'))).toBe('theirs');
   });
+});
+
+test('binds the id of an event, in the bytes of a header, to the caller and the session', () => {
+  const sessions = createOwnerBound('a key of at least thirty-two characters');
+  const bound = createBindEventId(tools, sessions)('1\xe9', { principal: alice } as Grant, 'session');
+  const given = Buffer.from(sessions.unbind(bound, eventOwner(tools, alice, 'session')) ?? '', 'base64url');
+  expect(given.toString('latin1')).toBe('1\xe9');
+  expect(bound).toMatch(/^[\w.-]+$/);
+  const bob = { ...alice, subject: 'bob' };
+  expect(sessions.unbind(bound, eventOwner(tools, bob, 'session'))).toBeUndefined();
+  expect(sessions.unbind(bound, eventOwner(tools, alice, 'other'))).toBeUndefined();
+  expect(sessions.unbind(bound, eventOwner(tools, alice, undefined))).toBeUndefined();
 });
 
 test('binds the handles of an answer to the caller and the request, of tasks only those that the action says', () => {
