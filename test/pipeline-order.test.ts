@@ -122,6 +122,24 @@ describe('each step gets the proof of those before it', () => {
   });
 });
 
+describe('SEP-414: a call is recorded in the trace', () => {
+  test.each([
+    ['of its header, though its message names another', 'of the header', 'of the message', 'of the header'],
+    ['of its message where no header names one', undefined, 'of the message', 'of the message'],
+    ['of none', undefined, undefined, undefined],
+  ])('%s', async (_, header, message, trace) => {
+    const canonical = { ...call, trace: header };
+    const { steps } = await served({ canonical: () => canonical, readAction: () => ({ ...action, trace: message }) });
+    expect(steps.find(([name]) => name === 'record')?.[1]).toHaveProperty('call', { ...call, trace });
+  });
+
+  test('and is not copied for it', async () => {
+    const { steps } = await served();
+    const recorded = steps.find(([name]) => name === 'record')?.[1] as { call: unknown } | undefined;
+    expect(recorded?.call).toBe(call);
+  });
+});
+
 describe('a refusal is recorded once, and answered', () => {
   test.each(whole.slice(1, whole.indexOf('record')))('by %s', async (name) => {
     const { steps, names } = await served({ [name]: refuses });
