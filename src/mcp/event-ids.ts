@@ -5,6 +5,8 @@ const MAX_ID_BYTES = 4096;
 
 const BOM = Buffer.from('\uFEFF');
 const FIELD = Buffer.from('id:');
+/** What may become the field with the next chunk. */
+const BEGINNINGS = [Buffer.from('id'), Buffer.from('i')];
 const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20];
 const NOTHING = Buffer.alloc(0);
 
@@ -36,8 +38,9 @@ export function createEventIdFilter(bind: (id: string) => string): BodyFilter {
 
   /** Where something begins that may become an id with the next chunk. */
   function unfinished(bytes: Buffer): number {
-    for (let at = Math.max(0, bytes.length - FIELD.length + 1); at < bytes.length; at += 1) {
-      if (beginsLine(bytes, at) && FIELD.subarray(0, bytes.length - at).equals(bytes.subarray(at))) return at;
+    for (const beginning of BEGINNINGS) {
+      const at = bytes.length - beginning.length;
+      if (beginsLine(bytes, at) && bytes.subarray(at).equals(beginning)) return at;
     }
     return bytes.length;
   }

@@ -61,9 +61,9 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
   function unbind(value: string, kind: HandleKind, context: HandleContext): string | undefined {
     const own = handles.unbind(value, parties(kind, context));
     if (own === undefined) return undefined;
-    const dot = own.indexOf('.');
-    if (kind === 'state' && Number.parseInt(own.slice(0, dot), 36) <= clock()) return undefined;
-    return Buffer.from(own.slice(dot + 1), 'base64url').toString();
+    // parseInt stops at the dot between the time and the state.
+    if (kind === 'state' && Number.parseInt(own, 36) <= clock()) return undefined;
+    return Buffer.from(own.slice(own.indexOf('.') + 1), 'base64url').toString();
   }
 
   return {

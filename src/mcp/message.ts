@@ -135,7 +135,7 @@ function argumentsOf(
 }
 
 function traceOf(meta: unknown): TraceContext | undefined {
-  if (!isObject(meta) || !Object.hasOwn(meta, 'traceparent')) return undefined;
+  if (!isObject(meta)) return undefined;
   const { traceparent, tracestate } = meta;
   if (typeof traceparent !== 'string') return undefined;
   return readTraceContext(traceparent, typeof tracestate === 'string' ? tracestate : undefined);

@@ -92,7 +92,7 @@ function parsed(text: string): unknown {
 function declaredIn(schema: unknown): readonly ToolHeader[] {
   const found: ToolHeader[] = [];
   visit(schema, []);
-  return found.slice(0, MAX_HEADERS);
+  return found;
 
   function visit(node: unknown, path: readonly string[]): void {
     if (found.length >= MAX_HEADERS || path.length > MAX_DEPTH) return;

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
+import {
+  createDroppingFilter,
+  createEventFilter,
+  createJsonFilter,
+  createUnreadableFilter,
+  type Rewriting,
+} from '../../src/mcp/body-filter.ts';
 import { eventData, withData } from '../../src/mcp/event-stream.ts';
 
 const LONGEST = 8 * 1024 * 1024;
@@ -79,6 +85,43 @@ describe('an event', () => {
 
   test.each(['data\n\n', 'data:\n\n', ': comment\n\n'])('without data is no message: %j', (event) => {
     expect(createEventFilter(changing).push(Buffer.from(event)).join('')).toBe(event);
+  });
+});
+
+describe('HTTP+SSE of 2024-11-05: an event that says where messages are sent', () => {
+  test.each([
+    'event: endpoint\ndata: /messages?session=a\n\n',
+    'event:endpoint\r\ndata: /\r\n\r\n',
+    'data: http://tools.example/a\nevent: endpoint\n\n',
+    'event: endpoint\ndata: https://tools.example/a\n\n',
+  ])('is no message: %j', (event) => {
+    expect(createEventFilter(changing).push(Buffer.from(event)).join('')).toBe(event);
+  });
+
+  test.each([
+    ['event: endpoints\n', '/a'],
+    ['event: message\n', '/a'],
+    ['x-event: endpoint\n', '/a'],
+    ['event: endpoint\n', '{"result":"/a"}'],
+    ['event: endpoint\n', '/a {"result":{}}'],
+    ['event: endpoint\n', 'ftp://tools.example/a'],
+  ])('%j with the data %j is a message as any other', (event, data) => {
+    const text = `${event}data: ${data}\n\n`;
+    expect(createEventFilter(changing).push(Buffer.from(text)).join('')).toBe(`${event}data: changed\n\n`);
+  });
+});
+
+describe('a body that is not read', () => {
+  test('is refused at its first byte where it must be read', () => {
+    const filter = createUnreadableFilter();
+    expect(() => filter.push(Buffer.from('x'))).toThrow(expect.objectContaining({ reason: 'upstream.invalid' }));
+    expect(createUnreadableFilter().end()).toEqual([]);
+  });
+
+  test('is dropped where it says nothing', () => {
+    const filter = createDroppingFilter();
+    expect(filter.push(Buffer.from('x'))).toEqual([]);
+    expect(filter.end()).toEqual([]);
   });
 });
 

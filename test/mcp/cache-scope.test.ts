@@ -37,4 +37,21 @@ describe('a public result becomes private', () => {
     const event = 'data: {"method":"notifications/progress"}\n\n';
     expect(createPrivateFilter().push(Buffer.from(event)).join('')).toBe(event);
   });
+
+  test.each([
+    ['the beginning of the member', '"cacheScope" :', []],
+    ['space before another', ' ', [' ']],
+    ['a member with more space than a serializer writes', `"cacheScope":${' '.repeat(200)}`, undefined],
+  ])('and nothing is held but what may be the member: %s', (_, text, wanted) => {
+    expect(createPrivateFilter().push(Buffer.from(text)).map(String)).toEqual(wanted ?? [text]);
+  });
+
+  test('and at its end nothing is left, or the very bytes that were held', () => {
+    const filter = createPrivateFilter();
+    filter.push(Buffer.from('{}'));
+    expect(filter.end()).toEqual([]);
+    const bytes = Buffer.from('"cacheScope"\xa0', 'latin1');
+    expect(filter.push(bytes)).toEqual([]);
+    expect(filter.end()).toEqual([bytes]);
+  });
 });

@@ -14,11 +14,16 @@ function through(text: string, cuts: readonly number[] = []): string {
 }
 
 /** What goes on at once when `text` has come. */
-function atOnce(text: string): string {
-  return Buffer.concat(createEventIdFilter(bind).push(Buffer.from(text, 'latin1'))).toString('latin1');
+function atOnce(text: string): readonly string[] {
+  return createEventIdFilter(bind)
+    .push(Buffer.from(text, 'latin1'))
+    .map((piece) => piece.toString('latin1'));
 }
 
 const bom = Buffer.from('\uFEFF').toString('latin1');
+const much = 'x'.repeat(5000);
+/** A line of 4095 bytes. */
+const longest = `id: ${'x'.repeat(4091)}`;
 
 describe('WHATWG HTML §9.2 — the ids of an event stream', () => {
   test.each([
@@ -43,6 +48,15 @@ describe('WHATWG HTML §9.2 — the ids of an event stream', () => {
   });
 
   test.each([
+    ['before much data', `id: 1\ndata: ${much}\n\n`, `id: <1>\ndata: ${much}\n\n`],
+    ['behind much data', `data: ${much}\nid: 1\n\n`, `data: ${much}\nid: <1>\n\n`],
+    ['the longest that a header carries', `${longest}\n`, `id: <${longest.slice(4)}>\n`],
+  ])('%s', (_, text, wanted) => {
+    expect(through(text)).toBe(wanted);
+    expect(through(text, [1, 4, 4095])).toBe(wanted);
+  });
+
+  test.each([
     ['an empty one, which resets', 'id:\n\nid: \n\nid\n\n'],
     ['one with NUL, which is none', 'id: a\0b\n\n'],
     ['one that no header carries', 'id: a\x1bb\n\n'],
@@ -51,10 +65,12 @@ describe('WHATWG HTML §9.2 — the ids of an event stream', () => {
     ['a BOM that is not at the start', `data: a\n\n${bom}id: 1\n\n`],
     ['a line without its end', 'data: a\n\nid: 1'],
     ['nothing', ''],
-    ['one that is too long for a header', `id: ${'x'.repeat(5000)}\n\n`],
+    ['one that is too long for a header', `id: ${much}\n\n`],
+    ['one that is too long by a byte', `${longest}x\n\n`],
   ])('leaves %s', (_, text) => {
     expect(through(text)).toBe(text);
     expect(through(text, [1, 2, 3, 4, 5, 9, 4097])).toBe(text);
+    expect(through(text, [4096])).toBe(text);
   });
 
   test('wherever the stream is cut', () => {
@@ -89,15 +105,26 @@ describe('WHATWG HTML §9.2 — the ids of an event stream', () => {
   test.each([
     ['an event without an id', 'data: a\n\n', 'data: a\n\n'],
     ['half a line that is none', 'data: a', 'data: a'],
+    ['the first byte of one', 'd', 'd'],
+    ['a BOM', bom, bom],
     ['what may become an id is held', 'data: a\n\ni', 'data: a\n\n'],
     ['an id without its end is held', 'data: a\n\nid: 1', 'data: a\n\n'],
+    ['behind much data too', `data: ${much}\n\nid: 1`, `data: ${much}\n\n`],
     ['an id goes on with the end of its line', 'id: 1\nda', 'id: <1>\nda'],
+    ['a line that is too long for an id', `${longest}x`, `${longest}x`],
     ['a word that ends like the beginning of an id', 'data: hi', 'data: hi'],
-  ])('goes on at once: %s', (_, text, wanted) => expect(atOnce(text)).toBe(wanted));
+  ])('goes on at once, in one piece: %s', (_, text, wanted) => expect(atOnce(text)).toEqual([wanted]));
+
+  test.each(['i', 'id: 1', longest, bom.slice(0, 2), ''])('nothing goes on of what is held: %j', (text) =>
+    expect(atOnce(text)).toEqual([]),
+  );
 
   test('hands on the very bytes where nothing changes', () => {
-    const chunk = Buffer.from('data: {"id":1}\n\n');
-    const [passed] = createEventIdFilter(bind).push(chunk);
+    // Not from the memory that small buffers share.
+    const chunk = Buffer.alloc(16, 'data: {"id":1}\n\n');
+    const filter = createEventIdFilter(bind);
+    const [passed] = filter.push(chunk);
     expect(passed?.buffer).toBe(chunk.buffer);
+    expect(filter.end()).toEqual([]);
   });
 });

@@ -96,6 +96,8 @@ describe('binding', () => {
     const message = { method: 'tasks/get', params: { taskId: boundTask('a'), _meta: related } };
     expect(unbound(JSON.stringify(message)).tasks).toEqual(new Set(['a', 'b']));
     expect(unbound(JSON.stringify({ method: 'ping' })).tasks).toEqual(new Set());
+    const state = { method: 'tools/call', params: { requestState: stateOf('no task') } };
+    expect(unbound(JSON.stringify(state)).tasks).toEqual(new Set());
   });
 
   describe('requestState', () => {

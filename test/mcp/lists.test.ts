@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
 import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
 import { filteredMessage, listMethods, withoutTasks } from '../../src/mcp/lists.ts';
-import { Denial } from '../../src/model/denial.ts';
 import type { McpTarget } from '../../src/model/policy.ts';
 
 const visible = ({ name }: McpTarget): boolean => !name.includes('hidden');
@@ -69,7 +68,7 @@ describe('filteredMessage', () => {
     '{"Result":{}}',
     '[[]]',
   ])('%s cannot be filtered: some clients would read another list', (text) => {
-    expect(() => filteredMessage(text, visible)).toThrow(Denial);
+    expect(() => filteredMessage(text, visible)).toThrow(expect.objectContaining({ reason: 'upstream.invalid' }));
   });
 
   test('what is not JSON cannot be filtered', () => {

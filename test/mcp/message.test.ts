@@ -94,6 +94,7 @@ describe('what is refused', () => {
     ['a prototype among the arguments', call('{"name":"x","arguments":{"__proto__":{"a":1}}}'), 'body.ambiguous'],
     ['a prototype below', call('{"name":"x","arguments":{"a":[{"__proto__":1}]}}'), 'body.ambiguous'],
     ['an escaped prototype', call('{"name":"x","arguments":{"__prot\\u006f__":{}}}'), 'body.ambiguous'],
+    ['another spelling of a method', '{"jsonrpc":"2.0","id":1,"method":"Tools/Call"}', 'body.ambiguous'],
     ['a lone surrogate', call('{"name":"\\ud800"}'), 'body.ambiguous'],
   ])('%s', (_what, text, wanted) => expect(reason(text)).toBe(wanted));
 
@@ -117,10 +118,33 @@ test.each([
   ['neither', '{"jsonrpc":"2.0","id":7}', 7],
   ['a method that is none', '{"jsonrpc":"2.0","id":7,"method":1}', 7],
   ['parameters by position', '{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}', 7],
+  ['arguments as a text', '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":""}}', 7],
+  ['another spelling of a method', '{"jsonrpc":"2.0","id":7,"method":"Ping"}', 7],
   ['another case of a key', '{"jsonrpc":"2.0","id":7,"method":"ping","Params":{}}', 7],
   ['no id that could be read', '{"jsonrpc":"2.0","id":null,"method":"ping"}', undefined],
 ])('JSON-RPC 2.0 §5: a refusal carries the id of the message: %s', (_what, text, messageId) => {
   expect(() => readMessage(Buffer.from(text), none)).toThrow(expect.objectContaining({ messageId }));
+});
+
+describe('SEP-414: the trace that _meta names', () => {
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const traceOf = (meta: unknown): unknown =>
+    readMessage(Buffer.from(call(JSON.stringify({ name: 'x', _meta: meta }))), none).trace;
+
+  test.each([
+    ['with its companion', { traceparent, tracestate: 'a=b' }, 'a=b'],
+    ['without', { traceparent }, undefined],
+    ['beside a companion that is no text', { traceparent, tracestate: ['a=b'] }, undefined],
+  ])('is read %s', (_what, meta, tracestate) => expect(traceOf(meta)).toMatchObject({ traceparent, tracestate }));
+
+  test.each([
+    [undefined],
+    [null],
+    [{}],
+    [{ traceparent: 'x' }],
+    [{ traceparent: [traceparent] }],
+    [{ tracestate: 'a=b' }],
+  ])('%j names none', (meta) => expect(traceOf(meta)).toBeUndefined());
 });
 
 test('arguments are an object or absent; of a method of a vendor they are what it likes', () => {

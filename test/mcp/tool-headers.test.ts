@@ -26,6 +26,7 @@ describe('what a list declares', () => {
     ['a name that is no text', listOf(declaring('a', { r: { 'x-mcp-header': 1 } }))],
     ['the root itself', listOf({ name: 'a', inputSchema: { 'x-mcp-header': 'Root' } })],
     ['items', listOf(declaring('a', { r: { items: { 'x-mcp-header': 'Item' } } }))],
+    ['properties null', listOf({ name: 'a', inputSchema: { properties: null } })],
     ['properties that are none', listOf({ name: 'a', inputSchema: { properties: 1 } })],
   ])('%s teaches nothing', (_what, text) => {
     const headers = createToolHeaders();
@@ -41,6 +42,8 @@ describe('what a list declares', () => {
 
   test('only lists that may say something new are read', () => {
     const headers = createToolHeaders();
+    expect(headers.concerns(listOf({ name: 'a' }))).toBe(false);
+    headers.learn(listOf({ name: 'a' }));
     expect(headers.concerns(listOf({ name: 'a' }))).toBe(false);
     expect(headers.concerns(Buffer.from(listOf(declaring('a', region))))).toBe(true);
     headers.learn(listOf(declaring('a', region)));
@@ -70,8 +73,31 @@ describe('its memory is bounded', () => {
         declaring('n'.repeat(257), region),
       ),
     );
+    expect(headers.of('many').at(-1)).toHaveProperty('field', 'mcp-param-p31');
     expect(['many', 'deep', 'long', 'n'.repeat(257)].map((tool) => headers.of(tool).length)).toEqual([32, 0, 0, 0]);
   });
+});
+
+test('what is just within the bounds is learnt', () => {
+  const headers = createToolHeaders();
+  let deep: object = { 'x-mcp-header': 'Deep' };
+  for (let i = 0; i < 16; i += 1) deep = { properties: { p: deep } };
+  const long = { ['k'.repeat(256)]: { 'x-mcp-header': 'Long' } };
+  headers.learn(
+    listOf({ name: 'deep', inputSchema: deep }, declaring('long', long), declaring('n'.repeat(256), region)),
+  );
+  expect(['deep', 'long', 'n'.repeat(256)].map((tool) => headers.of(tool).length)).toEqual([1, 1, 1]);
+});
+
+test.each([
+  ['integer', true],
+  ['number', true],
+  ['string', false],
+  [undefined, false],
+])('values of type %s are compared as numbers: %s', (type, isNumber) => {
+  const headers = createToolHeaders();
+  headers.learn(listOf(declaring('a', { n: { type, 'x-mcp-header': 'N' } })));
+  expect(headers.of('a')).toEqual([{ field: 'mcp-param-n', path: ['n'], isNumber }]);
 });
 
 test('each upstream has its own', () => {

@@ -69,7 +69,6 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
     'a check for the compiler: no pattern of ours matches the text that undefined becomes': [
       'if (false || !jsonType.test(contentType)) {',
     ],
-    'speed: a text in UTF-8 becomes the same bytes again': ['if (false) return { mcpName: undefined, body };'],
   },
   'src/mcp/agreement.ts': {
     'a check for the compiler: without a version both would have been legacy': [
@@ -84,7 +83,6 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
       'const value = true && Object.hasOwn(params, source) ? params[source] : undefined;',
       'const value = true ? params[source] : undefined;',
     ],
-    'a function without `return` gives undefined too': ['} catch {}'],
   },
   'src/mcp/event-stream.ts': {
     'nothing of it ends a line, and only line ends are looked for in it': [
@@ -93,11 +91,17 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
     ],
     'speed: one part joined is itself': ['const event = false ? last : Buffer.concat([...held, last]);'],
   },
+  'src/mcp/field-value.ts': {
+    'a function without `return` gives undefined too': ['} catch {}'],
+  },
   'src/mcp/handles-binding.ts': {
     'speed: without changes the text is as it was': [
-      'return { text: false ? text : spliceStrings(text, changes), mcpName };',
+      'return { text: false ? text : spliceStrings(text, changes), mcpName, tasks };',
     ],
     'what was not parsed is undefined, which has no handles': ['} catch {}'],
+    'no method is called so': [
+      'return [...owner, kind, method ?? "Stryker was here!", ...targets.flatMap((target) => [target.kind, target.name])];',
+    ],
   },
   'src/mcp/handles-splice.ts': {
     'a check for the compiler: no path is empty': ['changes.set(change.path.at(-1) ?? "Stryker was here!", change);'],
@@ -119,6 +123,11 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
       'return true;',
     ],
   },
+  'src/mcp/lists.ts': {
+    'a check for the compiler: no text, number or boolean has members of the names that are read': [
+      'return true && value !== null && !Array.isArray(value);',
+    ],
+  },
   'src/mcp/message.ts': {
     'a check for the compiler: undefined names no method that is about anything': [
       'targets: false ? [] : targetsOf(method, params, id),',
@@ -127,6 +136,24 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
   },
   'src/mcp/owner-bound.ts': {
     'nobody finds a text that is the MAC of most of itself': ['if (false) return undefined;'],
+  },
+  'src/mcp/param-headers.ts': {
+    'a check for the compiler: only numbers are finite': ['if (false || !Number.isFinite(value)) return undefined;'],
+    'a check for the compiler: undefined as a text is no decimal': [
+      'return true && decimal.test(sent) && Number(sent) === Number(wanted);',
+    ],
+  },
+  'src/mcp/tasks-extension.ts': {
+    'a check for the compiler: no text, number or boolean has members of these names': [
+      'if (false || value === null || !Object.hasOwn(value, key)) return false;',
+    ],
+  },
+  'src/mcp/tool-headers.ts': {
+    'what has no name and no schema declares nothing': [
+      'if (!Array.isArray(tools)) return ["Stryker was here"];',
+      `return typeof name === 'string' && name.length <= MAX_KEY ? [{ name, inputSchema: at(tool, 'inputSchema') }] : ["Stryker was here"];`,
+    ],
+    'a function without `return` gives undefined too': ['} catch {}'],
   },
   'src/pipeline.ts': {
     'a check for the compiler: what is no denial was granted': [

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { decodedValue } from '../../src/mcp/field-value.ts';
+
+test.each([
+  ['eu', 'eu'],
+  ['', ''],
+  ['=?base64?w6k=?=', 'é'],
+  ['=?base64??=', ''],
+  ['=?base64?YQ==', '=?base64?YQ=='],
+  ['YQ==?=', 'YQ==?='],
+  ['=?BASE64?YQ==?=', '=?BASE64?YQ==?='],
+])('MCP 2026-07-28 §Value Encoding: %j is %j', (value, text) => expect(decodedValue(value)).toBe(text));
+
+test.each([
+  ['a letter alone', '=?base64?e?='],
+  ['bits left over', '=?base64?ZWNobx==?='],
+  ['another alphabet', '=?base64?_-8=?='],
+  ['no UTF-8', '=?base64?/w==?='],
+  ['something before', '=?base64?!=?base64?YQ==?='],
+  ['something behind', '=?base64?YQ==?=x?='],
+])('is not well-formed with %s', (_, value) => expect(decodedValue(value)).toBeUndefined());
