@@ -51,8 +51,8 @@ describe('Origin', () => {
     expect(world.upstream.seen.length).toBe(before);
   });
 
-  test('a caller that is no page gets what the upstream says', async () => {
-    expect((await ping({})).headers.get('access-control-allow-origin')).toBe('*');
+  test('an upstream allows no page to read its answers, whether a page asked or not', async () => {
+    expect((await ping({})).headers.get('access-control-allow-origin')).toBeNull();
   });
 
   test('a refusal can be read by the page that caused it', async () => {
