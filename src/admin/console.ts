@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { contentPolicy } from './content-policy.ts';
 import type { Config } from '../model/config.ts';
 
 /** What the console shows of a route; nothing of it is secret. */
@@ -58,18 +58,8 @@ again();
 setInterval(again, 5000);
 `;
 
-const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-
 /** Only what is in the page itself runs, and it may ask nobody but this listener. */
-export const consolePolicy = [
-  "default-src 'none'",
-  `script-src ${sha256(script)}`,
-  `style-src ${sha256(style)}`,
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+export const consolePolicy = contentPolicy(script, style);
 
 /** The console's one page: what serves, who is behind it, and the newest denials. */
 export const consolePage = `<!doctype html>

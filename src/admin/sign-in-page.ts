@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { contentPolicy } from './content-policy.ts';
 
 const style = `
 :root { color-scheme: light dark; --ink: light-dark(#1b1f24, #e6e8eb); --muted: light-dark(#57606a, #9aa4b0);
@@ -49,18 +49,8 @@ form.addEventListener('submit', async (event) => {
 });
 `;
 
-const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-
 /** The content security policy of {@link signInPage}: only what is in the page itself runs, and it asks only us. */
-export const signInPolicy = [
-  "default-src 'none'",
-  `script-src ${sha256(script)}`,
-  `style-src ${sha256(style)}`,
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+export const signInPolicy = contentPolicy(script, style);
 
 /** The page on which an operator signs in: it turns the admin token into a session's cookie. */
 export const signInPage = `<!doctype html>
