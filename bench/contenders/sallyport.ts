@@ -47,19 +47,16 @@ export const policies = {
   },
 };
 
-/** An HTTP route and an MCP route, each with a policy and an identity header. */
+/** An HTTP route, and two MCP routes: calls and lists are answered at addresses of their own. */
 export function defaultRoutes({ upstream, audience }: Surroundings): readonly object[] {
   const identity = { 'x-auth-subject': 'sub' };
+  const mcp = (name: string, path: string): object => {
+    return { name, path, protocol: 'mcp', audience, policy: 'tools', upstream: { url: upstream + path, identity } };
+  };
   return [
     { name: 'api', path: '/api', audience, policy: 'reader', upstream: { url: `${upstream}/api`, identity } },
-    {
-      name: 'mcp',
-      path: '/mcp',
-      protocol: 'mcp',
-      audience,
-      policy: 'tools',
-      upstream: { url: `${upstream}/mcp`, identity },
-    },
+    mcp('mcp', '/mcp'),
+    mcp('list', '/mcp/list'),
   ];
 }
 
