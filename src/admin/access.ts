@@ -55,7 +55,7 @@ export interface Access {
   reload(rules: AdminRules): void;
 }
 
-/** Wrong tokens of one address, an IPv6 /64 as one: so many at once, and so many in each minute. */
+/** The limit on wrong tokens of one address; an IPv6 /64 counts as one address. */
 const WRONG_TOKENS = { requests: 10, perMs: 60_000, burst: 10 };
 /** Addresses that are remembered; the least recently seen one is evicted first. */
 const MAX_ADDRESSES = 1_000;

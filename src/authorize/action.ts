@@ -120,7 +120,7 @@ async function messageAction(
 }
 
 /**
- * @throws {Denial} `handle.unknown` for a task or state that was given to somebody else, or to nobody, or
+ * @throws {Denial} `handle.unknown` for a task or state that the gateway did not give to this caller, or
  *   `message.capability` where the server would refuse the request before it looked at the task; `message.header_mismatch` for a task that only `Mcp-Name` names, which would go on as it came.
  */
 function ownHandles(
@@ -170,7 +170,7 @@ function ownSession(
   throw new Denial('session.unknown', 'not a session of this person on this route', { messageId });
 }
 
-/** @throws {Denial} `handle.unknown` for an event of somebody else's stream, or of another session's. */
+/** @throws {Denial} `handle.unknown` for an event of another caller's stream, or of another session. */
 function ownEvent(
   call: Call,
   principal: Principal | undefined,

@@ -52,7 +52,7 @@ export function slowPart(source: string): SlowPart | undefined {
 
 function parsed(source: string): AST.Pattern | undefined {
   try {
-    // As `matches` compiles it: whoever does that says what is wrong with the syntax.
+    // As `matches` compiles it, which reports an error of syntax.
     RegExp(source, 'u');
   } catch {
     return undefined;

@@ -14,7 +14,7 @@ export interface OpenStream {
   /** Whether it is a WebSocket. */
   readonly isUpgrade: boolean;
   readonly end: (why: string) => void;
-  /** Asks about its token again every so many milliseconds from now on; undefined: only where nothing says when it ends. */
+  /** Sets the interval at which its token is validated again; undefined: only where nothing says when the token ends. */
   readonly revalidateEvery: (intervalMs: number | undefined) => void;
 }
 
