@@ -114,7 +114,7 @@ export function createDiscovery(
 
 /**
  * Where the metadata of an issuer may be: RFC 8414 §3.1 (inserted before the path), OpenID Connect Discovery §4
- * (appended), and appended for RFC 8414 too, as the authorization specification §3 describes it.
+ * (appended), and appended for RFC 8414 too.
  */
 function locations(base: string): readonly string[] {
   const { origin, pathname } = new URL(base);

@@ -6,7 +6,7 @@ import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { principalWith } from './principal-with.ts';
 
-/** One line of the decision log, as much of it as a decision needs; contract §6. */
+/** One line of the decision log, as much of it as a decision needs. */
 export interface RecordedDecision {
   readonly decision: string;
   readonly requestId: string;

@@ -25,7 +25,7 @@ export interface ExplainOptions extends DescribedCall {
 }
 
 /**
- * `sallyport explain`, contract §4: the decision on a call and every condition with what it found, by the code that serves.
+ * `sallyport explain`: the decision on a call and every condition with what it found, by the code that serves.
  *
  * @throws {UsageError} for options that do not describe a call.
  */

@@ -13,7 +13,7 @@ export interface Reloading {
 }
 
 /**
- * Serves by the files as they are edited, contract §2: the new configuration is loaded and checked whole, then swapped in
+ * Serves by the files as they are edited: the new configuration is loaded and checked whole, then swapped in
  * whole. One with a mistake in it changes nothing, and is told to the log, the metrics and `/readyz`.
  */
 export async function reloadOnEdit(file: string, first: Loaded, since: number, running: Running): Promise<Reloading> {

@@ -19,7 +19,7 @@ export interface ReplayOptions {
 type Row = Difference & { count: number };
 
 /**
- * `sallyport replay`, contract §4: decides recorded decisions again, by edited policies and the code that serves, and
+ * `sallyport replay`: decides recorded decisions again, by edited policies and the code that serves, and
  * tells what would change and for whom.
  */
 export async function replay(log: string, options: ReplayOptions): Promise<ExitCode> {

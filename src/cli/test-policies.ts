@@ -35,7 +35,7 @@ interface Row extends Decided {
   readonly fault: readonly [wanted: string, found: string] | undefined;
 }
 
-/** `sallyport test`, contract §3 and §4: runs every test of a policy against the policy as it would be served. */
+/** `sallyport test`: runs every test of a policy against the policy as it would be served. */
 export async function testPolicies(options: TestOptions): Promise<ExitCode> {
   const { code, files } = await runOnce(options);
   if (!options.watch) return code;

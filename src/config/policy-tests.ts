@@ -5,7 +5,7 @@ import { inTextOrder, Problem } from './problems.ts';
 import { violations, type Violation } from './schema.ts';
 import { parseYaml, type YamlFile } from './yaml-file.ts';
 
-/** One test of a policy, as `schema/policy-test.schema.json` accepts it, contract §3. */
+/** One test of a policy, as `schema/policy-test.schema.json` accepts it. */
 export interface PolicyTest {
   readonly name: string;
   readonly given: {

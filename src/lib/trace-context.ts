@@ -16,20 +16,20 @@ export interface TraceContext {
 
 /** Of a version that is not known yet, since it may be longer; nobody needs more. */
 const MAX_TRACEPARENT = 512;
-/** §3.3, list. How long it may be is left to who passes it on, and so to the limit on header sections. */
+/** Trace Context §3.3, list. How long it may be is left to who passes it on, and so to the limit on header sections. */
 const MAX_MEMBERS = 32;
 const SAMPLED = 1;
 const RANDOM = 2;
 
-/** §3.2.2. What comes after the flags is of a later version, which may only add to this one, §3.2.4. */
+/** Trace Context §3.2.2. What comes after the flags is of a later version, which may only add to this one, §3.2.4. */
 const field = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[!-+\--~]*)?$/;
 const zeros = /^0+$/;
-/** §3.3, list-members; keys by level 2, where those of level 1 fit too. */
+/** Trace Context §3.3, list-members; keys by level 2, where those of level 1 fit too. */
 const member = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~]$/;
 
 /**
- * Reads `traceparent` and its companion; undefined where the first is not valid, or stands twice (§3.2). A `tracestate`
- * that is not valid is left out, and spoils nothing, §3.3.
+ * Reads `traceparent` and its companion; undefined where the first is not valid, or stands twice (Trace Context §3.2).
+ * A `tracestate` that is not valid is left out, and spoils nothing, §3.3.
  *
  * @param traceparent Of several fields, the values with commas between them.
  * @param tracestate The same.

@@ -51,7 +51,7 @@ export function argumentDenial(conditions: readonly ArgumentCondition[], found: 
   return undefined;
 }
 
-/** Arguments are a part of the request's body, which the log never shows (contract §6); of claims the value is told. */
+/** Arguments are a part of the request's body, which the log never shows; of claims the value is told. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === unreachable) return unreachableInWords;

@@ -16,7 +16,7 @@ export function askedEntries(listing: Listing, { method, targets }: McpAttempt):
   const entries: Entry[] = [];
   for (const { kind, name } of targets) {
     const find = listing[kind];
-    // Contract §3: what a completion refers to decides where the policy lists such things, else `methods` must allow it.
+    // What a completion refers to decides where the policy lists such things, else `methods` must allow it.
     if (find === undefined && method === 'completion/complete') continue;
     const entry = find?.(name);
     if (entry === undefined) return unlistedTarget(kind, name);

@@ -13,20 +13,23 @@ const flaws: readonly (readonly [what: string, sign: RegExp])[] = [
   ['a character that URIs do not have', /[^A-Za-z0-9._~:/?#[\]@!$&'()*+,;=%-]/],
   // RFC 3986 §6.2.2.1: `%2f` means what `%2F` means.
   ['a % without two digits in upper case', /%(?![0-9A-F]{2})/],
-  // §6.2.2.2, and what decoders make of the rest: `/`, `\`, `%` (decoded twice), control characters, overlong UTF-8.
+  // RFC 3986 §6.2.2.2, and what decoders make of the rest: `/`, `\`, `%` (decoded twice), control characters, overlong
+  // UTF-8.
   [
     'an encoded character that must be plain or absent',
     /%(?:[01].|2[5DEF]|3[0-9]|4[1-9A-F]|5[0-9ACF]|6[1-9A-F]|7[0-9AEF]|C[01]|E0%[89]|F0%8)/,
   ],
-  // §6.2.2.3; after `=`, `&` and `;` because servers read paths in queries, and drop what follows a `;`.
+  // RFC 3986 §6.2.2.3; after `=`, `&` and `;` because servers read paths in queries, and drop what follows a `;`.
   ['a dot segment', /[/:?#=&;]\.\.?(?:$|[/?#&;])/],
   ['an empty segment', /^[^:]*:(?:\/\/[^/?#]*(?=[/?#])|(?!\/\/))[^?#]*\/\//],
-  // §3.2, narrowed: parsers disagree on what else may stand before a host, and §6.2.3 leaves out what is empty.
+  // RFC 3986 §3.2, narrowed: parsers disagree on what else may stand before a host, and §6.2.3 leaves out what is
+  // empty.
   [
     'an authority in another form than user@host:port',
     /^[^:]*:\/\/(?!(?:[A-Za-z0-9._~-]+@)?(?:\[[0-9a-f:.]+\]|[^[\]@:/?#]*)(?::[1-9][0-9]*)?(?:[/?#]|$))/,
   ],
-  // §6.2.2.1, §6.2.3. Where the authority is a host on the network: other schemes put names of their own there.
+  // RFC 3986 §6.2.2.1, §6.2.3. Where the authority is a host on the network: other schemes put names of their own
+  // there.
   [
     'a host in upper case, with a final dot or with a default port',
     /^(?:https?|wss?|ftp|file):\/\/(?:[^/?#]*(?:[A-Z]|\.(?=[/?#:]|$)|:(?:80|443)(?=[/?#]|$))|localhost\/)/,

@@ -1,7 +1,7 @@
 /**
- * @module The policy language, contract §3: a document is compiled once into conditions (`condition.ts`) and what they
- * stand on top of (`listing.ts`), which are judged for every request (`decide.ts`, `verdict.ts`) and put into words only
- * for a denial (`denial.ts`). Pure: no clock, no files, no YAML.
+ * @module The policy language, `docs/policies.md`: a document is compiled once into conditions (`condition.ts`) and
+ * what they stand on top of (`listing.ts`), which are judged for every request (`decide.ts`, `verdict.ts`) and put into
+ * words only for a denial (`denial.ts`). Pure: no clock, no files, no YAML.
  */
 
 import type { Policy } from '../model/policy.ts';

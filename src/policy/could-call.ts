@@ -12,7 +12,7 @@ const callingMethod = {
 } as const satisfies Readonly<Record<McpTarget['kind'], string>>;
 
 /**
- * Whether some token of this caller could call it, contract §3 `lists`: what lacks only a scope stays visible, so that
+ * Whether some token of this caller could call it, for `lists: filter`: what lacks only a scope stays visible, so that
  * step-up can be found, and so does what lacks only a shorter life. Arguments are not known before the call.
  */
 export function couldCall({ condition, listing }: Rules, principal: Principal, { kind, name }: McpTarget): boolean {

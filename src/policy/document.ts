@@ -43,7 +43,7 @@ export interface EntryDocument extends ConditionDocument {
   readonly arguments?: Readonly<Record<string, ValueDocument>>;
 }
 
-/** A file `policies/NAME.yaml`, contract §3. The mere presence of a listing denies whatever no listing lists. */
+/** A file `policies/NAME.yaml`, `docs/policies.md`. The mere presence of a listing denies whatever no listing lists. */
 export interface PolicyDocument extends ConditionDocument {
   readonly mode?: 'enforce' | 'shadow';
   /** By tool name or pattern. */

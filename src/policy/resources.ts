@@ -46,7 +46,7 @@ export function resourceTables(entries: readonly Entry[], faults: PolicyFault[])
 
 /**
  * RFC 6570 §2.2. Without an operator an expression expands within a segment, because `/`, `?` and `#` are encoded
- * (§3.2.2); with one it may go on beyond it, so that only `**` covers it.
+ * (RFC 6570 §3.2.2); with one it may go on beyond it, so that only `**` covers it.
  */
 const expression = /\{([+#./;?&=,!@|]?)[^{}]*\}/g;
 

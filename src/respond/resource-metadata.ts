@@ -20,7 +20,7 @@ export function metadataDocuments({ routes, publicUrl, tls }: Config): ReadonlyM
     const document = Buffer.from(JSON.stringify(metadata(route, publicUrl, tls)));
     const path = metadataPath(route);
     documents.set(path, document).set(`${path}/`, document);
-    // The authorization specification §4.1: appended to the base URL, for clients that build it so.
+    // Appended to the base URL, for clients that build it so.
     documents.set((route.path === '/' ? '' : route.path) + WELL_KNOWN, document);
     if (resources.length === 1) documents.set(WELL_KNOWN, document).set(`${WELL_KNOWN}/`, document);
   }
@@ -36,7 +36,7 @@ function metadataPath({ path }: Route): string {
   return path === '/' ? WELL_KNOWN : WELL_KNOWN + path;
 }
 
-/** RFC 9728 §2, and the authorization specification §2.1. JSON.stringify leaves the undefined ones out. */
+/** RFC 9728 §2. JSON.stringify leaves the undefined ones out. */
 function metadata(route: Route, publicUrl: string, tls: Config['tls']): Record<string, unknown> {
   const { resource, dpop } = route;
   return {

@@ -13,7 +13,7 @@ test.each([
   ['answers 500', 500],
   ['answers 401', 401],
   ['answers with something else', 200],
-])('contract §2 — the query of an endpoint that %s is neither logged nor shown', async (_what, status) => {
+])('the query of an endpoint that %s is neither logged nor shown', async (_what, status) => {
   const served = (issuer = await startIssuer());
   served.intercept = (request, response) => {
     if (request.url?.includes(SECRET) !== true) return false;

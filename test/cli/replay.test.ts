@@ -90,7 +90,7 @@ async function replayed(edited?: Partial<typeof policies>): Promise<Changes> {
   return JSON.parse(stdout) as Changes;
 }
 
-describe('sallyport replay, contract §4', () => {
+describe('sallyport replay', () => {
   test('nothing would change by the policies that decided', async () => {
     expect(await replayed()).toEqual({ decided: 8, passed_over: 2, skipped_lines: 2, changes: [] });
   });

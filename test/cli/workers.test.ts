@@ -68,7 +68,7 @@ const pids = async (parent: number): Promise<readonly number[]> => {
   return text.split(' ').filter(Boolean).map(Number);
 };
 
-describe('contract §4 — serve --workers', { timeout: 300_000 }, () => {
+describe('serve --workers', { timeout: 300_000 }, () => {
   test('one listener and one admin listener for all', async () => {
     await withWorkers(async ({ url, adminUrl }) => {
       for (let i = 0; i < 6; i += 1)

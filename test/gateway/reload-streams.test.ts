@@ -75,7 +75,7 @@ async function open(shown: string, headers = {}, query = ''): Promise<ReadableSt
 
 const ended = async (): Promise<unknown> => (await gateway.line({ msg: 'stream ended' }))['reason'];
 
-describe('contract §2 — a stream ends with what let it open', () => {
+describe('a stream ends with what let it open', () => {
   test.each<[string, Edited, Edited, string, object?]>([
     ['the method', {}, { route: 'methods: [POST]' }, 'route.method'],
     ['the page', { top: 'allowed_origins: [https://a.test]' }, {}, 'request.origin', { origin: 'https://a.test' }],
@@ -151,7 +151,7 @@ describe('contract §2 — a stream ends with what let it open', () => {
 test.each([
   ['where it was not before', ''],
   ['sooner than before', 'revalidate: 1h'],
-])('contract §2 — a stream is revalidated %s', async (_what, route) => {
+])('a stream is revalidated %s', async (_what, route) => {
   issuer.introspection.set('o', { active: true, sub: 'alice', scope: 'write', aud: 'r' });
   await begin({ route });
   const stream = await open('o');
@@ -160,7 +160,7 @@ test.each([
   await expect(stream.read()).resolves.toMatchObject({ done: true });
 });
 
-test('contract §2 — a stream is revalidated as the newest configuration says', async () => {
+test('a stream is revalidated as the newest configuration says', async () => {
   let secret = 'one';
   issuer.intercept = (request, response) => {
     const known = `Basic ${Buffer.from(`gateway:${secret}`).toString('base64')}`;

@@ -63,7 +63,7 @@ const statusOf = async (path?: string): Promise<number> => {
   return status;
 };
 
-describe('contract §2 — an edit', () => {
+describe('an edit', () => {
   test('of a policy decides on cached tokens from then on, and asks nobody about them', async () => {
     expect(await statusOf()).toBe(200);
     const asked = issuer.requests.length;
@@ -129,7 +129,7 @@ describe('contract §2 — an edit', () => {
   });
 });
 
-describe('contract §2 — streams that are open', () => {
+describe('streams that are open', () => {
   async function open(): Promise<ReadableStreamDefaultReader<Uint8Array>> {
     const stream = (await call('/api?stream')).body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     await stream.read();

@@ -13,7 +13,7 @@ function refused(json: string): string[] {
   return (accepts.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
 }
 
-/** The example of contract §3 and one of everything. */
+/** The examples of `docs/policies.md` and one of each key. */
 const accepted = [
   '{}',
   '{"scope":"read"}',
