@@ -1,5 +1,5 @@
 import { spliceStrings } from '../../src/mcp/handles-splice.ts';
-import { parseToRewrite } from '../../src/mcp/json-text.ts';
+import { parseToRewrite } from '../../src/json/lossless.ts';
 import { readMessage } from '../../src/mcp/message.ts';
 import { changedJson } from '../mutate/json.ts';
 import { parserTarget } from '../target.ts';

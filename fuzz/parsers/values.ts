@@ -1,10 +1,10 @@
 import { isIPv6 } from 'node:net';
 import { addressBlock } from '../../src/lib/address-block.ts';
-import { maxAgeMs } from '../../src/lib/max-age.ts';
-import { retryAfterMs } from '../../src/lib/retry-after.ts';
-import { readTraceContext, traceparentOf } from '../../src/lib/trace-context.ts';
-import { withoutQuery } from '../../src/lib/without-query.ts';
-import { pointerReader } from '../../src/policy/json-pointer.ts';
+import { maxAgeMs } from '../../src/http/max-age.ts';
+import { retryAfterMs } from '../../src/http/retry-after.ts';
+import { readTraceContext, traceparentOf } from '../../src/http/trace-context.ts';
+import { withoutQuery } from '../../src/http/without-query.ts';
+import { pointerReader } from '../../src/json/pointer.ts';
 import { namePattern } from '../../src/policy/name-pattern.ts';
 import { uriPattern } from '../../src/policy/uri-pattern.ts';
 import { parserTarget } from '../target.ts';

@@ -4,7 +4,7 @@ import { AdminRefusal, createAccess } from './access.ts';
 import { consolePage, consolePolicy, type RouteView } from './console.ts';
 import { signInPage, signInPolicy } from './sign-in-page.ts';
 import type { Clock } from '../lib/clock.ts';
-import { http } from '../lib/http.ts';
+import { http } from '../http/node-http.ts';
 import type { AdminRules, AdminSettings } from '../model/config.ts';
 import type { ServerState } from '../model/authorization-server.ts';
 import type { StoreState } from '../model/shared.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { withoutQuery } from '../lib/without-query.ts';
+import { withoutQuery } from '../http/without-query.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 import type { Claims } from '../model/principal.ts';

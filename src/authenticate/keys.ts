@@ -1,16 +1,16 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import * as errors from 'jose/errors';
 import { createLocalJWKSet, type LocalJWKSet } from 'jose/jwks/local';
-import type { Random } from '../lib/circuit-breaker.ts';
+import type { Random } from '../authorization-server/circuit-breaker.ts';
 import type { Clock } from '../lib/clock.ts';
-import { withoutQuery } from '../lib/without-query.ts';
+import { withoutQuery } from '../http/without-query.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 
 /** An unknown `kid` fetches the set again, but at most once in this time, however many are tried. */
-const WINDOW_MS = 5_000;
+const refreshWindowMs = 5_000;
 /** After a failed attempt, what needs one gets its outcome for this long. */
-const PAUSE_MS = 500;
+const cooldownMs = 500;
 /** How long keys are fresh where the server does not say, and how far it is believed. */
 const FRESH_MS = 5 * 60_000;
 const LEAST_FRESH_MS = 60_000;
@@ -74,13 +74,13 @@ export function createKeySource(
 
   function renew(): Promise<LocalJWKSet> {
     if (underWay !== undefined) return underWay;
-    if (failure !== undefined && clock() - triedAt < PAUSE_MS) return Promise.reject(failure);
+    if (failure !== undefined && clock() - triedAt < cooldownMs) return Promise.reject(failure);
     underWay = fetchKeys();
     return underWay;
   }
 
   function renewBehind(ageMs: number): void {
-    if (ageMs > renewAfterMs && clock() - triedAt > WINDOW_MS) renew().catch(() => {});
+    if (ageMs > renewAfterMs && clock() - triedAt > refreshWindowMs) renew().catch(() => {});
   }
 
   function isUsable(ageMs: number): boolean {
@@ -88,7 +88,7 @@ export function createKeySource(
   }
 
   /** Keys that are not fresh any more are used because nothing else can be had, and only then. */
-  function mustAsk(ageMs: number): boolean {
+  function isStale(ageMs: number): boolean {
     return ageMs > freshMs && failure === undefined;
   }
 
@@ -99,7 +99,7 @@ export function createKeySource(
       if (failure !== undefined && underWay !== undefined) throw failure;
       return renew();
     }
-    if (mustAsk(ageMs)) return renew().catch(() => keys ?? renew());
+    if (isStale(ageMs)) return renew().catch(() => keys ?? renew());
     renewBehind(ageMs);
     return keys;
   }
@@ -110,7 +110,7 @@ export function createKeySource(
       return await known(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      const newer = clock() - triedAt < WINDOW_MS && underWay === undefined ? known : await renew();
+      const newer = clock() - triedAt < refreshWindowMs && underWay === undefined ? known : await renew();
       // Within the window after a failed fetch nobody knows whether the key is new or made up.
       if (failure !== undefined) throw failure;
       return await newer(header, token).catch((again: unknown) => {
@@ -125,7 +125,7 @@ export function createKeySource(
     holds: {
       value(of: number) {
         const ageMs = clock() - fetchedAt;
-        if (of !== generation || !isUsable(ageMs) || mustAsk(ageMs)) return false;
+        if (of !== generation || !isUsable(ageMs) || isStale(ageMs)) return false;
         renewBehind(ageMs);
         return true;
       },

@@ -3,7 +3,7 @@ import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Claims, NumericDate, Principal, TokenForm } from '../model/principal.ts';
 import { expandScopes } from '../policy/hierarchy.ts';
 import { confirmationOf } from './confirmation.ts';
-import { requireAccessToken } from './other-kinds.ts';
+import { requireAccessToken } from './token-kind.ts';
 
 /**
  * The principal of claims whose origin has been proved, RFC 9068 §2.2 and RFC 7662 §2.2.

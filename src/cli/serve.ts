@@ -1,11 +1,11 @@
 import cluster from 'node:cluster';
 import { load, type Loaded } from '../config/load.ts';
 import type { ExitCode } from './exit-code.ts';
-import { reloadOnEdit } from './reload.ts';
+import { reloadOnEdit } from '../serve/reload.ts';
 import { reportProblems } from './report-problems.ts';
-import { listenFault } from './listen-fault.ts';
-import { startWorkers } from './primary.ts';
-import { start, type Running } from './start.ts';
+import { listenFault } from '../serve/listen-fault.ts';
+import { startWorkers } from '../serve/primary.ts';
+import { start, type Running } from '../serve/start.ts';
 
 /** What open streams get when the gateway is told to stop. */
 const graceMs = 10_000;
@@ -19,7 +19,7 @@ export interface ServeOptions {
 
 /** `sallyport serve`: runs the gateway until a signal ends it; a second signal does not wait. */
 export async function serve({ file, workers }: ServeOptions): Promise<ExitCode> {
-  if (cluster.isWorker) return await (await import('./worker.ts')).work();
+  if (cluster.isWorker) return await (await import('../serve/worker.ts')).work();
   const since = Date.now();
   let loaded: Loaded;
   try {

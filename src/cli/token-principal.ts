@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { createAuthenticators } from '../authenticate/authenticator.ts';
-import { createServerClient } from '../authenticate/server-client.ts';
+import { createServerClient } from '../authorization-server/client.ts';
 import { unlimitedFailures } from '../limit/failures.ts';
 import type { Config } from '../model/config.ts';
 import type { AccessToken } from '../model/grant.ts';

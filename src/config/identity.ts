@@ -1,6 +1,6 @@
-import { plainName } from '../lib/client-fields.ts';
+import { plainName } from '../model/client-fields.ts';
 import type { SignedIdentity, Upstream } from '../model/route.ts';
-import { memberReader } from '../policy/json-pointer.ts';
+import { memberReader } from '../json/pointer.ts';
 import type { Field } from './field.ts';
 import { identityHeader } from './identity-header.ts';
 import { anyText, refuse } from './values.ts';

@@ -4,7 +4,7 @@ import { compilePolicy } from '../policy/compile.ts';
 import type { PolicyDocument } from '../policy/document.ts';
 import { matchedPatterns } from '../policy/matched-patterns.ts';
 import { PolicyError } from '../policy/policy-error.ts';
-import { shown } from '../policy/shown.ts';
+import { describeValue } from '../policy/describe-value.ts';
 import type { Files } from './files.ts';
 import { member } from './member.ts';
 import { inTextOrder, type Path, Problem } from './problems.ts';
@@ -101,7 +101,7 @@ async function slowPatterns(document: PolicyDocument): Promise<readonly Violatio
     const slow = slowPart(source);
     if (slow === undefined) return [];
     const part = `from character ${slow.character}, ${JSON.stringify(slow.text)} ${slow.why}`;
-    return [{ path, part: 'value', message: `${shown(source)} may take too long: ${part}` }];
+    return [{ path, part: 'value', message: `${describeValue(source)} may take too long: ${part}` }];
   });
 }
 

@@ -1,7 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { look, type Seen } from './seen.ts';
+import { look, type FileState } from './file-state.ts';
 
 /** Files that are watched. */
 export interface Watching {
@@ -35,7 +35,7 @@ const SLACK_MS = 20;
  * @param since As in {@link Watching.follow}.
  */
 export async function watchFiles(files: readonly string[], onChange: () => void, since?: number): Promise<Watching> {
-  let known = new Map<string, Seen>();
+  let known = new Map<string, FileState>();
   let overdue = false;
   let closed = false;
   const watchers = new Map<string, FSWatcher>();
@@ -71,7 +71,7 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
     onChange();
   }
 
-  async function seen(paths: readonly string[]): Promise<Map<string, Seen>> {
+  async function seen(paths: readonly string[]): Promise<Map<string, FileState>> {
     return new Map(await Promise.all(paths.map(async (path) => [path, await look(path, known.get(path))] as const)));
   }
 
@@ -111,7 +111,7 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
   async function follow(paths: readonly string[], since = Infinity): Promise<void> {
     const before = known;
     const now = await seen(paths);
-    const isLate = ([path, { changedAt }]: [string, Seen]): boolean =>
+    const isLate = ([path, { changedAt }]: [string, FileState]): boolean =>
       !before.has(path) && changedAt >= since - SLACK_MS;
     if ([...now].some(isLate)) {
       overdue = true;

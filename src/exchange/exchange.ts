@@ -93,7 +93,7 @@ function exchanged(
     },
     onUnauthorized(grant) {
       const key = keys.get(grant);
-      if (key !== undefined) memory.spurn(key);
+      if (key !== undefined) memory.invalidate(key);
     },
   };
 

@@ -21,7 +21,7 @@ export interface ExchangeMemory {
    */
   obtain(key: string, exchange: () => Promise<NewCredential>): Promise<KeptCredential>;
   /** The upstream did not want it: the next call gets a new one, if this one is not itself that new. */
-  spurn(key: string): void;
+  invalidate(key: string): void;
 }
 
 /** What an exchange brought. */
@@ -78,7 +78,7 @@ export function createExchangeMemory(clock: Clock, answers?: SharedAnswers): Exc
       if (earlier !== undefined) throw new Denial(earlier.reason, earlier.detail);
       return flight(key, () => settle(key, exchange));
     },
-    spurn(key) {
+    invalidate(key) {
       const known = kept.get(key);
       if (known === undefined || clock() - known.obtainedAt < PATIENCE_MS) return;
       kept.delete(key);

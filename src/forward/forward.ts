@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../lib/clock.ts';
-import { declaresBody } from '../lib/declares-body.ts';
-import { Paced, readOver } from '../lib/paced.ts';
+import { declaresBody } from '../http/declares-body.ts';
+import { YieldingStream, drain } from '../http/yielding-stream.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Call } from '../model/call.ts';
 import type { Grant, HeldToken, UpstreamCredential } from '../model/grant.ts';
@@ -74,7 +74,7 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
       headersTimeout,
     };
     return new Promise((resolve, reject) => {
-      const fail = body instanceof Paced ? destroying(body, reject) : reject;
+      const fail = body instanceof YieldingStream ? destroying(body, reject) : reject;
       pool.dispatch(options, new Relay(relayParts, { call, grant, filter, held }, resolve, fail));
     });
   };
@@ -84,9 +84,9 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
  * The body of a call that nobody reads, or null. It goes through a stream of its own: undici destroys the body of a
  * request that fails, and the client's request must live to be answered.
  */
-function streamedBody({ request, fields }: Call): Paced | null {
+function streamedBody({ request, fields }: Call): YieldingStream | null {
   if (!declaresBody(fields)) return null;
-  const body = new Paced();
+  const body = new YieldingStream();
   // undici listens only while it sends; an error without a listener would end the process.
   body.on('error', () => {});
   body.once('close', () => readOverForAMoment(request.unpipe(body)));
@@ -97,7 +97,7 @@ function streamedBody({ request, fields }: Call): Paced | null {
 }
 
 /** undici leaves alone what it had not begun to send. */
-function destroying(body: Paced, reject: (error: unknown) => void): (error: unknown) => void {
+function destroying(body: YieldingStream, reject: (error: unknown) => void): (error: unknown) => void {
   return (error) => {
     body.destroy();
     reject(error);
@@ -109,5 +109,5 @@ function readOverForAMoment(request: IncomingMessage): void {
   if (request.complete) return;
   const timer = setTimeout(() => request.destroy(), LINGER_MS);
   request.once('close', () => clearTimeout(timer));
-  readOver(request);
+  drain(request);
 }

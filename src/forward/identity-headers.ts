@@ -1,8 +1,8 @@
-import { plainName } from '../lib/client-fields.ts';
+import { plainName } from '../model/client-fields.ts';
 import { Denial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
-import { memberReader } from '../policy/json-pointer.ts';
+import { memberReader } from '../json/pointer.ts';
 import type { SignIdentity } from './signed-identity.ts';
 
 /** What a route tells its upstream of callers. */

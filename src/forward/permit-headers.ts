@@ -1,4 +1,4 @@
-import { plainName } from '../lib/client-fields.ts';
+import { plainName } from '../model/client-fields.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';

@@ -1,6 +1,6 @@
-import { isNeverFromClients, plainName } from '../lib/client-fields.ts';
-import { withoutCookie } from '../lib/cookies.ts';
-import { hopByHop } from '../lib/hop-by-hop.ts';
+import { isNeverFromClients, plainName } from '../model/client-fields.ts';
+import { withoutCookie } from '../http/cookies.ts';
+import { hopByHop } from '../http/hop-by-hop.ts';
 import { ADMIN_COOKIE } from '../model/admin-cookie.ts';
 import type { Call } from '../model/call.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';

@@ -1,4 +1,4 @@
-import { hopByHop } from '../lib/hop-by-hop.ts';
+import { hopByHop } from '../http/hop-by-hop.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant } from '../model/grant.ts';

@@ -3,7 +3,7 @@ import { signEs256 } from '../lib/es256.ts';
 import type { RotatingKeys, SigningKey } from '../lib/rotating-keys.ts';
 import type { Principal } from '../model/principal.ts';
 import type { SignedIdentity } from '../model/route.ts';
-import { memberReader } from '../policy/json-pointer.ts';
+import { memberReader } from '../json/pointer.ts';
 
 /** Makes the statement who calls, as one JWT; `decision` is the id of the decision that let the call pass. */
 export type SignIdentity = (principal: Principal, decision: string) => string;

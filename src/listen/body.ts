@@ -1,4 +1,4 @@
-import type { Shares } from '../lib/shares.ts';
+import type { Quota } from '../lib/quota.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 
@@ -21,7 +21,7 @@ export function roomForBodies(maxBytes: number): number {
  *
  * @throws {Denial} `body.too_large`, `body.no_room`, or `body.incomplete` when the client ends early.
  */
-export function readBody(call: Call, maxBytes: number, room: Shares): Promise<Buffer> {
+export function readBody(call: Call, maxBytes: number, room: Quota): Promise<Buffer> {
   const { request, response, client, fields } = call;
   const tooLarge = (): Denial => new Denial('body.too_large', `more than ${maxBytes} bytes`);
   if (Number(fields.contentLength ?? 0) > maxBytes) return Promise.reject(tooLarge());

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readTraceContext, type TraceContext } from '../lib/trace-context.ts';
+import { readTraceContext, type TraceContext } from '../http/trace-context.ts';
 import type { Call, Fields } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { CertificateOf } from './client-certificate.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { http } from '../lib/http.ts';
+import { http } from '../http/node-http.ts';
 
 const LINGER_MS = 1_000;
 

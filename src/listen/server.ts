@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { http } from '../lib/http.ts';
+import { http } from '../http/node-http.ts';
 import type { Address } from '../model/config.ts';
 import type { Reason } from '../model/denial.ts';
 import type { TlsObserver } from '../model/observer.ts';
@@ -9,7 +9,7 @@ import { createExchanges, endSoon, responseOn } from './exchanges.ts';
 import type { OwnCertificate } from './own-certificate.ts';
 import { createSecureServer } from './secure-server.ts';
 import { watchSlowBodies } from './slow-bodies.ts';
-import { createTurns } from './turns.ts';
+import { createAdmissionScheduler } from './admission-scheduler.ts';
 
 /** What a listener hands on. `head`: the first bytes after a WebSocket handshake; absent for all other requests. */
 export type OnRequest = (request: IncomingMessage, response: ServerResponse, head?: Buffer) => void;
@@ -57,7 +57,7 @@ export async function listen(
   security?: Security,
 ): Promise<Listener> {
   const exchanges = createExchanges();
-  const turns = createTurns();
+  const turns = createAdmissionScheduler();
   const options: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: HEADERS_TIMEOUT_MS,

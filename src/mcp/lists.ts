@@ -1,7 +1,7 @@
 import { folded } from '../lib/folded.ts';
 import { Denial } from '../model/denial.ts';
 import type { McpTarget } from '../model/policy.ts';
-import { parseToRewrite } from './json-text.ts';
+import { parseToRewrite } from '../json/lossless.ts';
 
 /** The members of a result that are lists, and what names an entry in each. */
 const lists = [

@@ -1,13 +1,13 @@
-import { scanJson } from '../lib/json-scanner.ts';
-import { JsonScanError } from '../lib/json-tokens.ts';
-import { readTraceContext, type TraceContext } from '../lib/trace-context.ts';
+import { scanJson } from '../json/scanner.ts';
+import { JsonScanError } from '../json/tokens.ts';
+import { readTraceContext, type TraceContext } from '../http/trace-context.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { requireAgreement, type Era, type MessageHeaders } from './agreement.ts';
 import { mayYieldHandle, shownHandles, type Handle } from './handles.ts';
 import { declaresTasks } from './tasks-extension.ts';
-import { parseToRewrite } from './json-text.ts';
+import { parseToRewrite } from '../json/lossless.ts';
 import { member } from './member.ts';
 import { mistakenFor } from './methods.ts';
 import { targetsOf } from './targets.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { TraceContext } from '../lib/trace-context.ts';
+import type { TraceContext } from '../http/trace-context.ts';
 
 /** The header section of a request, read once. Fields that decide something stand alone; they came at most once. */
 export interface Fields {

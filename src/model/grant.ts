@@ -1,5 +1,5 @@
 import type { Reason } from './denial.ts';
-import type { TraceContext } from '../lib/trace-context.ts';
+import type { TraceContext } from '../http/trace-context.ts';
 import type { Attempt, Decision } from './policy.ts';
 import type { Principal } from './principal.ts';
 

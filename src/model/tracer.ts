@@ -1,4 +1,4 @@
-import type { TraceContext } from '../lib/trace-context.ts';
+import type { TraceContext } from '../http/trace-context.ts';
 import type { Call } from './call.ts';
 
 /** What a span says besides its name; undefined says nothing. */

@@ -1,9 +1,9 @@
 import type { McpAttempt, PolicyDenial } from '../model/policy.ts';
 import type { ValueDocument } from './document.ts';
-import { type PointerReader, strictPointerReader, unreachable } from './json-pointer.ts';
+import { type PointerReader, strictPointerReader, unreachable } from '../json/pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
-import { malformedPointer, unreachableInWords } from './shown.ts';
+import { malformedPointer, unreachableInWords } from './describe-value.ts';
 
 /** What is asked of one argument of a call. */
 export interface ArgumentCondition {

@@ -11,7 +11,7 @@ import { couldCall } from './could-call.ts';
 import { type Rules, decide, inShadow, scopesOf } from './decide.ts';
 import { explain } from './explain.ts';
 import type { PolicyDocument } from './document.ts';
-import { type MemberReader, unreachable } from './json-pointer.ts';
+import { type MemberReader, unreachable } from '../json/pointer.ts';
 import { compileListing } from './listing.ts';
 import { PolicyError, type PolicyFault } from './policy-error.ts';
 import { claimReaders, rulesOf } from './rules.ts';

@@ -1,8 +1,8 @@
 import type { ConditionDocument } from './document.ts';
-import { type MemberReader, claimReader } from './json-pointer.ts';
+import { type MemberReader, claimReader } from '../json/pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
-import { malformedPointer } from './shown.ts';
+import { malformedPointer } from './describe-value.ts';
 
 /** A compiled rule and what it consists of; `rule` is its path in the policy file. */
 export type Condition =

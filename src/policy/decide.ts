@@ -5,7 +5,7 @@ import { askedEntries } from './asked-entries.ts';
 import type { AllCondition } from './condition.ts';
 import { neededScopes, policyDenial } from './denial.ts';
 import type { Listing } from './listing.ts';
-import { shown } from './shown.ts';
+import { describeValue } from './describe-value.ts';
 import { unlistedDenial } from './unlisted.ts';
 import { type Verdict, graver, judge } from './verdict.ts';
 
@@ -30,7 +30,7 @@ export function decide(rules: Rules, principal: Principal, attempt: Attempt): De
   try {
     return decideOrThrow(rules, principal, attempt);
   } catch (error) {
-    const detail = error instanceof Error ? `${error.name}: ${error.message}` : `${shown(error)} was thrown`;
+    const detail = error instanceof Error ? `${error.name}: ${error.message}` : `${describeValue(error)} was thrown`;
     return denied({ reason: 'policy.error', rule: ownRule, detail, scope: [] });
   }
 }

@@ -1,7 +1,7 @@
 import type { PolicyDenial } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { AllCondition, ClaimCondition, Condition } from './condition.ts';
-import { shown } from './shown.ts';
+import { describeValue } from './describe-value.ts';
 import { type Verdict, judge } from './verdict.ts';
 
 /**
@@ -60,7 +60,7 @@ function withVerdict(conditions: readonly Condition[], verdict: Verdict, princip
 function claimDetail({ name, read, predicates }: ClaimCondition, principal: Principal): string {
   const found = read(principal.claims);
   const failed = predicates.find(({ test }) => !test(found));
-  return `claim ${name}: wanted ${failed?.wanted}, found ${shown(found)}`;
+  return `claim ${name}: wanted ${failed?.wanted}, found ${describeValue(found)}`;
 }
 
 /** What `max_lifetime` wants and what a token has. */

@@ -8,7 +8,7 @@ import { lifetimeInWords } from './denial.ts';
 import type { Entry } from './entry.ts';
 import type { Listing } from './listing.ts';
 import type { Predicate } from './predicate.ts';
-import { shown } from './shown.ts';
+import { describeValue } from './describe-value.ts';
 import { judge } from './verdict.ts';
 
 /**
@@ -41,7 +41,7 @@ function ofEntry(entry: Entry, principal: Principal, attempt: McpAttempt): Expla
     kind: 'listed',
     outcome: worst(parts),
     wanted: 'what is asked of it',
-    found: shown(entry.name),
+    found: describeValue(entry.name),
     parts,
   };
 }
@@ -88,7 +88,7 @@ function group(wanted: string, conditions: readonly Condition[], principal: Prin
 
 function claimInWords({ name, read, predicates }: ClaimCondition, claims: Claims): Words {
   const value = read(claims);
-  return { wanted: `claim ${name}: ${wantedBy(predicates)}`, found: shown(value), parts: [] };
+  return { wanted: `claim ${name}: ${wantedBy(predicates)}`, found: describeValue(value), parts: [] };
 }
 
 function ofArgument({ rule, pointer, read, predicates }: ArgumentCondition, found: unknown): Explanation {

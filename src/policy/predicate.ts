@@ -1,7 +1,7 @@
 import type { PredicateDocument, Scalar, ValueDocument } from './document.ts';
-import { unreachable } from './json-pointer.ts';
+import { unreachable } from '../json/pointer.ts';
 import type { DocumentPath, PolicyFault } from './policy-error.ts';
-import { shown } from './shown.ts';
+import { describeValue } from './describe-value.ts';
 
 /** One question to one JSON value. Missing values are `undefined`. */
 export interface Predicate {
@@ -105,7 +105,7 @@ function oneOf(
   for (const value of values) checkComparable(value, path, faults);
   const accepted: ReadonlySet<unknown> = new Set(values);
   const types: ReadonlySet<string> = new Set(values.map((value) => typeof value));
-  const names = values.slice(0, maxListed).map(shown).join(', ') + (values.length > maxListed ? ', …' : '');
+  const names = values.slice(0, maxListed).map(describeValue).join(', ') + (values.length > maxListed ? ', …' : '');
   const parses = (found: unknown): boolean => integer && types.has('number') && isInteger(found);
   // An array or object is not in the set even when it holds the same: `contains` asks for elements.
   return typed(
@@ -120,7 +120,7 @@ function contains(element: Scalar, path: DocumentPath, faults: PolicyFault[], ne
   checkComparable(element, path, faults);
   // Not in a string either, be it separated by spaces: "trader" is also in "no-trader x" for whoever splits carelessly.
   return typed(
-    `an array that contains ${shown(element)}`,
+    `an array that contains ${describeValue(element)}`,
     negated,
     (found): found is unknown[] => Array.isArray(found),
     (found) => found.includes(element) || (negated && found.some((each) => typeof each !== typeof element)),
@@ -176,12 +176,15 @@ function matches(source: string, path: DocumentPath, faults: PolicyFault[], nega
   } catch (error) {
     // V8 repeats the whole source, line breaks and all, before what is wrong with it.
     const why = (error as SyntaxError).message.replace(/[^]*: /, '');
-    faults.push({ path, message: `${shown(source)} is not a JavaScript regular expression with the u flag: ${why}` });
+    faults.push({
+      path,
+      message: `${describeValue(source)} is not a JavaScript regular expression with the u flag: ${why}`,
+    });
     return [];
   }
   const isString = (found: unknown): found is string => typeof found === 'string';
   return [
-    typed(`a string that matches ${shown(source)}`, negated, isString, (found) => {
+    typed(`a string that matches ${describeValue(source)}`, negated, isString, (found) => {
       // Not false: under `not` a caller could pass by making a claim of theirs long enough.
       if (found.length > maxMatchedLength) {
         throw new RangeError(`matches tests ${maxMatchedLength} characters, found ${found.length}`);

@@ -1,7 +1,7 @@
 import type { Condition } from './condition.ts';
 import type { Rules } from './decide.ts';
 import type { Entry } from './entry.ts';
-import type { MemberReader } from './json-pointer.ts';
+import type { MemberReader } from '../json/pointer.ts';
 
 /** The path of every rule that a decision can name or rest on: conditions, each alternative's too, and what is listed. */
 export function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly string[] {

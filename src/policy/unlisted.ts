@@ -4,7 +4,7 @@ import { plainUri, uriFlaw } from './canonical-uri.ts';
 import type { ListingKey } from './entry.ts';
 import { onlyByName } from './housekeeping.ts';
 import { listedUnder } from './listing.ts';
-import { shown } from './shown.ts';
+import { describeValue } from './describe-value.ts';
 
 const reasons = {
   tool: 'tool.unlisted',
@@ -29,7 +29,7 @@ export function unlistedTarget(kind: McpTarget['kind'], name: string | undefined
     reason: reasons[kind],
     rule: listedUnder[kind],
     wanted: `a ${what} that is listed`,
-    found: `${shown(name)}${name === undefined ? '' : whyUnlisted(kind, name)}`,
+    found: `${describeValue(name)}${name === undefined ? '' : whyUnlisted(kind, name)}`,
   };
 }
 
@@ -38,14 +38,14 @@ function whyUnlisted(kind: McpTarget['kind'], name: string): string {
   const flaw = kind === 'resource' ? uriFlaw(name) : undefined;
   if (flaw !== undefined) return `: only an exact entry covers a URI with ${flaw}`;
   const plain = kind === 'resource' || kind === 'template' ? plainUri(name) : plainName(name);
-  return plain === name ? '' : `: only an exact entry covers a name that some servers read as ${shown(plain)}`;
+  return plain === name ? '' : `: only an exact entry covers a name that some servers read as ${describeValue(plain)}`;
 }
 
 /** A method that neither `methods` lists nor anything else allows. */
 export function unlistedMethod(method: string | undefined): Unlisted {
   const wanted = 'a method that is listed or protocol housekeeping';
   const why = onlyByName.has(method) ? ': only an exact entry covers it' : '';
-  return { reason: 'method.unlisted', rule: 'methods', wanted, found: `${shown(method)}${why}` };
+  return { reason: 'method.unlisted', rule: 'methods', wanted, found: `${describeValue(method)}${why}` };
 }
 
 /** There is no challenge, even where a scope is missing too: a new token would not help. */

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import { http } from '../lib/http.ts';
-import { readOver } from '../lib/paced.ts';
+import { http } from '../http/node-http.ts';
+import { drain } from '../http/yielding-stream.ts';
 import type { Call } from '../model/call.ts';
 
 /** An unread body up to this length is read and forgotten, so that the connection serves on. */
@@ -45,5 +45,5 @@ export function answer(call: Call, status: number, headers: OutgoingHttpHeaders,
   };
   const timer = setTimeout(end, LINGER_MS);
   request.once('close', end);
-  readOver(request);
+  drain(request);
 }

@@ -3,9 +3,10 @@ import { importsOf, type SourceFile } from './source-files.ts';
 /** The layers of `src/`, lowest first: a folder or file imports from lower layers and from itself, nothing else. */
 export const layers: readonly (readonly string[])[] = [
   ['lib'],
+  ['json', 'http'],
   ['model'],
-  ['policy', 'mcp'],
-  // The seven stages, and what stands beside them.
+  ['policy', 'mcp', 'authorization-server'],
+  // The stages, and what stands beside them.
   [
     'listen',
     'route',
@@ -20,13 +21,9 @@ export const layers: readonly (readonly string[])[] = [
     'telemetry',
   ],
   ['pipeline.ts'],
-  ['forward-auth.ts'],
-  ['gateway.ts'],
-  ['traced-stages.ts'],
-  ['traced-gateway.ts'],
-  ['newest-gateway.ts'],
-  ['service.ts'],
+  ['gateway'],
   ['admin'],
+  ['serve'],
   ['cli'],
   ['main.ts'],
 ];
@@ -47,7 +44,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   '@redis/client': ['shared'],
   'http-proxy-3': ['forward'],
   undici: ['forward'],
-  jose: ['authenticate', 'exchange'],
+  jose: ['authenticate', 'authorization-server', 'exchange'],
   'lru-cache': ['lib'],
   refa: ['config'],
   'rate-limiter-flexible': ['shared'],
@@ -57,7 +54,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Pure: of Node only what computes, so that they decide alike everywhere and at all times. */
-const pure: ReadonlySet<string> = new Set(['policy', 'mcp']);
+const pure: ReadonlySet<string> = new Set(['json', 'policy', 'mcp']);
 
 /** The folder of `src/` that a file is in, or its name when it is in none. */
 function partOf(path: string): string {

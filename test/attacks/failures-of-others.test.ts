@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAuthenticators } from '../../src/authenticate/authenticator.ts';
-import { createServerClient } from '../../src/authenticate/server-client.ts';
+import { createServerClient } from '../../src/authorization-server/client.ts';
 import { createFailures } from '../../src/limit/failures.ts';
 import type { Call } from '../../src/model/call.ts';
 import type { Route } from '../../src/model/route.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAuthenticators, type Authenticators } from '../../src/authenticate/authenticator.ts';
-import { createServerClient } from '../../src/authenticate/server-client.ts';
+import { createServerClient } from '../../src/authorization-server/client.ts';
 import { unlimitedFailures } from '../../src/limit/failures.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Call } from '../../src/model/call.ts';

@@ -3,7 +3,7 @@ import { exportSPKI, FlattenedSign, importJWK } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createJwtVerifier } from '../../src/authenticate/jwt.ts';
 import { createKeySource } from '../../src/authenticate/keys.ts';
-import { createServerClient } from '../../src/authenticate/server-client.ts';
+import { createServerClient } from '../../src/authorization-server/client.ts';
 import type { AuthorizationServerClient, JwtValidation } from '../../src/model/authorization-server.ts';
 import { createKey, startIssuer, type Issuer, type IssuerKey } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';

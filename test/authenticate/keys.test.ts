@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createJwtVerifier, type JwtVerifier } from '../../src/authenticate/jwt.ts';
 import { createKeySource, type KeySource } from '../../src/authenticate/keys.ts';
-import { createServerClient } from '../../src/authenticate/server-client.ts';
+import { createServerClient } from '../../src/authorization-server/client.ts';
 import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';

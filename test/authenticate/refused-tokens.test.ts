@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAuthenticators, type Authentication } from '../../src/authenticate/authenticator.ts';
-import { createServerClient } from '../../src/authenticate/server-client.ts';
+import { createServerClient } from '../../src/authorization-server/client.ts';
 import type {
   AuthorizationServer,
   AuthorizationServerClient,

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createIntrospector } from '../../src/authenticate/introspection.ts';
 import { createKeySource } from '../../src/authenticate/keys.ts';
-import { createServerClient } from '../../src/authenticate/server-client.ts';
+import { createServerClient } from '../../src/authorization-server/client.ts';
 import type { Introspection, JwtValidation } from '../../src/model/authorization-server.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { startAuthorizationServer, type AuthorizationServerOptions } from '../../demo/authorization-server.ts';
 import { startBackend } from '../../demo/backend.ts';
 import { startMcpServer } from '../../demo/mcp-server.ts';
-import { start } from '../../src/cli/start.ts';
+import { start } from '../../src/serve/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/model/config.ts';
 import { freePort } from '../support/ports.ts';

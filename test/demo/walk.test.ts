@@ -13,7 +13,7 @@ import { listen, type Running } from '../../demo/listen.ts';
 import { startMcpServer } from '../../demo/mcp-server.ts';
 import { busyPorts } from '../../demo/ports.ts';
 import { runWalk } from '../../demo/walk.ts';
-import { start } from '../../src/cli/start.ts';
+import { start } from '../../src/serve/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { freePort } from '../support/ports.ts';
 

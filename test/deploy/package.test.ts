@@ -44,7 +44,7 @@ test('holds what runs and what is read, and nothing of the development', () => {
       'SECURITY.md',
       'bin/sallyport.js',
       'dist/main.js',
-      'dist/cli/worker.js',
+      'dist/serve/worker.js',
       'docs/configuration.md',
       'schema/gateway.schema.json',
       'schema/validators.js',

@@ -48,7 +48,7 @@ test('what is quoted of the gateway is what it says', async () => {
     expect(page).toContain(message);
     expect(messages).toContain(message);
   }
-  const reload = await readFile('src/cli/start.ts', 'utf8');
+  const reload = await readFile('src/serve/start.ts', 'utf8');
   expect(reload).toContain('configuration refused; the last good one goes on');
   const codes = [...page.matchAll(/^\| (-32\d{3}) +\| `([a-z_.]+)`(?:, `([a-z_.]+)`)?/gm)];
   expect(codes).toHaveLength(9);

@@ -37,10 +37,10 @@ test('what one replica exchanged is another’s too, until its end', async () =>
 test('what the upstream does not want is taken from all of them', async () => {
   const one = replica();
   await one.obtain('key', exchange);
-  one.spurn('key');
+  one.invalidate('key');
   expect(kept.size).toBe(1);
   now += 5000;
-  one.spurn('key');
+  one.invalidate('key');
   expect(kept.size).toBe(0);
   expect((await replica().obtain('key', exchange)).value).toBe('Bearer 2');
 });

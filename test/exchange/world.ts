@@ -1,4 +1,4 @@
-import { createServerClient } from '../../src/authenticate/server-client.ts';
+import { createServerClient } from '../../src/authorization-server/client.ts';
 import { createExchanges, type Exchange } from '../../src/exchange/exchange.ts';
 import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Grant, PresentedToken } from '../../src/model/grant.ts';

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { createShares } from '../../src/lib/shares.ts';
+import { createQuota } from '../../src/lib/quota.ts';
 import { readBody, roomForBodies } from '../../src/listen/body.ts';
 import type { Call } from '../../src/model/call.ts';
 
@@ -14,7 +14,7 @@ function callWith(contentLength?: string, client = '192.0.2.1') {
 
 /** The body, or why there is none. */
 function outcome(call: Call, maxBytes = 10): Promise<string> {
-  return readBody(call, maxBytes, createShares(1_000)).then(String, (error: { reason: string }) => error.reason);
+  return readBody(call, maxBytes, createQuota(1_000)).then(String, (error: { reason: string }) => error.reason);
 }
 
 describe('within the limit', () => {
@@ -73,7 +73,7 @@ describe('a client that leaves', () => {
 describe('many at once', () => {
   const kib = 1024;
   const large = Buffer.alloc(20 * kib);
-  const reading = (room = createShares(100 * kib), client?: string) => {
+  const reading = (room = createQuota(100 * kib), client?: string) => {
     const { call, request, response } = callWith(undefined, client);
     const body = readBody(call, 1000 * kib, room).then(
       (read) => read.length,
@@ -83,7 +83,7 @@ describe('many at once', () => {
   };
 
   test('one client holds a quarter at most, whole bodies of calls that go on included', async () => {
-    const room = createShares(100 * kib);
+    const room = createQuota(100 * kib);
     const first = reading(room);
     first.request.end(large);
     expect(await first.body).toBe(large.length);
@@ -100,7 +100,7 @@ describe('many at once', () => {
   });
 
   test('small ones take nothing of it', async () => {
-    const small = reading(createShares(0));
+    const small = reading(createQuota(0));
     small.request.end(Buffer.alloc(16 * kib));
     expect(await small.body).toBe(16 * kib);
   });

@@ -5,7 +5,7 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
       'const prefixes = [...clients.values()].flatMap(({ server }) => server.introspection?.prefix ?? ["Stryker was here"]);',
     ],
   },
-  'src/authenticate/client-authentication.ts': {
+  'src/authorization-server/client-authentication.ts': {
     'JSON leaves out what is undefined': ['...(true && { kid: keyId }),'],
   },
   'src/authenticate/credentials.ts': {
@@ -28,7 +28,7 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
     'a check for the compiler: where there are none, they are too old': ['if (false || !isUsable(ageMs)) {'],
     'nothing is read of it before the first attempt': ['let triedAt = +Infinity;'],
     'nobody has them renewed so soon, unless an attempt failed': [
-      'if (true && clock() - triedAt < PAUSE_MS) return Promise.reject(failure);',
+      'if (true && clock() - triedAt < cooldownMs) return Promise.reject(failure);',
     ],
     'any order serves, and no two members have one name': [
       'return JSON.stringify(Object.entries(key).toSorted(([one], [other]) => (one <= other ? -1 : 1)));',
@@ -116,7 +116,7 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
       `return isObject(value) && Object.hasOwn(value, step) ? [{ path: [...above, step], value: value[step] }] : ["Stryker was here"];`,
     ],
   },
-  'src/mcp/json-text.ts': {
+  'src/json/lossless.ts': {
     'speed: with all numbers looked at the same comes out': [
       'if (false) return JSON.parse(text);',
       'if (true) return true;',
@@ -177,7 +177,7 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
       'if (false) throw new TypeError(`no condition is ${verdict}`);',
     ],
     'a check for the compiler: one of the predicates of a refused claim fails': [
-      'return `claim ${name}: wanted ${failed.wanted}, found ${shown(found)}`;',
+      'return `claim ${name}: wanted ${failed.wanted}, found ${describeValue(found)}`;',
     ],
   },
   'src/policy/explain.ts': {
@@ -216,7 +216,7 @@ export const equivalents: Readonly<Record<string, Readonly<Record<string, readon
       'if (false || /[?#]/.test(found.name)) return false;',
     ],
   },
-  'src/policy/shown.ts': {
+  'src/policy/describe-value.ts': {
     'a check for the compiler: a character that was found has a code point': [
       '(character) => `\\\\u{${character.codePointAt(0).toString(16)}}`,',
     ],

@@ -1,12 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  claimReader,
-  memberReader,
-  pointerReader,
-  strictPointerReader,
-  unreachable,
-} from '../../src/policy/json-pointer.ts';
+import { claimReader, memberReader, pointerReader, strictPointerReader, unreachable } from '../../src/json/pointer.ts';
 
 function read(name: string, json: string): unknown {
   const reader = memberReader(name);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shown } from '../../src/policy/shown.ts';
+import { describeValue } from '../../src/policy/describe-value.ts';
 
 test.each([
   [undefined, 'nothing'],
@@ -19,5 +19,5 @@ test.each([
   [['secret', 'secret'], 'an array of 2'],
   [{ secret: 'secret' }, 'an object of 1'],
 ])('%j as %s', (value, expected) => {
-  expect(shown(value)).toBe(expected);
+  expect(describeValue(value)).toBe(expected);
 });

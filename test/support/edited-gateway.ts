@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { reloadOnEdit } from '../../src/cli/reload.ts';
-import { start } from '../../src/cli/start.ts';
+import { reloadOnEdit } from '../../src/serve/reload.ts';
+import { start } from '../../src/serve/start.ts';
 import { load } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { adminAt, keepConfig } from './secrecy.ts';

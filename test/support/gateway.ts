@@ -1,7 +1,7 @@
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { start } from '../../src/cli/start.ts';
+import { start } from '../../src/serve/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { adminAt, keepConfig } from './secrecy.ts';

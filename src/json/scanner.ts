@@ -1,0 +1,117 @@
+/**
+ * Finds out whether a JSON text reads the same to every parser.
+ *
+ * JSON.parse takes the last of two equal keys, others the first; Go compares keys without regard to case; some
+ * un-escape before they compare, some after. Whatever depends on that could be decided on in one meaning and executed
+ * in another (CVE-2026-27896), so such a text is refused before it is parsed.
+ *
+ * @module
+ */
+
+import { folded } from '../lib/folded.ts';
+import { endOfScalar, endOfString, JsonScanError, loneSurrogate, skipWhitespace } from './tokens.ts';
+
+/** The bounds of a text that is still read. */
+export interface ScanLimits {
+  /** Objects and arrays inside each other. */
+  readonly depth: number;
+  /** Members of all objects together. */
+  readonly members: number;
+}
+
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/**
+ * Checks that `text` is one JSON value (RFC 8259) without duplicate keys, keys that are equal after un-escaping or
+ * case folding, keys with a NUL in them, keys `__proto__`, lone surrogates, or more nesting and members than `limits`.
+ *
+ * Runs in one pass and on a stack of its own, so that deep nesting cannot overflow ours.
+ *
+ * @throws {JsonScanError}
+ */
+export function scanJson(text: string, limits: ScanLimits): void {
+  /** One entry an open container: the folded keys seen so far, or null for an array. */
+  const open: (Set<string> | null)[] = [];
+  /** The innermost. */
+  let container: Set<string> | null | undefined;
+  let members = 0;
+  let at = skipWhitespace(text, 0);
+  let expectKey = false;
+
+  for (;;) {
+    if (expectKey) {
+      const end = endOfString(text, at);
+      if (container === null || container === undefined)
+        throw new JsonScanError('malformed', 'a key outside an object', at);
+      if (++members > limits.members) throw new JsonScanError('ambiguous', `more than ${limits.members} members`, at);
+      const key = foldedKey(text.slice(at, end));
+      // A JavaScript server that copies members one by one sets the prototype: what is inside the value then reads as
+      // members of the object itself, which no pointer of a policy has seen there.
+      if (key === '"__proto__"') throw new JsonScanError('ambiguous', 'a key __proto__', at);
+      if (container.has(key))
+        throw new JsonScanError('ambiguous', 'a key that stands twice, or differs only in case', at);
+      container.add(key);
+      at = skipWhitespace(text, end);
+      if (text.charCodeAt(at) !== COLON) throw new JsonScanError('malformed', 'a key without a colon', at);
+      at = skipWhitespace(text, at + 1);
+      expectKey = false;
+    }
+
+    const code = text.charCodeAt(at);
+    let closed = false;
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (open.length >= limits.depth) throw new JsonScanError('ambiguous', `nested deeper than ${limits.depth}`, at);
+      container = code === OPEN_BRACE ? new Set() : null;
+      open.push(container);
+      at = skipWhitespace(text, at + 1);
+      const empty = text.charCodeAt(at) === (code === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
+      if (!empty) {
+        expectKey = code === OPEN_BRACE;
+        continue;
+      }
+      closed = true;
+    } else {
+      at = endOfScalar(text, at, code);
+    }
+
+    for (;;) {
+      if (closed) {
+        open.pop();
+        container = open.at(-1);
+        at += 1;
+      }
+      at = skipWhitespace(text, at);
+      if (container === undefined) {
+        if (at !== text.length) throw new JsonScanError('malformed', 'something after the value', at);
+        return;
+      }
+      const next = text.charCodeAt(at);
+      if (next === COMMA) {
+        at = skipWhitespace(text, at + 1);
+        expectKey = container !== null;
+        break;
+      }
+      if (next !== (container === null ? CLOSE_BRACKET : CLOSE_BRACE)) {
+        throw new JsonScanError('malformed', 'neither a comma nor the end of its container', at);
+      }
+      closed = true;
+    }
+  }
+}
+
+/** The key as the most forgiving reader sees it: un-escaped, and folded as Go's encoding/json folds (ſ is s, K is k). */
+function foldedKey(literal: string): string {
+  if (simpleKey.test(literal)) return literal;
+  const key = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
+  if (loneSurrogate.test(key)) throw new JsonScanError('ambiguous', 'a lone surrogate in a key', 0);
+  // Where a string ends for C: `name\u0000x` is `name` to it.
+  if (key.includes('\0')) throw new JsonScanError('ambiguous', 'a NUL in a key', 0);
+  return `"${folded(key)}"`;
+}
+
+const simpleKey = /^"[a-z0-9_$./:-]*"$/;

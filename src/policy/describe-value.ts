@@ -1,0 +1,34 @@
+import { unreachable } from '../json/pointer.ts';
+
+/** Longest part of a string that is shown: enough to recognise, too little to carry a token into the log. */
+const maxLength = 64;
+
+/**
+ * A JSON value as denials show it to operators. Claims may be personal and come from elsewhere: a string is quoted and
+ * cut, an object or array shown by kind and size only.
+ */
+export function describeValue(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === unreachable) return unreachableInWords;
+  if (typeof value === 'string') return quoted(value);
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return `an object of ${Object.keys(value).length}`;
+  return `${value as number | boolean | null}`;
+}
+
+/** What denials say of {@link unreachable}. */
+export const unreachableInWords = 'a value on the way to it that is no object';
+
+function quoted(text: string): string {
+  const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+  // JSON leaves DEL, C1 and bidirectional controls as they are: a terminal that shows the log would obey them.
+  return JSON.stringify(cut).replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+/** What is told to an author whose pointer does not parse. */
+export function malformedPointer(pointer: string): string {
+  return `${describeValue(pointer)} is not a JSON Pointer (RFC 6901): within a name "~" is written "~0" and "/" is written "~1"`;
+}

@@ -1,0 +1,188 @@
+import cluster, { type Worker } from 'node:cluster';
+import { randomBytes } from 'node:crypto';
+import { startAdmin, type Admin, type InForce } from '../admin/admin.ts';
+import { routesOf } from '../admin/console.ts';
+import type { Loaded } from '../config/load.ts';
+import { watchFiles } from '../config/watch.ts';
+import { openCertificate } from '../listen/own-certificate.ts';
+import type { Config } from '../model/config.ts';
+import { createJsonLines } from '../telemetry/json-lines.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createRefusedRenewal } from '../telemetry/tls.ts';
+import { createWorkerMetrics } from '../telemetry/worker-metrics.ts';
+import { copyLines } from './copy-lines.ts';
+import { closeOrphanedConnections } from './orphaned-connections.ts';
+import { WorkerFault } from './listen-fault.ts';
+import { fixedIn } from './needs-restart.ts';
+import { standardOutput } from './standard-output.ts';
+import { adminOptions, type Running } from './start.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
+import { createStates } from './worker-states.ts';
+
+/** How long a replacement waits after a worker that ended, at first; doubled each time, until one lives. */
+const AGAIN_FIRST_MS = 100;
+const AGAIN_LAST_MS = 5_000;
+
+/**
+ * Serves by several processes behind one listener and one admin listener: connections are dealt out in turn, and one
+ * that ends is replaced. Each has the configuration and the certificate from the primary process, which alone reads files,
+ * so that all serve by the same.
+ *
+ * @throws {WorkerFault} where the first workers cannot listen.
+ */
+export async function startWorkers(file: string, loaded: Loaded, count: number): Promise<Running> {
+  const output = standardOutput();
+  const lines = createJsonLines(output);
+  const log = createLog(loaded.config.log, lines);
+  const metrics = createWorkerMetrics();
+  const fixed = fixedIn(loaded.config);
+  const key = randomBytes(32).toString('hex');
+  const inForce: InForce = { config: loaded.config.hash, routes: routesOf(loaded.config), problems: [] };
+  /** Of the newest files, and of each worker that does not serve by them although they are good. */
+  let refused: readonly string[] = [];
+  const refusedBy = new Map<Worker, readonly string[]>();
+  const certificate =
+    loaded.config.tls &&
+    (await openCertificate(
+      loaded.config.tls,
+      watchFiles,
+      { certificateInForce() {}, certificateRefused: createRefusedRenewal(log) },
+      Date.now,
+    ));
+  certificate?.onRenewed((certificates) => tellAll({ kind: 'renewed', certificates }));
+  let { snapshot } = loaded;
+  let againMs = AGAIN_FIRST_MS;
+  let stopping = false;
+  cluster.setupPrimary({ exec: process.argv[1] ?? '', args: ['serve'], silent: true });
+
+  function tell(worker: Worker, message: ToWorker): void {
+    if (worker.isConnected()) worker.send(message);
+  }
+  const askStates = createStates(tell);
+  function tellAll(message: ToWorker): void {
+    for (const worker of workers()) tell(worker, message);
+  }
+
+  /** Resolves with the address that the worker listens on. */
+  function fork(): Promise<string> {
+    const worker = cluster.fork();
+    closeOrphanedConnections(worker);
+    copyLines(worker.process.stdout, output);
+    worker.process.stderr?.pipe(process.stderr, { end: false });
+    // One that has just ended cannot be told anything (EPIPE); that it ended is told by `exit`.
+    worker.on('error', () => {});
+    tell(worker, { kind: 'begin', file, snapshot, fixed, key, certificates: certificate?.current() });
+    if (refused.length > 0) tell(worker, { kind: 'reload-refused' });
+    return new Promise((resolve, reject) => {
+      worker.on('message', (message: FromWorker) => {
+        if (message.kind === 'listening') {
+          againMs = AGAIN_FIRST_MS;
+          resolve(message.url);
+        }
+        if (message.kind === 'failed') reject(new WorkerFault(message.why));
+        if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
+      });
+      worker.once('exit', (code) => reject(new WorkerFault(`a worker ended before it listened (${code})`)));
+    });
+  }
+
+  function noteProblems(): void {
+    inForce.problems = [...refused, ...[...refusedBy.values()].flat()];
+  }
+
+  function noteRefusal(worker: Worker, problems: readonly string[]): void {
+    const { pid } = worker.process;
+    refusedBy.delete(worker);
+    if (problems.length > 0) {
+      refusedBy.set(
+        worker,
+        problems.map((problem) => `worker ${pid}: ${problem}`),
+      );
+      log.event('error', 'a worker refused the configuration; the last good one goes on there', { pid, problems });
+    }
+    noteProblems();
+  }
+
+  function replaceEnded(worker: Worker, code: number | null, signal: string | null): void {
+    refusedBy.delete(worker);
+    noteProblems();
+    if (stopping) return;
+    log.event('error', 'a worker ended and is replaced', { pid: worker.process.pid, code, signal });
+    setTimeout(() => {
+      if (!stopping)
+        fork().catch(({ message }: Error) => log.event('error', 'a worker cannot serve', { why: message }));
+    }, againMs);
+    againMs = Math.min(againMs * 2, AGAIN_LAST_MS);
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    stopping = true;
+    certificate?.close();
+    const left = workers();
+    const ended = left.map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
+    for (const worker of left) {
+      if (worker.isConnected()) tell(worker, { kind: 'stop', graceMs });
+      else worker.process.kill('SIGKILL');
+    }
+    await Promise.all(ended);
+  }
+
+  let url: string | undefined;
+  let admin: Admin | undefined;
+  try {
+    [url] = await Promise.all(Array.from({ length: count }, fork));
+    cluster.on('exit', replaceEnded);
+    const view = {
+      metrics: metrics.page,
+      inForce,
+      workers: () => workers().length,
+      async state() {
+        const all = await askStates(workers());
+        const denials = all
+          .flatMap((each) => each.denials)
+          .toSorted((one, other) => (timeOf(one) < timeOf(other) ? 1 : -1));
+        return { servers: all[0]?.servers ?? [], store: all[0]?.store, denials };
+      },
+    };
+    admin = loaded.config.admin && (await startAdmin(loaded.config.admin, view, adminOptions(log)));
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+  log.event('info', 'listening', { url, admin: admin?.url, config: inForce.config, workers: count });
+
+  return {
+    url: url ?? '',
+    adminUrl: admin?.url,
+    log,
+    reload(next: Config, nextSnapshot) {
+      snapshot = nextSnapshot;
+      tellAll({ kind: 'reload', file, snapshot });
+      log.configure(next.log);
+      admin?.reload(next.admin);
+      inForce.config = next.hash;
+      inForce.routes = routesOf(next);
+      refused = [];
+      noteProblems();
+    },
+    reloadRefused(problems) {
+      refused = problems;
+      noteProblems();
+      tellAll({ kind: 'reload-refused' });
+      log.event('error', 'configuration refused; the last good one goes on', { problems });
+    },
+    async close(graceMs) {
+      await stop(graceMs);
+      await admin?.close();
+      await lines.close();
+    },
+  };
+}
+
+function timeOf(line: object): string {
+  return 'time' in line ? String(line.time) : '';
+}
+
+function workers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+}

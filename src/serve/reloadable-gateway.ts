@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { createAuthenticators } from '../authenticate/authenticator.ts';
+import { createNonces } from '../authenticate/nonces.ts';
+import { createServerClient } from '../authorization-server/client.ts';
+import { tokenKey } from '../authenticate/token-key.ts';
+import { warningsOf } from '../config/warnings.ts';
+import { createExchanges } from '../exchange/exchange.ts';
+import { createStreamIndex, type OpenStream } from '../forward/open-streams.ts';
+import { createPools } from '../forward/pools.ts';
+import { createGateway, type ConfiguredGateway, type ProcessScope, type ConfigScope } from '../gateway/gateway.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createRotatingKeys } from '../lib/rotating-keys.ts';
+import { createCertificateOf } from '../listen/client-certificate.ts';
+import { createOwnerBound } from '../mcp/owner-bound.ts';
+import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
+import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
+import type { Config } from '../model/config.ts';
+import { Denial, type Reason } from '../model/denial.ts';
+import type { StoreState } from '../model/shared.ts';
+import type { Tracer } from '../model/tracer.ts';
+import { createShared } from '../shared/shared.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { traceClient } from '../telemetry/traced-client.ts';
+import { traceGateway } from './traced-gateway.ts';
+
+/** What the process brings, and what tests set. */
+export interface Surroundings {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  /** What sessions are bound with where the configuration names no key; default: random. */
+  readonly key?: Buffer | undefined;
+  /** Undefined: no spans are made. */
+  readonly tracer?: Tracer | undefined;
+}
+
+/** The gateway of the newest configuration, and what lasts from one configuration to the next. */
+export interface ReloadableGateway {
+  readonly current: ConfiguredGateway;
+  /** Each authorization server as it is now. */
+  readonly servers: () => readonly ServerState[];
+  /** The store that replicas share, as it is now; undefined where none is configured. */
+  readonly sharedStore: () => StoreState | undefined;
+  /** Builds the gateway of `config` whole, then puts it in the place of the one before. */
+  readonly use: (config: Config) => void;
+  /** Ends all open streams and WebSockets. */
+  readonly endStreams: () => void;
+  close(): Promise<void>;
+}
+
+/**
+ * Builds a gateway from a configuration. Authorization servers are discovered behind it: one that is away delays nothing
+ * but the requests that need it.
+ */
+export function createReloadableGateway(config: Config, surroundings: Surroundings): ReloadableGateway {
+  const { log, metrics, clock, tracer } = surroundings;
+  const shared = createShared(metrics, (...event) => log.event(...event), clock);
+  const open = createStreamIndex(tokenKey, clock);
+  const lasting: Omit<ProcessScope, 'limiters'> = {
+    ...surroundings,
+    certificateOf: createCertificateOf(config.tls?.clientCa),
+    pools: createPools(),
+    authenticators: createAuthenticators(metrics.tokenCache, clock, shared.answers, (refused) => {
+      for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
+    }),
+    replays: shared.replay,
+    toolHeaders: createToolHeaderMemory(),
+    streams: {
+      add(stream) {
+        open.add(stream);
+        // It was decided on before it was open: perhaps by a configuration that is no more, or before its token was refused.
+        queueMicrotask(() => endIfRefused(stream));
+      },
+      delete: (stream) => open.delete(stream),
+    },
+    revalidate: (token, call) => gateway.revalidate(token, call),
+    exchanges: createExchanges(metrics.tokenCache, clock, shared.answers),
+  };
+  const randomKey = surroundings.key ?? randomBytes(32);
+  let parts: ConfigScope = {
+    clients: new Map(),
+    sessions: createOwnerBound(randomKey),
+    nonces: createNonces(randomKey, clock),
+    identityKeys: createRotatingKeys(randomKey),
+  };
+  let gateway: ConfiguredGateway;
+  use(config);
+
+  function use(next: Config): void {
+    const store = shared.prepare(next.shared, next.sessionKey);
+    const before = parts.clients;
+    const made = partsOf(next);
+    try {
+      const built = createGateway(next, made, { ...lasting, limiters: store.limiters });
+      gateway = tracer === undefined ? built : traceGateway(built, tracer, next);
+    } catch (error) {
+      store.drop();
+      closeUnlessIn(before, made.clients);
+      throw error;
+    }
+    store.use();
+    parts = made;
+    closeUnlessIn(made.clients, before);
+    log.configure(next.log);
+    metrics.configLoaded(next.hash);
+    for (const stream of open.all()) endIfRefused(stream);
+    for (const warning of warningsOf(next)) log.event('warn', warning);
+  }
+
+  function partsOf(next: Config): ConfigScope {
+    const secret = next.sessionKey ?? randomKey;
+    return {
+      clients: clientsOf(next),
+      sessions: createOwnerBound(secret),
+      nonces: createNonces(secret, clock),
+      identityKeys: createRotatingKeys(secret),
+    };
+  }
+
+  /** A stream would otherwise live by a policy, a route or a token that is no more. */
+  function endIfRefused(stream: OpenStream): void {
+    const refused = open.refusalOf(stream);
+    if (refused !== undefined) return endFor(stream, refused.reason, 'the token was refused');
+    try {
+      gateway.reconsider(stream);
+    } catch (error) {
+      endFor(stream, error instanceof Denial ? error.reason : 'gateway.error', 'the configuration changed');
+    }
+  }
+
+  function endFor(stream: OpenStream, reason: Reason, why: string): void {
+    log.event('info', 'stream ended', { request_id: stream.call.id, route: stream.route.name, reason });
+    stream.end(why);
+  }
+
+  /** Of a server whose settings stay, so do its metadata, its keys and what it said of tokens. */
+  function clientsOf({ authorizationServers }: Config): ReadonlyMap<string, AuthorizationServerClient> {
+    return new Map([...authorizationServers].map(([name, server]) => [name, known(server) ?? created(server)]));
+  }
+
+  function known(server: AuthorizationServer): AuthorizationServerClient | undefined {
+    const client = parts.clients.get(server.name);
+    return client !== undefined && isDeepStrictEqual(client.server, server) ? client : undefined;
+  }
+
+  function created(server: AuthorizationServer): AuthorizationServerClient {
+    const client = createServerClient(server, metrics.serverCall, clock, { report: (...event) => log.event(...event) });
+    return tracer === undefined ? client : traceClient(client, tracer);
+  }
+
+  return {
+    get current() {
+      return gateway;
+    },
+    sharedStore: shared.state,
+    servers: () => [...parts.clients.values()].map((client) => client.state()),
+    use,
+    endStreams() {
+      for (const stream of open.all()) stream.end('the gateway stops');
+    },
+    async close() {
+      for (const client of parts.clients.values()) client.close();
+      await Promise.all([lasting.pools.close(), shared.close()]);
+    },
+  };
+}
+
+type Clients = ConfigScope['clients'];
+
+function closeUnlessIn(kept: Clients, clients: Clients): void {
+  for (const [name, client] of clients) if (kept.get(name) !== client) client.close();
+}

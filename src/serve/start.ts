@@ -1,0 +1,129 @@
+import type { Writable } from 'node:stream';
+import { type Admin, type AdminOptions, type InForce, startAdmin } from '../admin/admin.ts';
+import { routesOf } from '../admin/console.ts';
+import type { Snapshot } from '../config/files.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Config, Telemetry } from '../model/config.ts';
+import type { Tracer } from '../model/tracer.ts';
+import { type OpenCertificate, type Service, startService } from './service.ts';
+import { createJsonLines } from '../telemetry/json-lines.ts';
+import { createLog, type Log } from '../telemetry/log.ts';
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { standardOutput } from './standard-output.ts';
+
+/** A gateway that serves, by one process or several, and its admin listener. */
+export interface Running {
+  readonly url: string;
+  /** Undefined with `admin: off`. */
+  readonly adminUrl: string | undefined;
+  /** Undefined where proxies cannot ask, and of several processes. */
+  readonly forwardAuthUrl?: string | undefined;
+  readonly log: Log;
+  /** Serves by `config` from the next request on. `snapshot`: what it was read from. */
+  reload(config: Config, snapshot: Snapshot): void;
+  /** Says, wherever an operator looks, that the newest files are not in force. */
+  reloadRefused(problems: readonly string[]): void;
+  /** Accepts no more, lets requests finish for `graceMs`, then ends what is left. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Where the log goes, and what time it is. */
+export interface StartOptions {
+  readonly output?: Writable;
+  readonly clock?: Clock;
+  /** What sessions are bound with where the configuration names no key; default: random. */
+  readonly key?: Buffer;
+  /** Where the certificate of `tls` comes from; default: its files, which are followed. */
+  readonly openCertificate?: OpenCertificate;
+}
+
+/** What one process serves with. */
+export interface Serving {
+  readonly service: Service;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly close: (graceMs: number) => Promise<void>;
+}
+
+/**
+ * Starts the gateway without an admin listener.
+ *
+ * @throws the system's error where the address cannot be listened on; then nothing is left running.
+ */
+export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
+  const { output = standardOutput(), clock = Date.now, key, openCertificate } = options;
+  const lines = createJsonLines(output);
+  const metrics = createMetrics();
+  const log = createLog(config.log, lines);
+  const tracer = config.telemetry && (await startTracer(config.telemetry, log, metrics));
+  const service = await startService(config, { log, metrics, clock, key, tracer }, openCertificate);
+  return {
+    service,
+    log,
+    metrics,
+    async close(graceMs) {
+      await service.close(graceMs);
+      await tracer?.close();
+      await lines.close();
+    },
+  };
+}
+
+/** Loaded only here: it is most of what would be loaded at all. */
+async function startTracer(telemetry: Telemetry, log: Log, metrics: Metrics): Promise<Tracer> {
+  const { createTracer } = await import('../telemetry/tracer.ts');
+  return createTracer(telemetry, {
+    spans: metrics.traceSpans,
+    collector(problem) {
+      if (problem === undefined) log.event('info', 'the collector takes spans again');
+      else log.event('warn', 'spans are dropped: the collector does not take them', { problem });
+    },
+  });
+}
+
+/** What an admin listener is started with: wrong tokens are logged, of each address a bounded number. */
+export function adminOptions(log: Log, clock: Clock = Date.now): AdminOptions {
+  return { clock, onWrongToken: (address) => log.event('warn', 'a wrong admin token was presented', { address }) };
+}
+
+/** Starts the gateway and its admin listener. Throws as {@link startServing}. */
+export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
+  const { service, log, metrics, close } = await startServing(config, options);
+  const inForce: InForce = { config: config.hash, routes: routesOf(config), problems: [] };
+  const view = {
+    metrics: metrics.page,
+    inForce,
+    state: () => ({ servers: service.servers(), store: service.sharedStore(), denials: log.denials() }),
+  };
+  let admin: Admin | undefined;
+  try {
+    admin = config.admin && (await startAdmin(config.admin, view, adminOptions(log, options.clock)));
+  } catch (error) {
+    await close(0);
+    throw error;
+  }
+  const { url, forwardAuthUrl } = service;
+  log.event('info', 'listening', { url, admin: admin?.url, forward_auth: forwardAuthUrl, config: config.hash });
+  return {
+    url,
+    forwardAuthUrl,
+    adminUrl: admin?.url,
+    log,
+    reload(next) {
+      service.reload(next);
+      admin?.reload(next.admin);
+      inForce.config = next.hash;
+      inForce.routes = routesOf(next);
+      inForce.problems = [];
+    },
+    reloadRefused(problems) {
+      inForce.problems = problems;
+      metrics.reloadFailed();
+      log.event('error', 'configuration refused; the last good one goes on', { problems });
+    },
+    async close(graceMs) {
+      await admin?.close();
+      await close(graceMs);
+    },
+  };
+}

@@ -1,0 +1,155 @@
+/**
+ * The path of a request, measured: the gateway's own steps with spans around them. Where no traces are configured, or a
+ * call is not recorded, the steps are the very ones that they were.
+ *
+ * @module
+ */
+
+import type { ServerResponse } from 'node:http';
+import type { ConfiguredGateway } from '../gateway/gateway.ts';
+import { createIsWithin } from '../listen/trusted-proxies.ts';
+import type { TraceContext } from '../http/trace-context.ts';
+import type { Call } from '../model/call.ts';
+import type { Config } from '../model/config.ts';
+import type { Action } from '../model/grant.ts';
+import { toolOf, type KnownCall, type Outcome } from '../model/outcome.ts';
+import type { Route } from '../model/route.ts';
+import type { Span, SpanAttributes, Tracer } from '../model/tracer.ts';
+import type { Gateway, Stages } from '../pipeline.ts';
+import { serverAddress } from '../telemetry/server-address.ts';
+import { markOurs, traceStages } from './traced-stages.ts';
+
+/** What spans have to know of a listener. */
+interface TracedParts {
+  readonly publicUrl: string;
+  /** Addresses and networks of peers whose word counts that a trace is to be recorded. */
+  readonly trusted: readonly string[];
+  /** Whether the last step asks an upstream. */
+  readonly forwards: boolean;
+}
+
+/** A call that is recorded. */
+interface Recorded {
+  readonly span: Span;
+  readonly response: ServerResponse;
+}
+
+/** Lets the calls of a gateway, and of who asks it, take part in traces. */
+export function traceGateway(gateway: ConfiguredGateway, tracer: Tracer, config: Config): ConfiguredGateway {
+  const { publicUrl, trustedProxies, forwardAuth } = config;
+  const asking = [...trustedProxies, ...(forwardAuth?.trusted ?? [])];
+  return {
+    ...gateway,
+    ...traced(gateway, tracer, { publicUrl, trusted: trustedProxies, forwards: true }),
+    forwardAuth: traced(gateway.forwardAuth, tracer, { publicUrl, trusted: asking, forwards: false }),
+  };
+}
+
+/** The server span ends when the answer has, a stream's too. */
+function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards }: TracedParts): Gateway {
+  const isTrusted = createIsWithin(trusted);
+  const own = { 'url.scheme': new URL(publicUrl).protocol.slice(0, -1), ...serverAddress(publicUrl) };
+  const recorded = new WeakMap<object, Recorded>();
+  /** Calls that name no trace, by the one that was begun for each; with the trace of its message, once that is read. */
+  const named = new WeakMap<object, TraceContext | undefined>();
+
+  function recordedOf({ trace }: Pick<KnownCall, 'trace'>): Recorded | undefined {
+    return trace === undefined ? undefined : recorded.get(trace);
+  }
+
+  /** The stages of a call that may name its trace in its message (SEP-414); of any other they are what they were. */
+  function following(stages: Stages, { trace }: Call, span: Span | undefined): Stages {
+    if (trace === undefined || !named.has(trace)) return stages;
+    if (stages.route.protocol === 'http') {
+      span?.settle();
+      return stages;
+    }
+    const begun = trace;
+    const note = (action: Action): Action => {
+      if (action.trace === undefined) span?.settle();
+      else {
+        span?.follow(action.trace);
+        named.set(begun, span?.context ?? tracer.pass(action.trace));
+      }
+      return action;
+    };
+    return {
+      ...stages,
+      readAction(call, principal) {
+        const read = stages.readAction(call, principal);
+        return read instanceof Promise ? read.then(note) : note(read);
+      },
+      forward: (call, ...rest) =>
+        stages.forward(span === undefined ? { ...call, trace: named.get(begun) ?? begun } : call, ...rest),
+    };
+  }
+
+  return {
+    ...gateway,
+    arrive(request, response) {
+      const call = gateway.arrive(request, response);
+      const { context, span } = tracer.join(call, isTrusted(call.peer), own);
+      if (span !== undefined) recorded.set(context, { span, response });
+      if (call.trace === undefined) named.set(context, undefined);
+      return { ...call, trace: context };
+    },
+    canonical(arrived) {
+      const call = gateway.canonical(arrived);
+      recordedOf(call)?.span.set({ 'url.path': call.path });
+      return call;
+    },
+    route(call) {
+      const span = recordedOf(call)?.span;
+      const stages = following(gateway.route(call), call, span);
+      if (span === undefined) return stages;
+      const { name, path } = stages.route;
+      span.rename(`${call.method} ${path}`);
+      span.set({ 'http.route': path, 'sallyport.route': name });
+      return traceStages(stages, span, tracer, forwards);
+    },
+    record(outcome) {
+      const span = recordedOf(outcome.call)?.span;
+      if (span !== undefined) {
+        span.set(decisionAttributes(outcome));
+        if (outcome.denial !== undefined) markOurs(span, outcome.denial);
+      }
+      const { call } = outcome;
+      const trace = call.trace && named.get(call.trace);
+      gateway.record(trace === undefined ? outcome : { ...outcome, call: { ...call, trace } });
+    },
+    failed(call, route, denial) {
+      const span = recordedOf(call)?.span;
+      if (span !== undefined) markOurs(span, denial);
+      gateway.failed(call, route, denial);
+    },
+    answered(route, call, status) {
+      const found = recordedOf(call);
+      if (found !== undefined) {
+        // Of a client that left before its answer there is none.
+        if (found.response.headersSent || status === 101) found.span.set({ 'http.response.status_code': status });
+        if (status >= 500) found.span.fail(String(status));
+        found.span.end();
+      }
+      gateway.answered(route, call, status);
+    },
+  };
+}
+
+/** Who called, what with and what the token says is the log's: a tracing backend has other readers. */
+function decisionAttributes({ call, route, attempt, allow, denial, shadow }: Outcome): SpanAttributes {
+  const mcp = attempt?.kind === 'mcp' ? attempt : undefined;
+  return {
+    'sallyport.decision': call.decision,
+    'sallyport.allow': allow,
+    'sallyport.shadow': shadow === undefined ? undefined : true,
+    'sallyport.reason': (denial ?? shadow)?.reason,
+    'mcp.method.name': mcp?.method,
+    'gen_ai.operation.name': mcp?.method === 'tools/call' ? 'execute_tool' : undefined,
+    'gen_ai.tool.name': toolEntry(route, toolOf(mcp)),
+  };
+}
+
+/** As the policy names it: a name that a caller made up is nothing to search for. */
+function toolEntry(route: Route | undefined, tool: string | undefined): string | undefined {
+  return tool === undefined ? undefined : route?.policy?.toolEntry(tool);
+}

@@ -1,0 +1,123 @@
+import { Denial, refusals } from '../model/denial.ts';
+import type { Span, Tracer } from '../model/tracer.ts';
+import type { Stages } from '../pipeline.ts';
+import { serverAddress } from '../telemetry/server-address.ts';
+
+/**
+ * The stages of one call that is recorded: those that decide, or may have to wait, with spans of their own.
+ *
+ * @param forwards Whether the last one asks an upstream.
+ */
+export function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwards: boolean): Stages {
+  const { route } = stages;
+  const exchanges = route.upstream.token.kind === 'exchange';
+
+  function beginUpstream(method: string): Span {
+    return tracer.begin(parent, method, 'client', {
+      'http.request.method': method,
+      ...serverAddress(route.upstream.origin),
+      'sallyport.route': route.name,
+    });
+  }
+
+  return {
+    ...stages,
+    authenticate(token, call) {
+      if (token === undefined) return stages.authenticate(token, call);
+      return measured(tracer, tracer.begin(parent, 'authenticate', 'internal'), () => stages.authenticate(token, call));
+    },
+    authorize(principal, action) {
+      const span = tracer.begin(parent, 'authorize', 'internal', { 'sallyport.policy': route.policy?.name });
+      return measuredNow(span, () => stages.authorize(principal, action));
+    },
+    exchange(grant, token) {
+      if (!exchanges) return stages.exchange(grant, token);
+      return measured(tracer, tracer.begin(parent, 'exchange', 'internal'), () => stages.exchange(grant, token));
+    },
+    async forward(call, grant, credential, held) {
+      if (!forwards) return await stages.forward(call, grant, credential, held);
+      const span = beginUpstream(call.method);
+      try {
+        await stages.forward({ ...call, trace: span.context }, grant, credential, held);
+        if (call.response.headersSent) markUpstream(span, call.response.statusCode);
+      } catch (error) {
+        mark(span, error);
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
+    forwardUpgrade(call, grant, credential, held, head, refuse) {
+      const span = beginUpstream(call.method);
+      let answer: 'upstream' | 'ours' = 'upstream';
+      call.response.once('close', () => {
+        const { statusCode } = call.response;
+        // Node's 200 is what stands there before anybody has answered.
+        if (answer === 'upstream' && statusCode !== 200) markUpstream(span, statusCode);
+        span.end();
+      });
+      stages.forwardUpgrade({ ...call, trace: span.context }, grant, credential, held, head, (denial) => {
+        answer = 'ours';
+        mark(span, denial);
+        refuse(denial);
+      });
+    },
+  };
+}
+
+/** Work that may have to wait for somebody: who is asked in the course of it finds the span. */
+function measured<Value>(tracer: Tracer, span: Span, work: () => Value | Promise<Value>): Value | Promise<Value> {
+  let result;
+  try {
+    result = tracer.within(span, work);
+  } catch (error) {
+    throw ended(span, error);
+  }
+  if (!(result instanceof Promise)) {
+    span.end();
+    return result;
+  }
+  return result.then(
+    (value) => {
+      span.end();
+      return value;
+    },
+    (error: unknown) => {
+      throw ended(span, error);
+    },
+  );
+}
+
+function measuredNow<Value>(span: Span, work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    mark(span, error);
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+function ended(span: Span, error: unknown): unknown {
+  mark(span, error);
+  span.end();
+  return error;
+}
+
+/** A refusal is no error of ours, and what it says in words is for the log: details may quote claims. */
+function mark(span: Span, error: unknown): void {
+  if (!(error instanceof Denial)) return span.fail('gateway.error');
+  span.set({ 'sallyport.reason': error.reason });
+  markOurs(span, error);
+}
+
+/** Marks a span whose call was refused for what is our own fault, or that of who we depend on. */
+export function markOurs(span: Span, { reason }: Denial): void {
+  if (refusals[reason].status >= 500) span.fail(reason);
+}
+
+function markUpstream(span: Span, status: number): void {
+  span.set({ 'http.response.status_code': status });
+  if (status >= 400) span.fail(String(status));
+}

@@ -1,0 +1,247 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { createServerCalls } from '../../src/authorization-server/calls.ts';
+import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
+import { answeredMs, expectAway, startOutageWorld, type OutageOptions, type OutageWorld } from './outage-world.ts';
+
+let world: OutageWorld | undefined;
+afterEach(async () => {
+  await world?.close();
+  world = undefined;
+});
+
+async function started(options?: OutageOptions): Promise<OutageWorld> {
+  world = await startOutageWorld(options);
+  // Known before anything goes wrong.
+  expect((await world.get('/api', world.server.opaque())).status).toBe(200);
+  return world;
+}
+
+/** Asks about tokens that nobody has asked about, one after the other. */
+async function askAbout({ get, server }: OutageWorld, count: number): Promise<void> {
+  for (let done = 0; done < count; done += 1) expectAway(await get('/api', server.opaque()));
+}
+
+const atOnce = <Value>(count: number, act: () => Promise<Value>): Promise<Value[]> =>
+  Promise.all(Array.from({ length: count }, act));
+
+describe('a server that fails five times', () => {
+  test('is left alone, and clients hear at once when it is asked again', async () => {
+    const { server, get, calls, ready, events } = await started();
+    server.fault('introspection', 'silence');
+    await askAbout(world as OutageWorld, 5);
+    const asked = server.asked('introspection');
+    const refused = await atOnce(50, () => get('/api', server.opaque()));
+    for (const seen of refused) {
+      expectAway(seen);
+      expect(seen.retryAfter, 'the first wait is a second at most').toBe(1);
+      expect(seen.ms, 'nobody waits').toBeLessThan(answeredMs);
+    }
+    expect(server.asked('introspection')).toBe(asked);
+    expect(await calls('introspection', 'error')).toBe(5);
+    expect(await calls('introspection', 'circuit_open')).toBe(50);
+    expect(await ready()).toMatchObject({
+      state: 'degraded',
+      circuits: { introspection: 'open' },
+      problem: expect.stringMatching(/timeout after \d+ ms/),
+    });
+    expect(await events()).toMatchObject([
+      { level: 'warn', server: 'main', state: 'degraded', circuits: { introspection: 'open' } },
+    ]);
+  });
+
+  test('is tried by one call when the time is up', async () => {
+    const { server, get, advance } = await started();
+    server.fault('introspection', 'silence');
+    await askAbout(world as OutageWorld, 5);
+    const asked = server.asked('introspection');
+    advance(2);
+    for (const seen of await atOnce(50, () => get('/api', server.opaque()))) expectAway(seen);
+    expect(server.asked('introspection') - asked).toBe(1);
+    server.fault('introspection', undefined);
+    expectAway(await get('/api', server.opaque()));
+    advance(60);
+    expect(await get('/api', server.opaque())).toMatchObject({ status: 200 });
+    const after = await atOnce(20, () => get('/api', server.opaque()));
+    expect(new Set(after.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  test('is told to the log when it goes and when it comes, not in between', async () => {
+    const { server, get, advance, events, ready } = await started();
+    for (let time = 0; time < 2; time += 1) {
+      server.fault('introspection', 'maintenance');
+      await askAbout(world as OutageWorld, 20);
+      server.fault('introspection', undefined);
+      advance(60);
+      expect(await get('/api', server.opaque())).toMatchObject({ status: 200 });
+    }
+    expect(await ready()).toEqual({ name: 'main', issuer: server.url, state: 'available' });
+    expect((await events()).map(({ msg }) => msg)).toEqual([
+      'authorization server unavailable',
+      'authorization server available again',
+      'authorization server unavailable',
+      'authorization server available again',
+    ]);
+  });
+
+  test('in one thing goes on being asked for the others', async () => {
+    const { server, get, jwt } = await started();
+    const known = server.opaque();
+    await get('/api', known);
+    server.fault('introspection', 'reset');
+    await askAbout(world as OutageWorld, 6);
+    expect(await get('/api', await jwt())).toMatchObject({ status: 200 });
+    expect(await get('/exchanged', known)).toMatchObject({ status: 200 });
+  });
+
+  test('a failure between successes is none of five', async () => {
+    const { server, get } = await started();
+    for (let time = 0; time < 6; time += 1) {
+      server.fault('introspection', 'reset');
+      expectAway(await get('/api', server.opaque()));
+      server.fault('introspection', undefined);
+      expect(await get('/api', server.opaque())).toMatchObject({ status: 200 });
+    }
+  });
+});
+
+test.each(['too many requests', 'an error'] as const)(
+  '%s, which may be about one token, opens no circuit for the others',
+  async (fault) => {
+    const { server, get, calls } = await started();
+    server.fault('introspection', fault);
+    await askAbout(world as OutageWorld, 10);
+    server.fault('introspection', undefined);
+    expect((await get('/api', server.opaque())).status).toBe(200);
+    expect(await calls('introspection', 'error')).toBe(10);
+    expect(await calls('introspection', 'circuit_open')).toBe(0);
+  },
+);
+
+test('maintenance: who is told when to come again, comes then', async () => {
+  const { server, get, advance } = await started();
+  server.fault('introspection', 'maintenance');
+  const token = server.opaque();
+  for (let count = 0; count < 5; count += 1)
+    expect(await get('/api', token)).toMatchObject({ status: 503, retryAfter: 17 });
+  server.fault('introspection', undefined);
+  advance(15);
+  expect((await get('/api', token)).retryAfter).toBeLessThanOrEqual(2);
+  advance(2);
+  expect(await get('/api', token)).toMatchObject({ status: 200 });
+});
+
+describe('the whole server', () => {
+  test('refuses connections, and is back', async () => {
+    const { server, get, jwt, advance, events, ready } = await started();
+    const [known, opaque] = [await jwt(), server.opaque()];
+    await get('/api', known);
+    await get('/exchanged', opaque);
+    await server.down();
+    await askAbout(world as OutageWorld, 8);
+    for (const [path, token] of [
+      ['/api', known],
+      ['/api', await jwt({ sub: 'bob' })],
+      ['/api', opaque],
+      ['/exchanged', opaque],
+    ] as const) {
+      expect(await get(path, token)).toMatchObject({ status: 200 });
+    }
+    await expect.poll(ready).toMatchObject({ state: 'stale', problem: expect.stringContaining('ECONNREFUSED') });
+    await server.up();
+    // Found by itself: nobody asks for anything meanwhile.
+    await expect.poll(ready).toEqual({ name: 'main', issuer: server.url, state: 'available' });
+    advance(1);
+    expect(await get('/api', server.opaque()), 'no wait that began while it was away').toMatchObject({ status: 200 });
+    expect((await events()).map(({ level, msg }) => [level, msg])).toEqual([
+      ['warn', 'authorization server unavailable'],
+      ['info', 'authorization server available again'],
+    ]);
+  });
+
+  test('says nothing any more, on connections that were kept, and is back', async () => {
+    const { server, get, advance } = await started();
+    await atOnce(10, () => get('/api', server.opaque()));
+    server.freeze(true);
+    for (const seen of await atOnce(30, () => get('/api', server.opaque()))) expectAway(seen);
+    server.freeze(false);
+    advance(60);
+    await expect.poll(async () => (await get('/api', server.opaque())).status).toBe(200);
+  });
+
+  test('closes the connections that were kept: nobody notices', async () => {
+    const { server, get } = await started();
+    await atOnce(10, () => get('/api', server.opaque()));
+    for (const socket of server.sockets) socket.end();
+    await expect.poll(() => server.sockets.size).toBe(0);
+    expect(await get('/api', server.opaque())).toMatchObject({ status: 200 });
+  });
+});
+
+test('a slow server is waited for by 256 calls of a kind, and by nobody else', async () => {
+  const { server, get, calls } = await started({ timeout: '3s' });
+  server.fault('introspection', 'silence');
+  const seen = await atOnce(400, () => get('/api', server.opaque()));
+  for (const { status, retryAfter } of seen) expect([status, retryAfter ?? 0]).toEqual([503, expect.any(Number)]);
+  expect(await calls('introspection', 'overloaded')).toBeGreaterThan(0);
+  expect(await calls('introspection', 'error')).toBeLessThanOrEqual(256);
+  expect(server.sockets.size).toBeLessThanOrEqual(258);
+});
+
+describe('a server that refuses us', () => {
+  test('is told to the operator once a minute, and is not away', async () => {
+    const { server, get, advance, events, calls } = await started();
+    const { issuer } = server;
+    const inner = issuer.intercept;
+    issuer.intercept = (request, response, body) => {
+      if (request.url !== '/introspect') return inner?.(request, response, body) ?? false;
+      response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"invalid_client"}');
+      return true;
+    };
+    for (let count = 0; count < 10; count += 1) expectAway(await get('/api', server.opaque()));
+    expect(await calls('introspection', 'refused')).toBe(10);
+    const refusal = {
+      level: 'error',
+      msg: 'authorization server refuses us',
+      server: 'main',
+      operation: 'introspection',
+      endpoint: `${server.url}/introspect`,
+      problem: 'it refuses our credentials: check client_id and its secret or key',
+    };
+    expect(await events()).toMatchObject([refusal]);
+    advance(61);
+    expectAway(await get('/api', server.opaque()));
+    expect(await events()).toMatchObject([refusal, refusal]);
+    expect(JSON.stringify(await events())).not.toContain('secret:');
+  });
+});
+
+test('cache: 0s — every token waits for the server', async () => {
+  const { server, get } = await started({ cache: '0s' });
+  const token = server.opaque();
+  expect(await get('/api', token)).toMatchObject({ status: 200 });
+  await server.down();
+  expectAway(await get('/api', token));
+  await server.up();
+  await expect.poll(async () => (await get('/api', token)).status).toBe(200);
+});
+
+test('an endpoint that fails keeps nobody from another one of the same server', async () => {
+  const { server } = await started();
+  const calls = createServerCalls(
+    { name: 'main', timeoutMs: 2_000 } as AuthorizationServer,
+    { count() {}, failed() {}, circuitChanged() {}, credentialsRefused() {} },
+    Date.now,
+    Math.random,
+  );
+  for (let done = 0; done < 5; done += 1) {
+    await expect(calls.ask('exchange', 'http://127.0.0.1:1/token')).rejects.toMatchObject({
+      detail: expect.stringContaining('ECONNREFUSED'),
+    });
+  }
+  expect(calls.circuits()).toEqual({ exchange: 'open' });
+  await expect(calls.ask('exchange', 'http://127.0.0.1:1/token')).rejects.toMatchObject({
+    detail: expect.stringContaining('not asked again yet'),
+  });
+  await expect(calls.ask('exchange', `${server.url}/token`)).resolves.toMatchObject({ status: expect.any(Number) });
+  calls.close();
+});

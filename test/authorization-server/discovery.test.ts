@@ -1,0 +1,186 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createServerClient } from '../../src/authorization-server/client.ts';
+import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
+import type { Denial } from '../../src/model/denial.ts';
+import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { serverOf } from '../support/server.ts';
+
+let issuer: Issuer;
+const clients: AuthorizationServerClient[] = [];
+
+beforeEach(async () => {
+  issuer = await startIssuer();
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  await issuer.close();
+});
+
+function clientOf(otherwise: Partial<AuthorizationServer> = {}): AuthorizationServerClient {
+  const client = createServerClient(serverOf(issuer, otherwise), () => {}, Date.now);
+  clients.push(client);
+  return client;
+}
+
+/** Publishes metadata at one path and nothing else. */
+function publish(path: string, metadata: object): void {
+  issuer.intercept = (request, response) => {
+    response.writeHead(request.url === path ? 200 : 404).end(JSON.stringify(metadata));
+    return true;
+  };
+}
+
+describe('RFC 8414 §3 — where metadata is', () => {
+  test.each([
+    ['', '/.well-known/oauth-authorization-server'],
+    ['', '/.well-known/openid-configuration'],
+    ['/realms/a', '/.well-known/oauth-authorization-server/realms/a'],
+    ['/realms/a', '/realms/a/.well-known/openid-configuration'],
+    ['/realms/a', '/realms/a/.well-known/oauth-authorization-server'],
+    ['/realms/a/', '/realms/a/.well-known/openid-configuration'],
+  ])('issuer path %j: %s', async (path, location) => {
+    const name = `${issuer.url}${path}`;
+    publish(location, { issuer: name, jwks_uri: `${name}/jwks` });
+    const client = clientOf({ issuer: name, backchannel: name });
+    await expect(client.metadata()).resolves.toMatchObject({ jwksUri: `${name}/jwks` });
+    expect(client.state()).toEqual({ name: 'main', issuer: name, state: 'available' });
+  });
+});
+
+describe('RFC 8414 §3.3 — the issuer in the metadata is the configured one', () => {
+  test.each([undefined, 'http://other', 'SLASH'])('%s is refused', async (found) => {
+    publish('/.well-known/oauth-authorization-server', { issuer: found === 'SLASH' ? `${issuer.url}/` : found });
+    const client = clientOf();
+    await expect(client.metadata()).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+    expect(client.state().state).toBe('unavailable');
+    expect(client.state().problem).toContain('names the issuer');
+  });
+});
+
+test('endpoints below the issuer are reached by the backchannel, others as they are', async () => {
+  publish('/.well-known/oauth-authorization-server', {
+    issuer: 'https://public.example',
+    introspection_endpoint: 'https://public.example/introspect?x=1',
+    jwks_uri: 'https://cdn.example/keys',
+    token_endpoint: 'no url',
+  });
+  const client = clientOf({ issuer: 'https://public.example', backchannel: issuer.url });
+  await expect(client.metadata()).resolves.toEqual({
+    introspectionEndpoint: `${issuer.url}/introspect?x=1`,
+    jwksUri: 'https://cdn.example/keys',
+    tokenEndpoint: undefined,
+  });
+});
+
+test('a server that is away at first is found without being asked for', async () => {
+  issuer.intercept = (_request, response) => {
+    response.writeHead(503).end();
+    return true;
+  };
+  const client = clientOf();
+  await expect(client.metadata()).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+  const asked = issuer.requests.length;
+  await expect(client.metadata()).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+  expect(issuer.requests.length, 'a failure answers for a moment').toBe(asked);
+  issuer.intercept = undefined;
+  await expect.poll(() => client.state().state).toBe('available');
+});
+
+test('a server that does not answer in time is away', async () => {
+  issuer.intercept = () => true;
+  await expect(clientOf({ timeoutMs: 100 }).metadata()).rejects.toMatchObject({
+    reason: 'authorization_server.unavailable',
+  });
+});
+
+describe('metadata that is known', () => {
+  let now: number;
+  const serve = (metadata: object): void => publish('/.well-known/oauth-authorization-server', metadata);
+  const good = (): object => ({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });
+
+  /** One whose introspection fails so often that it is looked at anew; `random` keeps the waits short. */
+  async function started(staleMs: number): Promise<AuthorizationServerClient> {
+    now = Date.now();
+    serve(good());
+    const server = serverOf(issuer, { staleMs });
+    const client = createServerClient(
+      server,
+      () => {},
+      () => now,
+      { random: () => 0.99 },
+    );
+    clients.push(client);
+    await client.metadata();
+    now += 1000;
+    return client;
+  }
+
+  async function lookAgain(client: AuthorizationServerClient): Promise<void> {
+    for (let count = 0; count < 5; count += 1) await client.get('jwks', 'http://127.0.0.1:1/').catch(() => {});
+  }
+
+  test.each([
+    [
+      'another issuer',
+      () => ({ issuer: 'http://evil.example', jwks_uri: 'http://evil.example/jwks' }),
+      'names the issuer',
+    ],
+    ['garbage', () => ['x'], 'names the issuer undefined'],
+    ['nothing', () => 'x', 'no metadata at'],
+  ])('is not replaced by %s', async (_what, wrong, problem) => {
+    const client = await started(3_600_000);
+    serve(wrong() as object);
+    await lookAgain(client);
+    await expect
+      .poll(() => client.state())
+      .toMatchObject({ state: 'stale', problem: expect.stringContaining(problem) });
+    await expect(client.metadata()).resolves.toMatchObject({ jwksUri: `${issuer.url}/jwks` });
+  });
+
+  test('is used for `stale` after it was fetched, no longer', async () => {
+    const client = await started(3_600_000);
+    const found = issuer.intercept;
+    issuer.intercept = (_request, response) => {
+      response.writeHead(500).end();
+      return true;
+    };
+    await lookAgain(client);
+    await expect.poll(() => client.state().state).toBe('stale');
+    now += 3_590_000;
+    await expect(client.metadata()).resolves.toBeDefined();
+    now += 20_000;
+    expect(client.state().state).toBe('unavailable');
+    await expect(client.metadata()).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
+    issuer.intercept = found;
+    now += 60_000;
+    await expect(client.metadata()).resolves.toBeDefined();
+    expect(client.state().state).not.toBe('unavailable');
+  });
+
+  test('is asked for where it is needed, and not otherwise', async () => {
+    const jwt = { algorithms: ['RS256'], types: undefined, jwksUri: `${issuer.url}/jwks` };
+    const client = clientOf({ jwt, introspection: undefined });
+    expect(client.state().state).toBe('unknown');
+    await client.get('jwks', `${issuer.url}/jwks`);
+    expect(client.state().state, 'it answers').toBe('available');
+    expect(issuer.requests.map(({ path }) => path)).toEqual(['/jwks']);
+    await expect(client.metadata()).resolves.toMatchObject({ tokenEndpoint: `${issuer.url}/token` });
+  });
+});
+
+describe('a wait that a server asks for', () => {
+  test.each(['86400', '99999999999', '9'.repeat(400), 'Fri, 31 Dec 9999 23:59:59 GMT'])(
+    'is a minute at most, also behind requests: Retry-After: %s',
+    async (asked) => {
+      issuer.intercept = (_request, response) => {
+        // Of 429 no circuit opens: nothing but the wait keeps discovery from asking again.
+        response.writeHead(429, { 'retry-after': asked }).end();
+        return true;
+      };
+      const denial = await clientOf()
+        .metadata()
+        .catch((error: unknown) => error as Denial);
+      expect(denial).toMatchObject({ reason: 'authorization_server.unavailable', retryAfterSeconds: 60 });
+    },
+  );
+});

@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createServerClient } from '../../src/authorization-server/client.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../../src/model/authorization-server.ts';
+import type { Denial } from '../../src/model/denial.ts';
+import { startFaultServer, type FaultServer } from '../support/fault-server.ts';
+import { serverOf } from '../support/server.ts';
+
+let server: FaultServer;
+let client: AuthorizationServerClient;
+
+beforeEach(async () => {
+  server = await startFaultServer();
+  client = createServerClient(serverOf(server.issuer, { timeoutMs: 60_000 }), () => {}, Date.now);
+  server.fault('introspection', 'silence');
+});
+afterEach(async () => {
+  client.close();
+  await server.close();
+});
+
+const { credentials } = serverOf({ url: '' } as FaultServer['issuer']).introspection ?? {};
+
+function ask(asker: string): Promise<ServerAnswer | Denial> {
+  const url = `${server.url}/introspect`;
+  if (credentials === undefined) throw new TypeError('no credentials');
+  return client
+    .post('introspection', url, new URLSearchParams({ token: asker }), credentials, { asker })
+    .catch((error: unknown) => error as Denial);
+}
+
+const asked = (asker: string): number => server.issuer.requests.filter(({ body }) => body === `token=${asker}`).length;
+
+test('a slow server is asked at once for who comes new, whoever waits for it already', async () => {
+  const noisy = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4', '192.0.2.5'];
+  for (const each of noisy) for (let time = 0; time < 300; time += 1) void ask(each);
+  await expect.poll(() => server.asked('introspection')).toBeGreaterThan(200);
+  void ask('198.51.100.1');
+  await expect.poll(() => asked('198.51.100.1')).toBe(1);
+  for (const each of noisy) expect(asked(each)).toBeLessThanOrEqual(64);
+  expect(server.asked('introspection')).toBeLessThanOrEqual(256);
+});
+
+test('an address that already waits with more than all places hears that at once', async () => {
+  for (let time = 0; time < 64 + 256; time += 1) void ask('192.0.2.1');
+  expect(await ask('192.0.2.1')).toMatchObject({ reason: 'authorization_server.unavailable', retryAfterSeconds: 1 });
+});
+
+test('nobody waits for a server that is known to be away', async () => {
+  const waiting = Array.from({ length: 300 }, () => ask('192.0.2.1'));
+  await expect.poll(() => server.asked('introspection')).toBe(64);
+  await server.down();
+  const outcomes = await Promise.all(waiting);
+  expect(new Set(outcomes.map((outcome) => (outcome as Denial).reason))).toEqual(
+    new Set(['authorization_server.unavailable']),
+  );
+  // Those who waited were told why, and asked nobody.
+  expect(server.asked('introspection')).toBe(64);
+});

@@ -1,0 +1,74 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createFairSemaphore, type FairSemaphore } from '../../src/authorization-server/fair-semaphore.ts';
+
+/** Enters `count` times at once, and says how often at once. */
+function crowd(places: FairSemaphore, owner: string, count: number): number {
+  const entries = Array.from({ length: count }, () => places.enter(owner));
+  return entries.filter((entry) => entry === undefined).length;
+}
+
+test('one owner holds a quarter; the others of it wait, so many as there are places', () => {
+  const places = createFairSemaphore(16);
+  expect(crowd(places, 'a', 20)).toBe(4);
+  expect(places.enter('a')).toBe('full');
+  expect(places.enter('b')).toBeUndefined();
+});
+
+test('who holds none gets one, however many others have taken theirs', () => {
+  const places = createFairSemaphore(256);
+  for (let owner = 0; owner < 8; owner += 1) crowd(places, `noisy ${owner}`, 300);
+  expect(places.enter('quiet')).toBeUndefined();
+});
+
+test('who waits comes in turn, not in the order in which one of them asked a hundred times', async () => {
+  const places = createFairSemaphore(4);
+  const came: string[] = [];
+  for (const name of ['a', 'b', 'c', 'd']) expect(places.enter(name)).toBeUndefined();
+  const waiting = [...Array<string>(4).fill('noisy'), 'quiet'].map(async (name) => {
+    await places.enter(name);
+    came.push(name);
+  });
+  places.leave('a');
+  places.leave('b');
+  await Promise.all(waiting.slice(0, 1));
+  await waiting.at(-1);
+  expect(came).toEqual(['noisy', 'quiet']);
+});
+
+test('whatever comes and goes, no more places are taken than there are, and all that wait get one', async () => {
+  const steps = fc.array(fc.record({ owner: fc.constantFrom('a', 'b', 'c', 'd', 'e'), leaves: fc.boolean() }), {
+    maxLength: 200,
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 9 }), steps, async (count, list) => {
+      const places = createFairSemaphore(count);
+      const held: string[] = [];
+      let waiting = 0;
+      const flush = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+      for (const { owner, leaves } of list) {
+        if (leaves && held.length > 0) places.leave(held.shift() ?? '');
+        else {
+          const entry = places.enter(owner);
+          if (entry === undefined) held.push(owner);
+          else if (entry !== 'full') {
+            waiting += 1;
+            void entry.then(() => {
+              waiting -= 1;
+              return held.push(owner);
+            });
+          }
+        }
+        await flush();
+        expect(held.length).toBeLessThanOrEqual(count);
+      }
+      while (held.length > 0) {
+        places.leave(held.shift() ?? '');
+        await flush();
+      }
+      expect(waiting).toBe(0);
+      expect(places.enter('anybody')).toBeUndefined();
+    }),
+    { numRuns: 30 },
+  );
+});

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { createQuota } from '../../src/lib/quota.ts';
+
+test('an owner has a quarter at most', () => {
+  const shares = createQuota(100);
+  expect(shares.take('a', 20)).toBe(true);
+  expect(shares.take('a', 6)).toBe(false);
+  expect(shares.take('a', 5)).toBe(true);
+});
+
+test('and never more than is left to the others', () => {
+  const shares = createQuota(100);
+  for (const owner of ['a', 'b', 'c']) expect(shares.take(owner, 25)).toBe(true);
+  expect(shares.take('d', 20)).toBe(true);
+  expect(shares.take('e', 6)).toBe(false);
+  expect(shares.take('e', 5)).toBe(true);
+  expect(shares.take('f', 1)).toBe(false);
+});
+
+test('what is given back is free again, and who holds nothing is forgotten', () => {
+  const shares = createQuota(100);
+  shares.take('a', 25);
+  shares.give('a', 10);
+  expect(shares.take('a', 11)).toBe(false);
+  expect(shares.take('a', 10)).toBe(true);
+  shares.give('a', 25);
+  expect(shares.take('a', 25)).toBe(true);
+});
+
+test('nobody gives back what they do not hold', () => {
+  const shares = createQuota(100);
+  shares.take('a', 10);
+  expect(() => shares.give('a', 11)).toThrow('gave back what was not taken');
+  expect(() => shares.give('b', 1)).toThrow('gave back what was not taken');
+});
