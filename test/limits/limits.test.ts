@@ -3,7 +3,7 @@ import { startNoisyClient } from '../../bench/limits/noisy-client.ts';
 import { startWorld, type World } from '../../bench/limits/world.ts';
 import { peakKiB } from '../../bench/machine/memory.ts';
 
-/** Far above what is measured (`docs/operations.md`), far below what any of it would take without bounds. */
+/** Far above what is measured (`docs/overload.md`), far below what any of it would take without bounds. */
 const GENEROUS_MIB = 700;
 /** A client that is refused while it sends may find the connection gone before it has read why. */
 const HUNG_UP = '0';

@@ -138,10 +138,10 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(JSON.stringify([wrong.lines, refused.state()])).not.toContain('s3cr3t');
   });
 
-  test('that lets us do no more than docs/operations.md says serves', async () => {
+  test('works with no more permissions than docs/replicas.md lists', async () => {
     const [redis, told] = [await redisWith(), listener()];
-    const operations = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8');
-    const [, rules = ''] = /`(~sallyport:v1:[^`]+)`/.exec(operations) ?? [];
+    const page = await readFile(new URL('../../docs/replicas.md', import.meta.url), 'utf8');
+    const [, rules = ''] = /`(~sallyport:v1:[^`]+)`/.exec(page) ?? [];
     await redis.client.aclSetUser('gateway', ['on', '>secret', ...rules.split(' ')]);
     const shared = createShared(told.observer, told.log, Date.now);
     open.push(() => shared.close());
