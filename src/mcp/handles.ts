@@ -8,7 +8,7 @@
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { Era } from './agreement.ts';
-import { member } from './member.ts';
+import { isObject, member } from './member.ts';
 
 /** What a handle stands for: bound as one, it is never accepted as the other. */
 export type HandleKind = 'task' | 'state';
@@ -163,8 +163,4 @@ export function mayYieldHandle(
 /** Whether the answer to a message creates no task, and so may tell only of those that the message shows. */
 export function createsNoTask(method: string | undefined): boolean {
   return method !== undefined && (method.startsWith('tasks/') || method === 'subscriptions/listen');
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import { folded } from '../lib/folded.ts';
 import { Denial } from '../model/denial.ts';
 import type { McpTarget } from '../model/policy.ts';
+import { isObject } from './member.ts';
 import { parseToRewrite } from '../json/lossless.ts';
 
 /** The members of a result that are lists, and what names an entry in each. */
@@ -93,8 +94,4 @@ function ownMember(object: Readonly<Record<string, unknown>>, name: string): unk
 
 function unreadable(what: string): Denial {
   return new Denial('upstream.invalid', `${what}: a list like that cannot be filtered`);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -16,3 +16,8 @@ export function member(object: Readonly<Record<string, unknown>>, name: string, 
   if (variant === undefined) return undefined;
   throw new Denial('body.ambiguous', `a key that differs from ${name} only in case`, { messageId });
 }
+
+/** Whether a parsed value is a JSON object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

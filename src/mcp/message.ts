@@ -8,7 +8,7 @@ import { requireAgreement, type Era, type MessageHeaders } from './agreement.ts'
 import { mayYieldHandle, shownHandles, type Handle } from './handles.ts';
 import { declaresTasks } from './tasks-extension.ts';
 import { parseToRewrite } from '../json/lossless.ts';
-import { member } from './member.ts';
+import { isObject, member } from './member.ts';
 import { mistakenFor } from './methods.ts';
 import { targetsOf } from './targets.ts';
 
@@ -139,8 +139,4 @@ function traceOf(meta: unknown): TraceContext | undefined {
   const { traceparent, tracestate } = meta;
   if (typeof traceparent !== 'string') return undefined;
   return readTraceContext(traceparent, typeof tracestate === 'string' ? tracestate : undefined);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
