@@ -7,14 +7,16 @@
  *
  * @module
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { MutantResult, PartialStrykerOptions } from '@stryker-mutator/api/core';
 import { Stryker } from '@stryker-mutator/core';
 import { equivalents } from './equivalents.ts';
-import { parts, type Part } from './parts.ts';
+import { isNamed, placed, type PlacedMutant } from './mutants.ts';
+import { parts, testsOf, type Part } from './parts.ts';
 
 const { values: options, positionals } = parseArgs({ options: { quick: { type: 'boolean' } }, allowPositionals: true });
 const chosen = Object.entries(parts).filter(([name]) => positionals.length === 0 || positionals.includes(name));
@@ -23,20 +25,21 @@ if (unknown.length > 0)
   throw new Error(`no part is called ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`);
 
 for (const [name, part] of chosen) {
-  const { detected, survived, explained, ignored } = await told(await mutantsOf(part));
+  const { detected, survived, explained, wrong, ignored } = judged(await mutantsOf(part));
   const score = (100 * detected) / (detected + survived.length);
   process.stdout.write(survived.map((line) => `  ${line}\n`).join(''));
+  process.stdout.write(wrong.map((line) => `  a test notices it, remove it from equivalents.ts: ${line}\n`).join(''));
   process.stdout.write(
     `${name}: ${score.toFixed(1)} % (floor ${part.floor} %): ${detected} of ${detected + survived.length} noticed, ` +
-      `${explained} that nothing could notice, ${ignored} left out\n`,
+      `${explained} equivalent, ${ignored} left out\n`,
   );
-  if (score < part.floor) process.exitCode = 1;
+  if (score < part.floor || wrong.length > 0) process.exitCode = 1;
 }
 
 async function mutantsOf(part: Part): Promise<readonly MutantResult[]> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-mutation-'));
   // Stryker starts its workers with our environment, and has no other way to tell ours anything.
-  process.env['MUTATION_TESTS'] = JSON.stringify(part.tests);
+  process.env['MUTATION_TESTS'] = JSON.stringify(testsOf(part));
   try {
     return await new Stryker({
       mutate: [...part.mutate],
@@ -60,29 +63,42 @@ async function mutantsOf(part: Part): Promise<readonly MutantResult[]> {
   }
 }
 
-/** What came of the mutants; `survived` are those that {@link equivalents} does not explain, each as a line of its file. */
-async function told(
-  mutants: readonly MutantResult[],
-): Promise<{ detected: number; survived: readonly string[]; explained: number; ignored: number }> {
-  const survived: string[] = [];
-  const counts = { detected: 0, explained: 0, ignored: 0 };
-  for (const mutant of mutants) {
-    if (mutant.status === 'Killed' || mutant.status === 'Timeout') counts.detected += 1;
-    else if (mutant.status !== 'Survived' && mutant.status !== 'NoCoverage') counts.ignored += 1;
-    else {
-      const file = relative('.', mutant.fileName);
-      const line = await asItReads(mutant);
-      if (Object.values(equivalents[file] ?? {}).some((lines) => lines.includes(line))) counts.explained += 1;
-      else survived.push(`${file}:${mutant.location.start.line}: ${line}`);
-    }
-  }
-  return { ...counts, survived };
+interface Judged {
+  readonly detected: number;
+  readonly explained: number;
+  readonly ignored: number;
+  /** Neither detected nor in {@link equivalents}. */
+  readonly survived: readonly string[];
+  /** In {@link equivalents} and detected all the same. */
+  readonly wrong: readonly string[];
 }
 
-/** The line of a mutant, with what replaces it. */
-async function asItReads({ fileName, location: { start, end }, replacement }: MutantResult): Promise<string> {
-  const lines = (await readFile(fileName, 'utf8')).split('\n');
+function judged(mutants: readonly MutantResult[]): Judged {
+  const names = Object.values(equivalents).flat();
+  const survived: string[] = [];
+  const wrong: string[] = [];
+  const counts = { detected: 0, explained: 0, ignored: 0 };
+  for (const found of placed(mutants, 1)) {
+    const { status } = found.mutant;
+    const isExplained = names.some((name) => isNamed(name, found));
+    if (status === 'Killed' || status === 'Timeout') {
+      counts.detected += 1;
+      if (isExplained) wrong.push(described(found));
+    } else if (status !== 'Survived' && status !== 'NoCoverage') counts.ignored += 1;
+    else if (isExplained) counts.explained += 1;
+    else survived.push(described(found));
+  }
+  return { ...counts, survived, wrong };
+}
+
+/** Where a mutant is, what it is called in {@link equivalents}, and its line with what replaces the code. */
+function described({ mutant, path, nth }: PlacedMutant): string {
+  const { fileName, mutatorName, replacement, location } = mutant;
+  const { start, end } = location;
+  const lines = readFileSync(fileName, 'utf8').split('\n');
   const before = lines[start.line - 1]?.slice(0, start.column - 1) ?? '';
   const after = lines[end.line - 1]?.slice(end.column - 1) ?? '';
-  return `${before}${replacement}${after}`.replaceAll(/\s+/g, ' ').trim();
+  const line = `${before}${replacement}${after}`.replaceAll(/\s+/g, ' ').trim();
+  const name = `${path}, ${mutatorName}, ${JSON.stringify(replacement)}, nth ${nth}`;
+  return `${relative('.', fileName)}:${start.line}: ${line}\n    ${name}`;
 }

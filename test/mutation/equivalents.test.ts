@@ -1,0 +1,26 @@
+import { globSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { equivalents } from './equivalents.ts';
+import { allMutants, isNamed, type PlacedMutant } from './mutants.ts';
+import { parts, testsOf } from './parts.ts';
+
+describe('the list of equivalent mutants', () => {
+  test('names exactly one mutant in each row, and none twice', async () => {
+    const mutants = await allMutants();
+    const rows = Object.values(equivalents).flat();
+    const found = rows.map((row) => mutants.filter((mutant) => isNamed(row, mutant)));
+
+    const wrong = rows.flatMap((row, i) => (found[i]?.length === 1 ? [] : [{ row, found: found[i]?.map(shown) }]));
+    expect(wrong).toEqual([]);
+    expect(new Set(found.flat()).size).toBe(rows.length);
+  });
+
+  test.for(Object.entries(parts))('has files to mutate and tests to run for %s', ([, part]) => {
+    expect(part.mutate.filter((pattern) => globSync(pattern).length === 0)).toEqual([]);
+    expect(testsOf(part)).not.toEqual([]);
+  });
+});
+
+function shown({ mutant, path, nth }: PlacedMutant): string {
+  return `${mutant.fileName}:${mutant.location.start.line + 1} ${path} ${mutant.mutatorName} ${mutant.replacement} ${nth}`;
+}
