@@ -1,5 +1,5 @@
 /**
- * Writes `configuration.md` from the JSON Schemas, so that the page cannot say anything else than the loader does:
+ * Writes `configuration.md` from the JSON Schemas, so that the page and the loader cannot differ:
  *
  *     npm run docs
  *
@@ -10,7 +10,7 @@ import { writeFile } from 'node:fs/promises';
 import gatewaySchema from '../schema/gateway.schema.json' with { type: 'json' };
 import policySchema from '../schema/policy.schema.json' with { type: 'json' };
 
-/** The part of JSON Schema that ours are made of. */
+/** The part of JSON Schema that our schemas use. */
 interface Schema {
   readonly $ref?: string;
   readonly title?: string;
@@ -25,20 +25,20 @@ interface Schema {
 
 const intro = `# Configuration
 
-Two languages: \`gateway.yaml\` says what is served and whom it trusts; each \`policies/NAME.yaml\` says who may call.
-Editors with YAML support complete and check both by the first line of our own files, \`# yaml-language-server: $schema=…\`.
+\`gateway.yaml\` defines the routes and the authorization servers that they trust. Each \`policies/NAME.yaml\` is a policy: it
+says which callers may call what. With the line \`# yaml-language-server: $schema=…\` at the top, editors with YAML support
+complete and check both. [Policies](policies.md) explains the policy language.
 
-- Unknown keys, wrong types and what does not fit together are refused at start, all of it at once, each with file, line
-  and column. \`sallyport check\` does only that.
-- \`\${env:NAME}\`, \`\${env:NAME:-default}\` and \`\${file:/run/secrets/x}\` work in any string. What they stand for never
-  appears in an error, a log or a dump.
+- At start, the gateway refuses unknown keys, wrong types and contradictions. It reports all of them at once, each with file,
+  line and column. \`sallyport check\` does the same without starting.
+- \`\${env:NAME}\`, \`\${env:NAME:-default}\` and \`\${file:/run/secrets/x}\` work in any string. Their values never appear in an
+  error, a log or a dump.
 - Durations are \`500ms\`, \`30s\`, \`5m\`, \`1h\`; sizes \`16KiB\`, \`1MiB\`.
 
-The language of policies is explained in [policies](policies.md). This page is made from the schemas in \`schema/\` by
-\`npm run docs\`.
+This page is generated from the schemas in \`schema/\` by \`npm run docs\`.
 `;
 
-/** The page as it should be. */
+/** The text of the page. */
 export function configurationPage(): string {
   return [intro, '## gateway.yaml\n', table(gatewaySchema), '## policies/NAME.yaml\n', table(policySchema)].join('\n');
 }
@@ -48,7 +48,7 @@ function table(root: Schema): string {
   return `| key | |\n|---|---|\n${rows.join('\n')}\n`;
 }
 
-/** A row for each key below `schema`. A definition is described where it is met first. */
+/** A row for each key below `schema`. A definition is described where it first appears. */
 function describe(root: Schema, schema: Schema, path: string, described: Set<string>): string[] {
   const rows: string[] = [];
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
@@ -77,7 +77,7 @@ function below(root: Schema, schema: Schema, path: string, described: Set<string
   return describe(root, resolved(root, schema), path, described);
 }
 
-/** The definition that a `$ref` names, with what stands beside the `$ref`. */
+/** The definition that a `$ref` names, merged with the keywords beside the `$ref`. */
 function resolved(root: Schema, schema: Schema): Schema {
   const name = schema.$ref?.replace('#/$defs/', '');
   return name === undefined ? schema : { ...root.$defs?.[name], ...schema };
