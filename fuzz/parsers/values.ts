@@ -5,8 +5,8 @@ import { retryAfterMs } from '../../src/http/retry-after.ts';
 import { readTraceContext, traceparentOf } from '../../src/http/trace-context.ts';
 import { withoutQuery } from '../../src/http/without-query.ts';
 import { pointerReader } from '../../src/json/pointer.ts';
-import { namePattern } from '../../src/policy/name-pattern.ts';
-import { uriPattern } from '../../src/policy/uri-pattern.ts';
+import { namePattern } from '../../src/policy/pattern.ts';
+import { uriPattern } from '../../src/policy/pattern.ts';
 import { parserTarget } from '../target.ts';
 import { must } from './must.ts';
 

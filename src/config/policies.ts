@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { Policy } from '../model/policy.ts';
 import { compilePolicy } from '../policy/compile.ts';
-import type { PolicyDocument } from '../policy/document.ts';
-import { matchedPatterns } from '../policy/matched-patterns.ts';
+import { type PolicyDocument, matchedPatterns } from '../policy/document.ts';
 import { PolicyError } from '../policy/policy-error.ts';
 import { describeValue } from '../policy/describe-value.ts';
 import type { Files } from './files.ts';

@@ -6,15 +6,14 @@
 
 import type { Policy } from '../model/policy.ts';
 import type { Claims } from '../model/principal.ts';
-import { compileCondition, scopeTokens } from './condition.ts';
-import { couldCall } from './could-call.ts';
-import { type Rules, decide, inShadow, scopesOf } from './decide.ts';
+import { type Condition, compileCondition, scopeTokens } from './condition.ts';
+import { type Rules, couldCall, decide, inShadow, scopesOf } from './decide.ts';
 import { explain } from './explain.ts';
 import type { PolicyDocument } from './document.ts';
 import { type MemberReader, unreachable } from '../json/pointer.ts';
+import type { Entry } from './entry.ts';
 import { compileListing } from './listing.ts';
 import { PolicyError, type PolicyFault } from './policy-error.ts';
-import { claimReaders, rulesOf } from './rules.ts';
 
 /**
  * A policy that decides, from a document that `schema/policy.schema.json` accepts.
@@ -66,4 +65,54 @@ function claimsRead(readers: readonly (readonly [string, MemberReader])[], claim
 /** A policy that lists nothing that servers list has nothing to hide. */
 function defaultLists({ tools, resources, prompts }: PolicyDocument): 'filter' | 'show' {
   return (tools ?? resources ?? prompts) === undefined ? 'show' : 'filter';
+}
+
+/** The path of every rule that a decision can name or rest on: conditions, each alternative's too, and what is listed. */
+function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly string[] {
+  const listed = new Set<string>(entries.map(({ key }) => key));
+  return [
+    ...rulesIn(condition),
+    ...entries.flatMap((entry) => [
+      entry.rule,
+      ...rulesIn(entry.condition),
+      ...entry.arguments.map(({ rule }) => rule),
+    ]),
+    ...listed,
+  ];
+}
+
+/** What rules read of a token, by claim as written. */
+function claimReaders({ condition }: Rules, entries: readonly Entry[]): ReadonlyMap<string, MemberReader> {
+  const conditions = [condition, ...entries.map((entry) => entry.condition)].flatMap(leaves);
+  return new Map(conditions.flatMap((leaf) => (leaf.kind === 'claim' ? [[leaf.name, leaf.read] as const] : [])));
+}
+
+/** A group that must hold whole is told by its parts. */
+function rulesIn(condition: Condition): readonly string[] {
+  switch (condition.kind) {
+    case 'all':
+      return condition.conditions.flatMap(rulesIn);
+    case 'any':
+      return [condition.rule, ...condition.alternatives.flatMap(rulesIn)];
+    case 'not':
+    case 'scope':
+    case 'claim':
+    case 'lifetime':
+      return [condition.rule];
+  }
+}
+
+function leaves(condition: Condition): readonly Condition[] {
+  switch (condition.kind) {
+    case 'all':
+      return condition.conditions.flatMap(leaves);
+    case 'any':
+      return condition.alternatives.flatMap(leaves);
+    case 'not':
+      return leaves(condition.condition);
+    case 'scope':
+    case 'claim':
+    case 'lifetime':
+      return [condition];
+  }
 }

@@ -1,12 +1,10 @@
-import { unknownArguments, type Attempt, type Decision, type PolicyDenial } from '../model/policy.ts';
+import { unknownArguments, type Attempt, type Decision, type McpTarget, type PolicyDenial } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
-import { argumentDenial, takesArguments } from './argument.ts';
-import { askedEntries } from './asked-entries.ts';
 import type { AllCondition } from './condition.ts';
 import { neededScopes, policyDenial } from './denial.ts';
-import type { Listing } from './listing.ts';
 import { describeValue } from './describe-value.ts';
-import { unlistedDenial } from './unlisted.ts';
+import { argumentDenial, takesArguments } from './entry.ts';
+import { type Listing, entriesFor, methodEntry, unlistedDenial } from './listing.ts';
 import { type Verdict, graver, judge } from './verdict.ts';
 
 /** A policy document, compiled. */
@@ -40,7 +38,7 @@ export function decide(rules: Rules, principal: Principal, attempt: Attempt): De
  * cannot be evaluated (it passed in shadow) none are known.
  */
 export function scopesOf({ condition, listing }: Rules, principal: Principal, attempt: Attempt): readonly string[] {
-  const entries = attempt.kind === 'http' || listing === undefined ? [] : askedEntries(listing, attempt);
+  const entries = attempt.kind === 'http' || listing === undefined ? [] : entriesFor(listing, attempt);
   const conditions = 'reason' in entries ? [condition] : [condition, ...entries.map((entry) => entry.condition)];
   try {
     return neededScopes(conditions, principal);
@@ -60,7 +58,7 @@ function decideOrThrow({ condition, listing }: Rules, principal: Principal, atte
   if (own === 'refused' || attempt.kind === 'http' || listing === undefined) {
     return own === 'met' ? allowed : denied(policyDenial([condition], own, principal));
   }
-  const entries = askedEntries(listing, attempt);
+  const entries = entriesFor(listing, attempt);
   if ('reason' in entries) return denied(unlistedDenial(entries));
 
   let verdict: Verdict = own;
@@ -79,4 +77,22 @@ function decideOrThrow({ condition, listing }: Rules, principal: Principal, atte
 
 function denied(denial: PolicyDenial): Decision {
   return { allow: false, rule: denial.rule, denial };
+}
+
+/**
+ * Whether some token of this caller could call it, for `lists: filter`: what lacks only a scope stays visible, so that
+ * step-up can be found, and so does what lacks only a shorter life. Arguments are not known before the call.
+ */
+export function couldCall({ condition, listing }: Rules, principal: Principal, { kind, name }: McpTarget): boolean {
+  try {
+    if (judge(condition, principal) === 'refused') return false;
+    if (listing === undefined) return true;
+    const entry = listing[kind]?.(name);
+    if (entry === undefined || judge(entry.condition, principal) === 'refused') return false;
+    const method = methodEntry(listing, kind);
+    return method === undefined || judge(method.condition, principal) !== 'refused';
+  } catch {
+    // As in `decide`: what cannot be evaluated would be denied.
+    return false;
+  }
 }

@@ -17,7 +17,7 @@ export function describeValue(value: unknown): string {
 }
 
 /** What denials say of {@link unreachable}. */
-export const unreachableInWords = 'a value on the way to it that is no object';
+const unreachableInWords = 'a value on the way to it that is no object';
 
 function quoted(text: string): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
@@ -31,4 +31,13 @@ function quoted(text: string): string {
 /** What is told to an author whose pointer does not parse. */
 export function malformedPointer(pointer: string): string {
   return `${describeValue(pointer)} is not a JSON Pointer (RFC 6901): within a name "~" is written "~0" and "/" is written "~1"`;
+}
+
+/** Arguments are a part of the request's body, which the log never shows; of claims the value is told. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === unreachable) return unreachableInWords;
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `another ${typeof value}`;
 }

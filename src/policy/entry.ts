@@ -1,8 +1,10 @@
-import type { Decision } from '../model/policy.ts';
-import { type ArgumentCondition, compileArguments } from './argument.ts';
+import type { Decision, McpAttempt, PolicyDenial } from '../model/policy.ts';
+import { type PointerReader, strictPointerReader } from '../json/pointer.ts';
 import { type AllCondition, compileCondition } from './condition.ts';
-import type { EntryDocument } from './document.ts';
-import { type PolicyFault, rulePath } from './policy-error.ts';
+import { kindOf, malformedPointer } from './describe-value.ts';
+import type { EntryDocument, ValueDocument } from './document.ts';
+import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
+import { type Predicate, compilePredicates } from './predicate.ts';
 
 /** The keys of a policy that say what may be called. */
 export type ListingKey = 'tools' | 'resources' | 'prompts' | 'methods';
@@ -42,4 +44,50 @@ export function compileEntries(
       allowed: Object.freeze({ allow: true, rule }),
     };
   });
+}
+
+/** What is asked of one argument of a call. */
+export interface ArgumentCondition {
+  readonly rule: string;
+  /** As written: a JSON Pointer into `params.arguments`. */
+  readonly pointer: string;
+  readonly read: PointerReader;
+  readonly predicates: readonly Predicate[];
+}
+
+/** Compiles `arguments` of the entry at `path`. Appends to `faults` what cannot be compiled. */
+function compileArguments(
+  documents: Readonly<Record<string, ValueDocument>>,
+  path: DocumentPath,
+  faults: PolicyFault[],
+): readonly ArgumentCondition[] {
+  return Object.entries(documents).map(([pointer, value]) => {
+    const at = [...path, 'arguments', pointer];
+    const read = strictPointerReader(pointer);
+    if (read === undefined) faults.push({ path: at, message: malformedPointer(pointer) });
+    const predicates = compilePredicates(value, at, faults);
+    return { rule: rulePath(at), pointer, read: read ?? (() => undefined), predicates };
+  });
+}
+
+/** Whether a message has arguments to decide on: those of a completion are its own, not those of what it completes. */
+export function takesArguments({ method }: McpAttempt): boolean {
+  return method !== 'completion/complete';
+}
+
+/**
+ * Why a call's arguments are refused, by the first condition that is not met. A challenge never goes with it: another
+ * token would not change the arguments.
+ *
+ * @throws whatever a predicate throws.
+ */
+export function argumentDenial(conditions: readonly ArgumentCondition[], found: unknown): PolicyDenial | undefined {
+  for (const { rule, pointer, read, predicates } of conditions) {
+    const value = read(found);
+    const failed = predicates.find(({ test }) => !test(value));
+    if (failed === undefined) continue;
+    const detail = `argument ${pointer}: wanted ${failed.wanted}, found ${kindOf(value)}`;
+    return { reason: 'argument.denied', rule, detail, scope: [] };
+  }
+  return undefined;
 }

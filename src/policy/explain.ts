@@ -1,14 +1,12 @@
 import { unknownArguments, type Attempt, type Explanation, type McpAttempt } from '../model/policy.ts';
 import type { Claims, Principal } from '../model/principal.ts';
-import { type ArgumentCondition, kindOf, takesArguments } from './argument.ts';
-import { askedEntries } from './asked-entries.ts';
 import type { AllCondition, ClaimCondition, Condition } from './condition.ts';
 import type { Rules } from './decide.ts';
 import { lifetimeInWords } from './denial.ts';
-import type { Entry } from './entry.ts';
-import type { Listing } from './listing.ts';
+import { type ArgumentCondition, type Entry, takesArguments } from './entry.ts';
+import { type Listing, entriesFor } from './listing.ts';
 import type { Predicate } from './predicate.ts';
-import { describeValue } from './describe-value.ts';
+import { describeValue, kindOf } from './describe-value.ts';
 import { judge } from './verdict.ts';
 
 /**
@@ -22,7 +20,7 @@ export function explain({ condition, listing }: Rules, principal: Principal, att
 }
 
 function ofListing(listing: Listing, principal: Principal, attempt: McpAttempt): readonly Explanation[] {
-  const entries = askedEntries(listing, attempt);
+  const entries = entriesFor(listing, attempt);
   if ('reason' in entries) {
     const { rule, wanted, found } = entries;
     return [{ rule, kind: 'listed', outcome: 'fails', wanted, found, parts: [] }];

@@ -1,13 +1,13 @@
 import { plainName } from '../lib/look-alike.ts';
-import type { McpTarget } from '../model/policy.ts';
+import type { McpAttempt, McpTarget, PolicyDenial, PolicyReason } from '../model/policy.ts';
+import { describeValue } from './describe-value.ts';
 import type { PolicyDocument } from './document.ts';
 import { type Entry, type FindEntry, type ListingKey, compileEntries } from './entry.ts';
-import { onlyByName } from './housekeeping.ts';
-import { mistakableNames } from './look-alikes.ts';
-import { namePattern } from './name-pattern.ts';
-import { patternTable } from './pattern-table.ts';
+import { isHousekeeping, onlyByName } from './housekeeping.ts';
+import { mistakableNames, patternTable } from './pattern-table.ts';
+import { namePattern } from './pattern.ts';
 import type { PolicyFault } from './policy-error.ts';
-import { resourceTables } from './resources.ts';
+import { plainUri, resourceTables, uriFlaw } from './resources.ts';
 import { targetKinds } from './target-kinds.ts';
 
 /** What a policy lists, by what a message acts on; undefined under a kind whose key the policy does not have. */
@@ -15,13 +15,18 @@ export interface Listing extends Readonly<Record<McpTarget['kind'] | 'method', F
   readonly entries: readonly Entry[];
 }
 
-/** The key that lists what a message acts on. */
-export const listedUnder = {
-  tool: 'tools',
-  resource: 'resources',
-  template: 'resources',
-  prompt: 'prompts',
-} as const satisfies Readonly<Record<McpTarget['kind'], ListingKey>>;
+/** What can be listed besides methods: its key, the reason and the word for one that is not listed, and its call. */
+const listedKinds = {
+  tool: { key: 'tools', reason: 'tool.unlisted', word: 'tool', calledBy: 'tools/call' },
+  resource: { key: 'resources', reason: 'resource.unlisted', word: 'resource', calledBy: 'resources/read' },
+  template: { key: 'resources', reason: 'resource.unlisted', word: 'resource template', calledBy: 'resources/read' },
+  prompt: { key: 'prompts', reason: 'prompt.unlisted', word: 'prompt', calledBy: 'prompts/get' },
+} as const satisfies Readonly<
+  Record<
+    McpTarget['kind'],
+    { readonly key: ListingKey; readonly reason: PolicyReason; readonly word: string; readonly calledBy: string }
+  >
+>;
 
 /**
  * Compiles what a policy says of what may be called. Appends to `faults` what cannot be compiled.
@@ -64,9 +69,76 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
 /** `methods: { tools/call: {} }` alone looks as if it allowed every tool. It never allows any. */
 function checkMethods(document: PolicyDocument, faults: PolicyFault[]): void {
   for (const [method, kind] of targetKinds) {
-    const key = listedUnder[kind];
+    const { key } = listedKinds[kind];
     if (document[key] !== undefined || !Object.hasOwn(document.methods ?? {}, method)) continue;
     const message = `allows nothing without ${key}: what ${method} acts on is listed there, all of it as "**"`;
     faults.push({ path: ['methods', method], message: key === 'resources' ? message : message.replace('**', '*') });
   }
+}
+
+/** The entry of `methods` that the call of a listed thing meets besides its own, if any. */
+export function methodEntry(listing: Listing, kind: McpTarget['kind']): Entry | undefined {
+  return listing.method?.(listedKinds[kind].calledBy);
+}
+
+/**
+ * Every entry that a message falls under, and whose conditions it must meet: those of what it acts on, then that of its
+ * method, if any. None for housekeeping that `methods` does not mention.
+ *
+ * @returns what is not listed, where something is not: each thing that the message acts on must be, and the method of a
+ *   message that acts on nothing and is no housekeeping.
+ */
+export function entriesFor(listing: Listing, { method, targets }: McpAttempt): readonly Entry[] | Unlisted {
+  const entries: Entry[] = [];
+  for (const { kind, name } of targets) {
+    const find = listing[kind];
+    // What a completion refers to decides where the policy lists such things, else `methods` must allow it.
+    if (find === undefined && method === 'completion/complete') continue;
+    const entry = find?.(name);
+    if (entry === undefined) return unlistedTarget(kind, name);
+    entries.push(entry);
+  }
+  const kind = method === undefined ? undefined : targetKinds.get(method);
+  if (kind !== undefined && !targets.some((target) => target.kind === kind)) return unlistedTarget(kind, undefined);
+
+  const own = method === undefined ? undefined : listing.method?.(method);
+  if (own !== undefined) return [...entries, own];
+  const decided = kind !== undefined || (method === 'completion/complete' && entries.length > 0);
+  return decided || isHousekeeping(method) ? entries : unlistedMethod(method);
+}
+
+/** Something that the policy does not list. */
+interface Unlisted {
+  readonly reason: PolicyReason;
+  readonly rule: ListingKey;
+  /** In words, as in a denial's detail. */
+  readonly wanted: string;
+  readonly found: string;
+}
+
+/** What a message acts on, or undefined where it names nothing. */
+function unlistedTarget(kind: McpTarget['kind'], name: string | undefined): Unlisted {
+  const { key, reason, word } = listedKinds[kind];
+  const found = `${describeValue(name)}${name === undefined ? '' : whyUnlisted(kind, name)}`;
+  return { reason, rule: key, wanted: `a ${word} that is listed`, found };
+}
+
+/** What its spelling has to do with it, if anything. */
+function whyUnlisted(kind: McpTarget['kind'], name: string): string {
+  const flaw = kind === 'resource' ? uriFlaw(name) : undefined;
+  if (flaw !== undefined) return `: only an exact entry covers a URI with ${flaw}`;
+  const plain = kind === 'resource' || kind === 'template' ? plainUri(name) : plainName(name);
+  return plain === name ? '' : `: only an exact entry covers a name that some servers read as ${describeValue(plain)}`;
+}
+
+/** A method that neither `methods` lists nor anything else allows. */
+function unlistedMethod(method: string | undefined): Unlisted {
+  const wanted = 'a method that is listed or protocol housekeeping';
+  const why = onlyByName.has(method) ? ': only an exact entry covers it' : '';
+  return { reason: 'method.unlisted', rule: 'methods', wanted, found: `${describeValue(method)}${why}` };
+}
+
+/** There is no challenge, even where a scope is missing too: a new token would not help. */
+export function unlistedDenial({ reason, rule, wanted, found }: Unlisted): PolicyDenial {
+  return { reason, rule, detail: `wanted ${wanted}, found ${found}`, scope: [] };
 }

@@ -1,9 +1,8 @@
-import { plainUri, uriFlaw } from './canonical-uri.ts';
+import { withoutInvisible } from '../lib/look-alike.ts';
 import type { Entry, FindEntry } from './entry.ts';
-import { mistakableNames } from './look-alikes.ts';
-import { patternTable } from './pattern-table.ts';
+import { mistakableNames, patternTable } from './pattern-table.ts';
+import { uriPattern } from './pattern.ts';
 import type { PolicyFault } from './policy-error.ts';
-import { uriPattern } from './uri-pattern.ts';
 
 /** The two ways to ask `resources`. */
 export interface ResourceTables {
@@ -57,4 +56,65 @@ function checkReachable({ key, name }: Entry, faults: PolicyFault[]): void {
   const flaw = uriFlaw(name.replaceAll('*', 'x'));
   if (flaw === undefined) return;
   faults.push({ path: [key, name], message: `matches nothing: ${flaw}; only exact entries cover such a URI` });
+}
+
+/** Longest URI that is compared with patterns, in UTF-16 code units: an upper bound on what matching can cost. */
+export const maxUriLength = 2048;
+
+/**
+ * Ways to spell a URI that some server reads as another one. A pattern that is meant to cover one folder must not let
+ * into its neighbour whoever writes `..` in a way that only the server understands.
+ */
+const flaws: readonly (readonly [what: string, sign: RegExp])[] = [
+  ['a scheme in lower case is missing', /^(?![a-z][a-z0-9+.-]*:)/],
+  // RFC 3986 §2: backslashes, spaces, control characters, braces and everything that is not ASCII.
+  ['a character that URIs do not have', /[^A-Za-z0-9._~:/?#[\]@!$&'()*+,;=%-]/],
+  // RFC 3986 §6.2.2.1: `%2f` means what `%2F` means.
+  ['a % without two digits in upper case', /%(?![0-9A-F]{2})/],
+  // RFC 3986 §6.2.2.2, and what decoders make of the rest: `/`, `\`, `%` (decoded twice), control characters, overlong
+  // UTF-8.
+  [
+    'an encoded character that must be plain or absent',
+    /%(?:[01].|2[5DEF]|3[0-9]|4[1-9A-F]|5[0-9ACF]|6[1-9A-F]|7[0-9AEF]|C[01]|E0%[89]|F0%8)/,
+  ],
+  // RFC 3986 §6.2.2.3; after `=`, `&` and `;` because servers read paths in queries, and drop what follows a `;`.
+  ['a dot segment', /[/:?#=&;]\.\.?(?:$|[/?#&;])/],
+  ['an empty segment', /^[^:]*:(?:\/\/[^/?#]*(?=[/?#])|(?!\/\/))[^?#]*\/\//],
+  // RFC 3986 §3.2, narrowed: parsers disagree on what else may stand before a host, and §6.2.3 leaves out what is
+  // empty.
+  [
+    'an authority in another form than user@host:port',
+    /^[^:]*:\/\/(?!(?:[A-Za-z0-9._~-]+@)?(?:\[[0-9a-f:.]+\]|[^[\]@:/?#]*)(?::[1-9][0-9]*)?(?:[/?#]|$))/,
+  ],
+  // RFC 3986 §6.2.2.1, §6.2.3. Where the authority is a host on the network: other schemes put names of their own
+  // there.
+  [
+    'a host in upper case, with a final dot or with a default port',
+    /^(?:https?|wss?|ftp|file):\/\/(?:[^/?#]*(?:[A-Z]|\.(?=[/?#:]|$)|:(?:80|443)(?=[/?#]|$))|localhost\/)/,
+  ],
+];
+
+/** What makes a URI ambiguous; undefined where it has its one canonical spelling. Allocates nothing. */
+export function uriFlaw(uri: string): string | undefined {
+  if (uri.length > maxUriLength) return 'excessive length';
+  for (const [what, sign] of flaws) if (sign.test(uri)) return what;
+  return undefined;
+}
+
+/** Percent-encoded spaces and characters beyond ASCII: no delimiter of a URI is among them. */
+const encodedText = /(?:%20|%[89A-F][0-9A-F])+/g;
+/** Dots and spaces at the end of a segment, which Windows drops. */
+const segmentEnd = /(?<![\s.])[\s.]+(?=[/?#]|$)/gu;
+
+/** A canonical URI as a careless server sees it: without regard to case, invisible characters and ends of segments. */
+export function plainUri(uri: string): string {
+  return withoutInvisible(uri.replaceAll(encodedText, decoded)).replaceAll(segmentEnd, '');
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

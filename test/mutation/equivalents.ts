@@ -121,7 +121,7 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'toolsIn', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 2 },
   ],
   'a check for the compiler: undefined is no method that acts on anything': [
-    { in: 'askedEntries', mutator: 'ConditionalExpression', to: 'false', nth: 3 },
+    { in: 'entriesFor', mutator: 'ConditionalExpression', to: 'false', nth: 3 },
   ],
   'what throws cannot be called either': [
     { in: 'couldCall', mutator: 'OptionalChaining', to: 'listing[kind](name)' },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type FindEntry, compileEntries } from '../../src/policy/entry.ts';
-import { namePattern } from '../../src/policy/name-pattern.ts';
+import { namePattern } from '../../src/policy/pattern.ts';
 import { patternTable } from '../../src/policy/pattern-table.ts';
 import type { PolicyFault } from '../../src/policy/policy-error.ts';
 import { cpuTime } from '../support/cpu-time.ts';

@@ -1,4 +1,41 @@
-import type { Pattern } from './pattern-table.ts';
+/** A compiled name with `*` in it. */
+export interface Pattern {
+  /** With superfluous `*` left out: equal patterns are equal here. */
+  readonly canonical: string;
+  /** Characters that are not `*`, in UTF-16 code units: the more, the more specific. */
+  readonly literals: number;
+  /** How many of its wildcards know no bounds: of two with equally many literals, the fewer the more specific. */
+  readonly unbounded: number;
+  readonly matches: (name: string) => boolean;
+}
+
+/**
+ * Compiles a name in which `*` stands for any run of characters, also none. Everything else stands for itself, case and
+ * all. Each part is searched once and never again, so that no name that a caller makes up can be slow to match.
+ */
+export function namePattern(pattern: string): Pattern {
+  const canonical = pattern.replaceAll(/\*+/g, '*');
+  const parts = canonical.split('*');
+  const prefix = parts[0] ?? '';
+  const suffix = parts.at(-1) ?? '';
+  const middle = parts.slice(1, -1);
+  return {
+    canonical,
+    literals: canonical.length - (parts.length - 1),
+    unbounded: 0,
+    matches(name) {
+      if (!name.startsWith(prefix) || !name.endsWith(suffix)) return false;
+      let from = prefix.length;
+      for (const part of middle) {
+        const at = name.indexOf(part, from);
+        if (at < 0) return false;
+        from = at + part.length;
+      }
+      // The ends must not overlap: `a*a` does not match `a`.
+      return from <= name.length - suffix.length;
+    },
+  };
+}
 
 /**
  * Compiles a URI in which `*` stands for any run of characters within a segment, also none, and `**` for any run at all.
@@ -11,7 +48,7 @@ export function uriPattern(pattern: string): Pattern {
     canonical,
     literals: canonical.replaceAll('*', '').length,
     unbounded: canonical.split('**').length - 1,
-    matches: (uri) => matches(canonical, uri),
+    matches: (uri) => matchesUri(canonical, uri),
   };
 }
 
@@ -23,7 +60,7 @@ const MAX_STEPS = 50_000;
  * tried again: what they could still take, the later one of the same kind takes as well, and a `*` cannot give away a
  * `/`. So it takes at most quadratic time, where a regular expression would take exponential.
  */
-function matches(pattern: string, uri: string): boolean {
+function matchesUri(pattern: string, uri: string): boolean {
   let at = 0;
   let step = 0;
   // Where the pattern goes on after the last wildcard, 0 without one, and what of the URI that wildcard leaves to it.
