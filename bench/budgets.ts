@@ -8,7 +8,7 @@ const shared = {
   'src/forward': 6,
   'src/telemetry': 4,
   'src/pipeline.ts': 2,
-  'src/gateway/gateway.ts': 1,
+  'src/gateway': 1,
   'src/serve/service.ts': 0.5,
   'src/cli': 0.5,
 };

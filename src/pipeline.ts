@@ -1,7 +1,9 @@
 /**
- * The path of one request. Each step returns the proof that the next one needs, so that no two can change places:
+ * The path of one request. Each step returns the proof that the next one needs, so that a wrong order does not compile:
  *
- *     arrival → call → route → token → principal → (rate) → action → grant → credential → forwarded
+ *     arrival → call → route → token → principal → (limit) → action → grant → credential → forwarded
+ *
+ * The steps are declared here, and each names the file that implements it. `gateway/` wires them.
  *
  * @module
  */
@@ -9,63 +11,78 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from './model/call.ts';
 import { Denial } from './model/denial.ts';
-import type { Action, Grant, HeldToken, MessageId, PresentedToken, UpstreamCredential } from './model/grant.ts';
+import type {
+  Action,
+  Grant,
+  GrantedCall,
+  HeldToken,
+  MessageId,
+  PresentedToken,
+  UpstreamCredential,
+} from './model/grant.ts';
 import type { KnownCall, Outcome } from './model/outcome.ts';
 import type { Principal } from './model/principal.ts';
 import type { Route } from './model/route.ts';
 
-/** A step's result, at once where nobody has to be asked. */
+/** The result of a step: a promise only if the step has to wait for the body or for another server. */
 type Soon<Value> = Value | Promise<Value>;
 
-/** What the gateway does on one route, wired in `gateway.ts`. Every one of them refuses by throwing a {Denial}. */
+/** The steps of a call on one route. Each refuses the call by throwing a {@link Denial}. */
 export interface Stages {
   readonly route: Route;
-  /** By which host name, and for the page of which origin. */
+  /** Requires a `Host` of the gateway and an allowed `Origin`. `listen/allow.ts` */
   allow(call: Call): void;
-  /** Answers a browser's question whether a page may call, which comes without a token. */
+  /** Answers a CORS preflight request, which carries no token; false for any other call. `respond/cross-origin.ts` */
   preflight(call: Call): boolean;
-  /** The method, and whether an upgrade is served here. */
+  /** Requires a method, and the kind of upgrade if any, that the route serves. `route/admit.ts` */
   admit(call: Call, isUpgrade: boolean): void;
-  /** Undefined only on a public route. */
+  /** Reads the access token; undefined only on a public route. `authenticate/credentials.ts` */
   token(call: Call): PresentedToken | undefined;
-  /** Whose token it is, and that it is the caller's: a token bound to a key only with the proof of it. */
+  /** Validates the token, and the proof of possession if it is bound to a key. `authenticate/authenticator.ts` */
   authenticate(token: PresentedToken | undefined, call: Call): Soon<Principal | undefined>;
-  /** Counts the call, before anything is read or asked for it; undefined on a route without limit. */
+  /** Takes the call from the caller's rate limit; undefined on a route without one. `limit/limit.ts` */
   readonly limit: ((call: Call, principal: Principal | undefined) => Soon<void>) | undefined;
+  /** Reads what the call attempts, on an MCP route from its message. `authorize/action.ts` */
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
+  /** Decides by the policy of the route. `authorize/authorize.ts` */
   authorize(principal: Principal | undefined, action: Action): Grant;
+  /** Gets the credential that the upstream accepts. `exchange/exchange.ts` */
   exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
-  /** What a stream that outlives its call does about its token; undefined on a public route. */
+  /** Keeps the token for a stream, which validates it again; undefined without one. `gateway/route-stages.ts` */
   hold(token: PresentedToken | undefined, call: Call): HeldToken | undefined;
-  forward(call: Call, grant: Grant, credential: UpstreamCredential, held: HeldToken | undefined): Promise<void>;
-  forwardUpgrade(
-    call: Call,
-    grant: Grant,
-    credential: UpstreamCredential,
-    held: HeldToken | undefined,
-    head: Buffer,
-    refuse: (denial: Denial) => void,
-  ): void;
+  /** Sends the call to the upstream, and the answer to the client until its last byte. `forward/forward.ts` */
+  forward(granted: GrantedCall): Promise<void>;
+  /**
+   * Sends a WebSocket handshake to the upstream, with the bytes after its header section. `forward/upgrade.ts`
+   *
+   * @param refuse Called at most once, if the upstream does not answer the handshake.
+   */
+  forwardUpgrade(granted: GrantedCall, head: Buffer, refuse: (denial: Denial) => void): void;
+  /** Answers a call that was refused. `respond/refuse.ts` */
   refuse(call: Call, denial: Denial, messageId: MessageId): void;
 }
 
-/** What comes before a route is known, and what happens around every call. */
+/** The steps before a route is known, and the records of every call. */
 export interface Gateway {
+  /** Reads the header section once. `listen/call.ts` */
   arrive(request: IncomingMessage, response: ServerResponse): Call;
-  /** The one canonical request, or a refusal. */
+  /** Requires that all parsers read the request alike: one path, one framing. `listen/call.ts` */
   canonical(arrived: Call): Call;
-  /** Answers what the gateway itself publishes. */
+  /** Answers a request for what the gateway itself publishes; false for any other. `respond/publish.ts` */
   publish(call: Call): boolean;
+  /** Finds the route. `route/router.ts` */
   route(call: Call): Stages;
-  /** Refuses a call that met no route. */
+  /** Answers a call that was refused before its route was known. `gateway/gateway.ts` */
   refuse(call: Call, denial: Denial, messageId: MessageId): void;
+  /** Records the decision. `telemetry/log.ts` */
   record(outcome: Outcome): void;
+  /** Counts an answered call. `telemetry/metrics.ts` */
   answered(route: Route | undefined, call: KnownCall, status: number): void;
-  /** What went wrong after a call was allowed, or what is our own fault. */
+  /** Logs a failure that is no decision: after the call was allowed, or of the gateway itself. `gateway/gateway.ts` */
   failed(call: Call, route: Route | undefined, denial: Denial): void;
 }
 
-/** What is counted where a connection ends before its answer: the client left, as nginx has it. */
+/** The status that is counted if the connection ends before any answer: the client left. nginx uses the same. */
 const UNANSWERED = 499;
 
 /** Serves one request from its arrival to its last byte. Never rejects: every failure becomes an answer. */
@@ -81,7 +98,7 @@ export async function serve(
   let action: Action | undefined;
   let grant: Grant | undefined;
   let decided = false;
-  // Until somebody answers: Node's own default would count them as served.
+  // Node's default, 200, would count a call as served although nothing was answered.
   response.statusCode = UNANSWERED;
   response.on('close', () => gateway.answered(stages?.route, call, response.statusCode));
   try {
@@ -92,7 +109,7 @@ export async function serve(
     if (stages.preflight(call)) return;
     stages.admit(call, head !== undefined);
     const token = stages.token(call);
-    // A promise only where somebody has to be asked: to await what is there already costs a turn.
+    // Awaits only a promise: to await a plain value costs a turn of the microtask queue.
     const known = stages.authenticate(token, call);
     principal = known instanceof Promise ? await known : known;
     if (stages.limit !== undefined) await stages.limit(call, principal);
@@ -102,15 +119,15 @@ export async function serve(
     const exchanged = stages.exchange(grant, token);
     const credential = exchanged instanceof Promise ? await exchanged : exchanged;
     record(undefined);
-    const held = stages.hold(token, call);
-    if (head === undefined) await stages.forward(call, grant, credential, held);
-    else stages.forwardUpgrade(call, grant, credential, held, head, refuse);
+    const granted = { call, grant, credential, held: stages.hold(token, call) };
+    if (head === undefined) await stages.forward(granted);
+    else stages.forwardUpgrade(granted, head, refuse);
   } catch (error) {
     refuse(error instanceof Denial ? error : new Denial('gateway.error', 'an error of our own', { cause: error }));
   }
 
   function refuse(denial: Denial): void {
-    // One decision a call: what goes wrong after it was allowed is another matter.
+    // A call has one decision: a failure after it was allowed is no second one.
     if (!decided && denial.reason !== 'gateway.error') record(denial);
     else gateway.failed(call, stages?.route, denial);
     (stages ?? gateway).refuse(call, denial, action?.messageId ?? denial.messageId ?? null);
@@ -118,7 +135,7 @@ export async function serve(
 
   function record(denial: Denial | undefined): void {
     decided = true;
-    // SEP-414: the header describes the request, and comes first; without one the message says which trace it is of.
+    // SEP-414: `traceparent` of the request takes precedence over the trace that the MCP message names.
     const trace = call.trace ?? action?.trace;
     gateway.record({
       call: trace === call.trace ? call : { ...call, trace },

@@ -92,6 +92,17 @@ describe('src/', () => {
     expect(rules.impurities(planted('src/policy/x.ts', 'const now = Date.now();'))).toHaveLength(1);
   });
 
+  test('each step in pipeline.ts names the file that implements it', () => {
+    const text = src.find(({ path }) => path === 'src/pipeline.ts')?.text ?? '';
+    const steps = [...text.matchAll(/^export interface (?:Stages|Gateway) \{\n(.*?)^\}/gms)].flatMap(([, body = '']) =>
+      body.split(/;\n(?= {2}\/\*\*|$)/).filter((member) => member.includes('(')),
+    );
+    const paths = new Set(src.map(({ path }) => path));
+    const named = steps.map((step) => /`([\w/-]+\.ts)`/.exec(step)?.[1] ?? step);
+    expect(named).toHaveLength(21);
+    expect(named.filter((file) => !paths.has(`src/${file}`))).toEqual([]);
+  });
+
   test('no two files import each other, not even by way of others', () => {
     expect(rules.cycles(src)).toEqual([]);
   });

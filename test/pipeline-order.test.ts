@@ -12,6 +12,7 @@ const action = { attempt: { kind: 'http' }, messageId: 7 };
 const grant = { decision: { allow: true, rule: 'scope', shadow: { reason: 'claim.denied' } } };
 const request = {} as IncomingMessage;
 const held = { token: 'token' };
+const granted = { call, grant, credential: 'credential', held };
 const head = Buffer.from('head');
 
 /** What each step gives back where nothing goes wrong. */
@@ -84,7 +85,7 @@ describe('each step gets the proof of those before it', () => {
       ['exchange', grant, 'token'],
       ['record', { ...decided, allow: true, denial: undefined, decidedAt: expect.any(Number) as number }],
       ['hold', 'token', call],
-      ['forward', call, grant, 'credential', held],
+      ['forward', granted],
     ]);
   });
 
@@ -95,22 +96,14 @@ describe('each step gets the proof of those before it', () => {
     const { names, steps } = await served(soon);
     expect(names).toEqual(whole);
     expect(steps.find(([name]) => name === 'authorize')).toEqual(['authorize', principal, action]);
-    expect(steps.at(-1)).toEqual(['forward', call, grant, 'credential', held]);
+    expect(steps.at(-1)).toEqual(['forward', granted]);
   });
 
   test('an upgrade, with what came after its head', async () => {
     const { steps, names } = await served({}, head);
     expect(names).toEqual([...whole.slice(0, -1), 'forwardUpgrade']);
     expect(steps.find(([name]) => name === 'admit')).toEqual(['admit', call, true]);
-    expect(steps.at(-1)).toEqual([
-      'forwardUpgrade',
-      call,
-      grant,
-      'credential',
-      held,
-      head,
-      expect.any(Function) as unknown,
-    ]);
+    expect(steps.at(-1)).toEqual(['forwardUpgrade', granted, head, expect.any(Function) as unknown]);
   });
 
   test('nothing is counted on a route without limit', async () => {

@@ -5,7 +5,7 @@ import { declaresBody } from '../http/declares-body.ts';
 import { YieldingStream, drain } from '../http/yielding-stream.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Call } from '../model/call.ts';
-import type { Grant, HeldToken, UpstreamCredential } from '../model/grant.ts';
+import type { GrantedCall } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import { answerFilter, type BindEventId } from './answer-filter.ts';
@@ -23,12 +23,7 @@ import { createUpstreamPath } from './upstream-path.ts';
  *
  * @throws {Denial} `upstream.*`, only while nothing has been answered; after that a failure breaks the answer off.
  */
-export type Forward = (
-  call: Call,
-  grant: Grant,
-  credential: UpstreamCredential,
-  held: HeldToken | undefined,
-) => Promise<void>;
+export type Forward = (granted: GrantedCall) => Promise<void>;
 
 /** What the forwarding of every route shares. */
 export interface ForwardParts {
@@ -61,7 +56,7 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
   const headersTimeout = route.upstream.responseTimeoutMs;
   const relayParts: RelayParts = { route, ...parts };
 
-  return (call, grant, credential, held) => {
+  return ({ call, grant, credential, held }) => {
     // The client left while somebody was asked; `close` will not come again to tell.
     if (call.response.closed) return Promise.resolve();
     const filter = answerFilter(route, grant, parts);

@@ -2,9 +2,8 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'http-proxy-3';
-import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
-import type { Grant, HeldToken, UpstreamCredential } from '../model/grant.ts';
+import type { GrantedCall } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { ClientAnswer } from './client-answer.ts';
 import type { ForwardParts } from './forward.ts';
@@ -17,14 +16,7 @@ import { createUpstreamPath } from './upstream-path.ts';
  * Sends a granted WebSocket handshake on, RFC 6455 §4; then bytes go both ways until somebody leaves or the token ends.
  * `refuse` is called, at most once and before anything was answered, when the upstream does not answer.
  */
-export type ForwardUpgrade = (
-  call: Call,
-  grant: Grant,
-  credential: UpstreamCredential,
-  held: HeldToken | undefined,
-  head: Buffer,
-  refuse: (denial: Denial) => void,
-) => void;
+export type ForwardUpgrade = (granted: GrantedCall, head: Buffer, refuse: (denial: Denial) => void) => void;
 
 /**
  * Creates the forwarding of a route's upgrades. http-proxy-3 sees only a request and a 101 that we have cleaned; any other
@@ -36,7 +28,7 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
   const { origin, connectTimeoutMs, responseTimeoutMs } = route.upstream;
 
-  return (call, grant, credential, held, head, refuse) => {
+  return ({ call, grant, credential, held }, head, refuse) => {
     const socket: Duplex = call.request.socket;
     if (socket.destroyed) return;
     const proxy = createProxyServer({ target: origin, changeOrigin: true, connectTimeout: connectTimeoutMs });

@@ -25,20 +25,17 @@ import { createRefuse } from '../respond/refuse.ts';
 import { methodsOf } from '../route/admit.ts';
 import { canonicalTarget } from '../route/target.ts';
 
-/** What the answers to proxies share with those to clients. */
-export interface ForwardAuthParts {
+/** What the stages of a route need in order to answer proxies. */
+interface ForwardAuthParts {
   /** Reads a whole body within the configured limit. */
   readonly readBody: (call: Call) => Promise<Buffer>;
-  readonly config: Config;
+  readonly publicUrl: string;
   readonly crossOrigin: CrossOrigin;
-  /** As `identityNames` has them, of all routes. */
+  /** The names of the identity headers of all routes, as `identityNames` returns them. */
   readonly claimed: ReadonlySet<string>;
-}
-
-/** What is to be known of one route besides its stages. */
-interface RouteParts {
   readonly toolHeaders: ToolHeaders;
   readonly signIdentity: SignIdentity | undefined;
+  /** The value of `DPoP-Nonce`, where the route requires one. */
   readonly nonce: (() => string) | undefined;
 }
 
@@ -57,8 +54,7 @@ const decidableMethods: ReadonlySet<string> = new Set(['POST']);
 /** The stages of a route for questions about it: all of them but the last are those that forward. */
 export function createForwardAuthStages(
   stages: Stages,
-  { readBody, config, crossOrigin, claimed }: ForwardAuthParts,
-  { toolHeaders, signIdentity, nonce }: RouteParts,
+  { readBody, publicUrl, crossOrigin, claimed, toolHeaders, signIdentity, nonce }: ForwardAuthParts,
 ): Stages {
   const { route } = stages;
   const isMcp = route.protocol === 'mcp';
@@ -91,7 +87,7 @@ export function createForwardAuthStages(
       if (isMcp) requireMessage(call);
       return readAction(call, principal);
     },
-    forward(call, grant, credential) {
+    forward({ call, grant, credential }) {
       const headers = permit.of(call, grant, credential);
       answer(call, 200, { ...headers, 'Cache-Control': 'no-store' });
       return Promise.resolve();
@@ -99,7 +95,7 @@ export function createForwardAuthStages(
     forwardUpgrade() {
       throw new TypeError('a question is no upgrade');
     },
-    refuse: createRefuse(route, methods, config.publicUrl, crossOrigin, nonce),
+    refuse: createRefuse(route, methods, publicUrl, crossOrigin, nonce),
   };
 }
 
@@ -132,7 +128,7 @@ function requireMessage({
 export function createForwardAuth(
   gateway: Gateway,
   route: Gateway['route'],
-  { config, crossOrigin }: ForwardAuthParts,
+  { config, crossOrigin }: { readonly config: Config; readonly crossOrigin: CrossOrigin },
 ): Gateway {
   const trusted = config.forwardAuth?.trusted ?? [];
   const mayAsk = createIsWithin(trusted);

@@ -1,3 +1,4 @@
+import type { Call } from './call.ts';
 import type { Reason } from './denial.ts';
 import type { TraceContext } from '../http/trace-context.ts';
 import type { Attempt, Decision } from './policy.ts';
@@ -72,3 +73,12 @@ export interface RefusedToken {
 declare const credential: unique symbol;
 /** The `Authorization` value that the upstream gets; undefined is none. */
 export type UpstreamCredential = (string & { readonly [credential]: true }) | undefined;
+
+/** A call that may go on to its upstream, with everything that forwarding needs. */
+export interface GrantedCall {
+  readonly call: Call;
+  readonly grant: Grant;
+  readonly credential: UpstreamCredential;
+  /** Undefined on a public route. */
+  readonly held: HeldToken | undefined;
+}

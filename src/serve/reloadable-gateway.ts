@@ -8,7 +8,8 @@ import { warningsOf } from '../config/warnings.ts';
 import { createExchanges } from '../exchange/exchange.ts';
 import { createStreamIndex, type OpenStream } from '../forward/open-streams.ts';
 import { createPools } from '../forward/pools.ts';
-import { createGateway, type ConfiguredGateway, type ProcessScope, type ConfigScope } from '../gateway/gateway.ts';
+import { createGateway } from '../gateway/gateway.ts';
+import type { ConfigScope, ConfiguredGateway, ProcessScope } from '../gateway/scopes.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createRotatingKeys } from '../lib/rotating-keys.ts';
 import { createCertificateOf } from '../listen/client-certificate.ts';
@@ -17,6 +18,7 @@ import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
 import { Denial, type Reason } from '../model/denial.ts';
+import type { RateLimiters } from '../model/limits.ts';
 import type { StoreState } from '../model/shared.ts';
 import type { Tracer } from '../model/tracer.ts';
 import { createShared } from '../shared/shared.ts';
@@ -58,7 +60,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const { log, metrics, clock, tracer } = surroundings;
   const shared = createShared(metrics, (...event) => log.event(...event), clock);
   const open = createStreamIndex(tokenKey, clock);
-  const lasting: Omit<ProcessScope, 'limiters'> = {
+  const processScope: ProcessScope = {
     ...surroundings,
     certificateOf: createCertificateOf(config.tls?.clientCa),
     pools: createPools(),
@@ -70,49 +72,46 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     streams: {
       add(stream) {
         open.add(stream);
-        // It was decided on before it was open: perhaps by a configuration that is no more, or before its token was refused.
+        // The decision came before the stream opened: since then the configuration may have changed, or the token may
+        // have been refused.
         queueMicrotask(() => endIfRefused(stream));
       },
       delete: (stream) => open.delete(stream),
     },
-    revalidate: (token, call) => gateway.revalidate(token, call),
+    newest: () => gateway,
     exchanges: createExchanges(metrics.tokenCache, clock, shared.answers),
   };
   const randomKey = surroundings.key ?? randomBytes(32);
-  let parts: ConfigScope = {
-    clients: new Map(),
-    sessions: createOwnerBound(randomKey),
-    nonces: createNonces(randomKey, clock),
-    identityKeys: createRotatingKeys(randomKey),
-  };
+  let clients: Clients = new Map();
   let gateway: ConfiguredGateway;
   use(config);
 
   function use(next: Config): void {
+    const before = clients;
     const store = shared.prepare(next.shared, next.sessionKey);
-    const before = parts.clients;
-    const made = partsOf(next);
+    const configScope = configScopeOf(next, store.limiters);
     try {
-      const built = createGateway(next, made, { ...lasting, limiters: store.limiters });
+      const built = createGateway(next, configScope, processScope);
       gateway = tracer === undefined ? built : traceGateway(built, tracer, next);
     } catch (error) {
       store.drop();
-      closeUnlessIn(before, made.clients);
+      closeUnlessIn(before, configScope.clients);
       throw error;
     }
     store.use();
-    parts = made;
-    closeUnlessIn(made.clients, before);
+    ({ clients } = configScope);
+    closeUnlessIn(clients, before);
     log.configure(next.log);
     metrics.configLoaded(next.hash);
     for (const stream of open.all()) endIfRefused(stream);
     for (const warning of warningsOf(next)) log.event('warn', warning);
   }
 
-  function partsOf(next: Config): ConfigScope {
+  function configScopeOf(next: Config, limiters: RateLimiters): ConfigScope {
     const secret = next.sessionKey ?? randomKey;
     return {
       clients: clientsOf(next),
+      limiters,
       sessions: createOwnerBound(secret),
       nonces: createNonces(secret, clock),
       identityKeys: createRotatingKeys(secret),
@@ -141,7 +140,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   }
 
   function known(server: AuthorizationServer): AuthorizationServerClient | undefined {
-    const client = parts.clients.get(server.name);
+    const client = clients.get(server.name);
     return client !== undefined && isDeepStrictEqual(client.server, server) ? client : undefined;
   }
 
@@ -155,14 +154,14 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       return gateway;
     },
     sharedStore: shared.state,
-    servers: () => [...parts.clients.values()].map((client) => client.state()),
+    servers: () => [...clients.values()].map((client) => client.state()),
     use,
     endStreams() {
       for (const stream of open.all()) stream.end('the gateway stops');
     },
     async close() {
-      for (const client of parts.clients.values()) client.close();
-      await Promise.all([lasting.pools.close(), shared.close()]);
+      for (const client of clients.values()) client.close();
+      await Promise.all([processScope.pools.close(), shared.close()]);
     },
   };
 }

@@ -6,7 +6,7 @@
  */
 
 import type { ServerResponse } from 'node:http';
-import type { ConfiguredGateway } from '../gateway/gateway.ts';
+import type { ConfiguredGateway } from '../gateway/scopes.ts';
 import { createIsWithin } from '../listen/trusted-proxies.ts';
 import type { TraceContext } from '../http/trace-context.ts';
 import type { Call } from '../model/call.ts';
@@ -79,8 +79,10 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
         const read = stages.readAction(call, principal);
         return read instanceof Promise ? read.then(note) : note(read);
       },
-      forward: (call, ...rest) =>
-        stages.forward(span === undefined ? { ...call, trace: named.get(begun) ?? begun } : call, ...rest),
+      forward: (granted) =>
+        stages.forward(
+          span === undefined ? { ...granted, call: { ...granted.call, trace: named.get(begun) ?? begun } } : granted,
+        ),
     };
   }
 

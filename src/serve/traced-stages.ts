@@ -34,11 +34,12 @@ export function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwar
       if (!exchanges) return stages.exchange(grant, token);
       return measured(tracer, tracer.begin(parent, 'exchange', 'internal'), () => stages.exchange(grant, token));
     },
-    async forward(call, grant, credential, held) {
-      if (!forwards) return await stages.forward(call, grant, credential, held);
+    async forward(granted) {
+      if (!forwards) return await stages.forward(granted);
+      const { call } = granted;
       const span = beginUpstream(call.method);
       try {
-        await stages.forward({ ...call, trace: span.context }, grant, credential, held);
+        await stages.forward({ ...granted, call: { ...call, trace: span.context } });
         if (call.response.headersSent) markUpstream(span, call.response.statusCode);
       } catch (error) {
         mark(span, error);
@@ -47,7 +48,8 @@ export function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwar
         span.end();
       }
     },
-    forwardUpgrade(call, grant, credential, held, head, refuse) {
+    forwardUpgrade(granted, head, refuse) {
+      const { call } = granted;
       const span = beginUpstream(call.method);
       let answer: 'upstream' | 'ours' = 'upstream';
       call.response.once('close', () => {
@@ -56,7 +58,7 @@ export function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwar
         if (answer === 'upstream' && statusCode !== 200) markUpstream(span, statusCode);
         span.end();
       });
-      stages.forwardUpgrade({ ...call, trace: span.context }, grant, credential, held, head, (denial) => {
+      stages.forwardUpgrade({ ...granted, call: { ...call, trace: span.context } }, head, (denial) => {
         answer = 'ours';
         mark(span, denial);
         refuse(denial);

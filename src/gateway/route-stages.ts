@@ -1,0 +1,164 @@
+/**
+ * The wiring of one route: every stage of {@link Stages}, built from the settings of the route and its configuration.
+ *
+ * @module
+ */
+
+import type { Authentication } from '../authenticate/authenticator.ts';
+import { createTokenReader } from '../authenticate/credentials.ts';
+import { createPossession } from '../authenticate/possession.ts';
+import { createProofChecks } from '../authenticate/proof-check.ts';
+import { createActionReader } from '../authorize/action.ts';
+import { createAuthorize } from '../authorize/authorize.ts';
+import { createBindEventId, createBindHandles, createSessionId } from '../authorize/owner.ts';
+import { createForward } from '../forward/forward.ts';
+import { identityNames } from '../forward/identity-headers.ts';
+import type { OpenStream } from '../forward/open-streams.ts';
+import { createCleanAnswer } from '../forward/response-headers.ts';
+import { createSignIdentity, type SignIdentity } from '../forward/signed-identity.ts';
+import { createForwardUpgrade } from '../forward/upgrade.ts';
+import { createUpstreamPath } from '../forward/upstream-path.ts';
+import { createQuota } from '../lib/quota.ts';
+import type { Allowed } from '../listen/allow.ts';
+import { readBody, roomForBodies } from '../listen/body.ts';
+import { createFailures } from '../limit/failures.ts';
+import { createLimit } from '../limit/limit.ts';
+import { createHandleBinding } from '../mcp/handles-binding.ts';
+import type { Call } from '../model/call.ts';
+import type { Config } from '../model/config.ts';
+import { Denial } from '../model/denial.ts';
+import type { Route } from '../model/route.ts';
+import type { Stages } from '../pipeline.ts';
+import type { CrossOrigin } from '../respond/cross-origin.ts';
+import { createRefuse } from '../respond/refuse.ts';
+import { createAdmit, methodsOf } from '../route/admit.ts';
+import { createForwardAuthStages } from './forward-auth.ts';
+import type { ConfigScope, ProcessScope } from './scopes.ts';
+
+/** A route of one configuration, and its stages. */
+export interface ServedRoute extends Stages {
+  /** The stages for the questions of proxies. */
+  readonly forwardAuthStages: Stages;
+  /** Undefined on a public route. */
+  readonly authentication: Authentication | undefined;
+  /** As `ConfiguredGateway.reconsider`. */
+  reconsider(stream: OpenStream): void;
+}
+
+/** What every route of one configuration answers browsers by. */
+interface BrowserRules {
+  readonly allowed: Allowed;
+  readonly crossOrigin: CrossOrigin;
+}
+
+/** Creates the wiring of the routes of `config`. */
+export function createRouteStages(
+  config: Config,
+  configScope: ConfigScope,
+  processScope: ProcessScope,
+  { allowed, crossOrigin }: BrowserRules,
+): (route: Route) => ServedRoute {
+  const { clients, limiters, sessions, nonces, identityKeys } = configScope;
+  const { log, metrics, clock, pools, replays, streams, newest } = processScope;
+  const { publicUrl } = config;
+  const failures = createFailures(config.limits.failures, { limiters, clock, warnOfProxy });
+  const authentications = processScope.authenticators(clients, config.scopeHierarchy, failures);
+  const proofChecks = createProofChecks({ publicUrl, nonces, replays, clock });
+  const handles = createHandleBinding(sessions, clock);
+  const { requestBodyBytes } = config.limits;
+  const room = createQuota(roomForBodies(requestBodyBytes));
+  const claimed = identityNames(config.routes);
+
+  return (route) => {
+    const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
+    const signIdentity = signIdentityOf(route);
+    const nonce = route.dpop?.nonce === true ? nonces.current : undefined;
+    const authentication = route.public ? undefined : authentications(route, createPossession(route.dpop, proofChecks));
+    const authorize = createAuthorize(route);
+    const exchange = processScope.exchanges(route, {
+      clients,
+      revalidate: async (token) => authentication?.revalidate(token),
+    });
+    const forwarding = {
+      publicUrl,
+      claimed,
+      pools,
+      streams,
+      observer: metrics,
+      clock,
+      toolHeaders,
+      signIdentity,
+      bindHandles: createBindHandles(route, handles),
+      bindEventId: createBindEventId(route, sessions),
+      onUnauthorized: exchange.onUnauthorized,
+      cleanAnswer: createCleanAnswer({
+        isPublic: route.public,
+        allowedCommands: route.upstream.allowedCommands,
+        crossOrigin: crossOrigin.headers,
+        upstreamChallenges: route.upstream.token.kind === 'forward',
+        nonce,
+        sessionId: createSessionId(route, sessions),
+      }),
+    };
+    const stages: Stages = {
+      route,
+      allow: allowed.require,
+      preflight: (call) => crossOrigin.preflight(call, methodsOf(route)),
+      admit: createAdmit(route),
+      token: route.public ? () => undefined : createTokenReader(route.dpop !== undefined),
+      authenticate: (token, call) => (token === undefined ? undefined : authentication?.authenticate(token, call)),
+      limit: createLimit(route, limiters),
+      readAction: createActionReader(route, { readBody: readWhole, sessions, handles, toolHeaders }),
+      authorize,
+      exchange: exchange.credential,
+      hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
+      forward: createForward(route, forwarding),
+      forwardUpgrade: createForwardUpgrade(route, forwarding),
+      refuse: createRefuse(route, methodsOf(route), publicUrl, crossOrigin, nonce),
+    };
+    return {
+      ...stages,
+      authentication,
+      forwardAuthStages: createForwardAuthStages(stages, {
+        readBody: readWhole,
+        publicUrl,
+        crossOrigin,
+        claimed,
+        toolHeaders,
+        signIdentity,
+        nonce,
+      }),
+      reconsider({ route: before, call, grant: { principal, action }, held, isUpgrade, revalidateEvery }) {
+        if (before.protocol !== route.protocol || upstreamUrl(before, call) !== upstreamUrl(route, call)) {
+          throw new Denial('route.unknown', 'its path leads elsewhere now');
+        }
+        stages.allow(call);
+        stages.admit(call, isUpgrade);
+        authorize(
+          principal && held && authentication ? authentication.accept(principal, held.token) : principal,
+          action,
+        );
+        revalidateEvery(route.revalidateMs);
+      },
+    };
+  };
+
+  function readWhole(call: Call): Promise<Buffer> {
+    return readBody(call, requestBodyBytes, room);
+  }
+
+  function signIdentityOf({ upstream: { signedIdentity } }: Route): SignIdentity | undefined {
+    return signedIdentity && createSignIdentity(signedIdentity, publicUrl, identityKeys, clock);
+  }
+
+  function warnOfProxy(address: string): void {
+    const advice =
+      'limits.failures refuses an address that sends X-Forwarded-For; add your own proxy to trusted_proxies';
+    log.event('warn', advice, { address });
+  }
+}
+
+/** The URL that a call on `route` is forwarded to. */
+function upstreamUrl(route: Route, { path, query }: Call): string {
+  return route.upstream.origin + createUpstreamPath(route)(path, query);
+}
