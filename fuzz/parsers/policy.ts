@@ -11,6 +11,8 @@ const caller: Principal = {
   issuer: 'https://as.example',
   subject: 'alice',
   clientId: 'a',
+  callerKey: undefined,
+  grantedScopes: [],
   scopes: new Set(['read']),
   audience: [],
   expiresAt: 1_800_000_060,

@@ -39,13 +39,8 @@ export function createPossession(dpop: Dpop | undefined, proofChecks: ProofCheck
         'a token that is bound to a key (cnf) was presented as a plain Bearer',
       );
     }
-    return checkProof(call, value, jwkThumbprint, ownerOf(principal)).then(() => principal);
+    return checkProof(call, value, jwkThumbprint, principal.callerKey ?? principal.issuer).then(() => principal);
   };
-}
-
-/** By person, not by key: keys can be had by the dozen. */
-function ownerOf({ issuer, subject, clientId }: Principal): string {
-  return JSON.stringify([issuer, subject, subject === undefined ? clientId : undefined]);
 }
 
 /** RFC 8705 §3: MUST be the certificate of this connection. */

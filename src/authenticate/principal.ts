@@ -1,6 +1,6 @@
 import { Denial } from '../model/denial.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
-import type { Claims, NumericDate, Principal, TokenForm } from '../model/principal.ts';
+import { callerKey, type Claims, type NumericDate, type Principal, type TokenForm } from '../model/principal.ts';
 import { expandScopes } from '../policy/hierarchy.ts';
 import { confirmationOf } from './confirmation.ts';
 import { requireAccessToken } from './token-kind.ts';
@@ -21,11 +21,13 @@ export function principalOf(
   hierarchy: ReadonlyMap<string, readonly string[]>,
 ): Principal {
   requireAccessToken(claims, typed);
+  const identity = { issuer: server.issuer, subject: nameIn(claims, 'sub'), clientId: clientIdOf(claims) };
+  const grantedScopes = scopesOf(claims);
   return {
-    issuer: server.issuer,
-    subject: nameIn(claims, 'sub'),
-    clientId: clientIdOf(claims),
-    scopes: expandScopes(scopesOf(claims), hierarchy),
+    ...identity,
+    callerKey: callerKey(identity),
+    grantedScopes,
+    scopes: expandScopes(grantedScopes, hierarchy),
     audience: audienceOf(claims),
     expiresAt: date(claims, 'exp'),
     issuedAt: date(claims, 'iat'),
@@ -47,7 +49,7 @@ function clientIdOf(claims: Claims): string | undefined {
 
 /** The same principal under another hierarchy of scopes. */
 export function withHierarchy(principal: Principal, hierarchy: ReadonlyMap<string, readonly string[]>): Principal {
-  return { ...principal, scopes: expandScopes(scopesOf(principal.claims), hierarchy) };
+  return { ...principal, scopes: expandScopes(principal.grantedScopes, hierarchy) };
 }
 
 /** The name of a subject or client. An empty one names nobody: all callers who have it would share sessions and quotas. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { AuthorizationServer, Introspection } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 import type { Claims, Principal } from '../model/principal.ts';
@@ -41,10 +42,10 @@ export function createSharedIntrospection(
   const { cacheMs, response, credentials } = server.introspection;
   // Who asks every time wants to hear it from the server.
   const shared = cacheMs > 0 ? answers : undefined;
-  const prefix = [server.issuer, credentials.clientId, response.kind].map(part).join('');
+  const prefix = lengthPrefixed([server.issuer, credentials.clientId, response.kind]);
 
   function keyOf(token: string): string {
-    return `${prefix}${part(hash('sha256', token, 'base64url'))}`;
+    return prefix + lengthPrefixed([hash('sha256', token, 'base64url')]);
   }
 
   function introspected(answer: IntrospectionAnswer, end = Infinity): Introspected {
@@ -96,9 +97,4 @@ function isAnswer(answer: unknown): answer is IntrospectionAnswer {
   if (typeof answer !== 'object' || answer === null) return false;
   const { claims, jwt } = answer as { readonly claims?: Claims; readonly jwt?: unknown };
   return typeof claims === 'object' && claims !== null && (jwt === undefined || typeof jwt === 'string');
-}
-
-/** With its length before it: no other parts make one key. */
-function part(text: string): string {
-  return `${text.length}:${text}`;
 }

@@ -126,7 +126,7 @@ async function messageAction(
 function ownHandles(
   body: Buffer,
   message: Message,
-  owner: readonly string[],
+  owner: string,
   handles: HandleBinding,
   named: string | undefined,
 ): Pick<Action, 'mcpName' | 'tasks' | 'body'> {

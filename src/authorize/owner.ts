@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { HandleBinding } from '../mcp/handles-binding.ts';
 import type { OwnerBound } from '../mcp/owner-bound.ts';
 import type { Grant } from '../model/grant.ts';
@@ -6,16 +7,14 @@ import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 
 /**
- * Whom a session, a task and a request's state belong to: issuer and subject, on one route. Never the token's bytes, since tokens are renewed; the
- * client only where the token speaks for nobody else (client credentials).
+ * The owner of a session, a task or a request's state: the caller on one route. Never the token, which is renewed during
+ * a session.
  */
-export function ownerOf(route: Route, principal: Principal | undefined): readonly string[] {
-  if (principal === undefined) return [route.name];
-  const { issuer, subject, clientId } = principal;
-  if (subject !== undefined) return [route.name, issuer, 'subject', subject];
-  if (clientId !== undefined) return [route.name, issuer, 'client', clientId];
-  // RFC 7662 lets both be absent. Whoever is nobody shares nothing, not even with themselves.
-  return [route.name, issuer, 'nobody', randomUUID()];
+export function ownerOf(route: Route, principal: Principal | undefined): string {
+  const name = lengthPrefixed([route.name]);
+  if (principal === undefined) return name;
+  // A caller who cannot be told apart from others owns nothing that a second request could use.
+  return name + (principal.callerKey ?? lengthPrefixed([principal.issuer, 'nobody', randomUUID()]));
 }
 
 /**
@@ -32,12 +31,8 @@ export function createSessionId(
 }
 
 /** Whom an event of a stream belongs to: the owner of its session, in this session. */
-export function eventOwner(
-  route: Route,
-  principal: Principal | undefined,
-  sessionId: string | undefined,
-): readonly string[] {
-  return [...ownerOf(route, principal), 'event', sessionId ?? ''];
+export function eventOwner(route: Route, principal: Principal | undefined, sessionId: string | undefined): string {
+  return ownerOf(route, principal) + lengthPrefixed(['event', sessionId ?? '']);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Claims, Principal } from '../model/principal.ts';
+import { callerKey, type Claims, type Principal } from '../model/principal.ts';
 import { expandScopes } from '../policy/hierarchy.ts';
 
 /** A caller in so many words. */
@@ -25,6 +25,8 @@ export function principalWith(
     issuer,
     subject,
     clientId,
+    callerKey: callerKey({ issuer, subject, clientId }),
+    grantedScopes: scope,
     scopes: expandScopes(scope, hierarchy),
     audience: [],
     expiresAt: dates?.exp,

@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { TokenExchange } from '../model/route.ts';
 
 /**
- * Everything that an exchange depends on but its subject token, as one string that no other exchange makes: each part with
- * its length before it, each list with its count.
+ * Everything that an exchange depends on but its subject token, as one string that no other exchange makes: each list
+ * is preceded by its count.
  */
 export function purposeOf({ server, endpoint, credentials, ...asked }: TokenExchange): string {
-  return joined([
+  return lengthPrefixed([
     server.issuer,
     endpoint ?? '',
     credentials.clientId,
@@ -21,16 +22,7 @@ export function purposeOf({ server, endpoint, credentials, ...asked }: TokenExch
 
 /** The name of what was exchanged for a subject token: SHA-256, so that nobody who sees it has the token. */
 export function cacheKey(purpose: string, subjectToken: string, issuer: string): string {
-  return hash('sha256', `${purpose}${part(issuer)}${part(subjectToken)}`, 'base64url');
-}
-
-/** Parts as one string that no other parts make. */
-export function joined(parts: readonly string[]): string {
-  return parts.map(part).join('');
-}
-
-function part(text: string): string {
-  return `${text.length}:${text}`;
+  return hash('sha256', purpose + lengthPrefixed([issuer, subjectToken]), 'base64url');
 }
 
 function counted(list: readonly string[]): readonly string[] {

@@ -1,10 +1,10 @@
 import type { Clock } from '../lib/clock.ts';
 import { createExpiringCache } from '../lib/expiring-cache.ts';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 import type { TokenExchange } from '../model/route.ts';
-import { joined } from './cache-key.ts';
 import { errorCodeOf } from './error-answer.ts';
 import { keptUntil, readIssuedToken, type IssuedToken } from './issued-token.ts';
 import { tokenEndpoint } from './token-endpoint.ts';
@@ -29,7 +29,7 @@ export function createOwnTokens(clock: Clock): OwnTokens {
   const flight = createSingleFlight<IssuedToken>();
 
   return (exchange, client) => {
-    const key = joined([client.server.issuer, exchange.endpoint ?? '', exchange.credentials.clientId]);
+    const key = lengthPrefixed([client.server.issuer, exchange.endpoint ?? '', exchange.credentials.clientId]);
     return {
       async get() {
         const token = kept.get(key) ?? (await flight(key, () => request(exchange, client, key)));

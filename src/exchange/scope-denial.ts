@@ -12,7 +12,8 @@ import type { TokenExchange } from '../model/route.ts';
  * @param missing What the answer lacks; undefined: the server did not say which (`invalid_scope`).
  */
 export function scopeDenial(exchange: TokenExchange, principal: Principal, missing?: readonly string[]): Denial {
-  const held = scopesAsIssued(principal);
+  // Without what the configured hierarchy implies: the server that exchanges does not know it.
+  const held = new Set(principal.grantedScopes);
   const mendable = (missing ?? exchange.scope).filter((scope) => !held.has(scope));
   const all = missing === undefined ? mendable.length > 0 : mendable.length === missing.length;
   const what =
@@ -38,10 +39,4 @@ export function withNeededScopes(
   const needed = principal === undefined ? undefined : policy?.neededScopes(principal, action.attempt);
   const scope = [...new Set([...(needed ?? []), ...exchange.scope])];
   return new Denial(denial.reason, denial.detail, { scope });
-}
-
-/** Without what our own hierarchy says that they imply: the server that exchanges does not know it. */
-function scopesAsIssued({ claims }: Principal): ReadonlySet<unknown> {
-  const scope = claims['scope'] ?? claims['scp'];
-  return new Set<unknown>(typeof scope === 'string' ? scope.split(' ') : Array.isArray(scope) ? scope : []);
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { addressBlock } from '../lib/address-block.ts';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { RateLimiters } from '../model/limits.ts';
@@ -23,8 +24,7 @@ export function createLimit(route: Route, limiters: RateLimiters): Limit | undef
   if (rate === undefined) return undefined;
   const limiter = limiters('requests', rate);
   const policy = ratePolicy(rate);
-  /** A principal stays the same object as long as its token is known. */
-  const keys = new WeakMap<Principal, string>();
+  const prefix = lengthPrefixed([name]);
 
   return (call, principal) => {
     const waitMs = limiter.take(keyOf(call, principal));
@@ -33,16 +33,8 @@ export function createLimit(route: Route, limiters: RateLimiters): Limit | undef
   };
 
   function keyOf(call: Call, principal: Principal | undefined): string {
-    if (principal === undefined) return `${name}\na${addressBlock(call.client)}`;
-    const known = keys.get(principal);
-    if (known !== undefined) return known;
-    const { issuer, subject, clientId } = principal;
-    // Nobody can be told apart from others who have neither, but by where he calls from.
-    if (subject === undefined && clientId === undefined) return `${name}\na${addressBlock(call.client)}`;
-    const long = `${name}\n${issuer}\n${subject === undefined ? `c${clientId}` : `s${subject}`}`;
-    const key = long.length > MAX_KEY ? hash('sha256', long, 'base64url') : long;
-    keys.set(principal, key);
-    return key;
+    const key = prefix + (principal?.callerKey ?? lengthPrefixed(['address', addressBlock(call.client)]));
+    return key.length > MAX_KEY ? hash('sha256', key, 'base64url') : key;
   }
 
   function requireNone(waitMs: number): void {

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { Denial } from '../model/denial.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { givenHandles, isNamedTask, type Handle, type HandleKind } from './handles.ts';
@@ -16,7 +17,8 @@ interface Unbound {
 
 /** Whom handles belong to, and the request that shows them or that they answer. */
 export interface HandleContext {
-  readonly owner: readonly string[];
+  /** As {@link lengthPrefixed} joins its parts. */
+  readonly owner: string;
   readonly method: string | undefined;
   readonly targets: readonly McpTarget[];
 }
@@ -96,9 +98,9 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
 }
 
 /** What a handle is bound to. */
-function parties(kind: HandleKind, { owner, method, targets }: HandleContext): readonly string[] {
-  if (kind === 'task') return [...owner, kind];
-  return [...owner, kind, method ?? '', ...targets.flatMap((target) => [target.kind, target.name])];
+function parties(kind: HandleKind, { owner, method, targets }: HandleContext): string {
+  const request = [method ?? '', ...targets.flatMap((target) => [target.kind, target.name])];
+  return owner + lengthPrefixed([kind, ...(kind === 'task' ? [] : request)]);
 }
 
 /** The handles of a server's message, or of a batch of them (2025-03-26). */

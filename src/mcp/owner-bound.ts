@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
 
 /**
  * Binds handles that an MCP server gives out (session ids) to who got them. The server knows nobody, so that possession
@@ -6,10 +7,14 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
  * Needs no store, and works on every replica with the same key.
  */
 export interface OwnerBound {
-  /** The handle as the client sees it. */
-  bind(handle: string, owner: readonly string[]): string;
+  /**
+   * The handle as the client sees it.
+   *
+   * @param owner As {@link lengthPrefixed} joins its parts.
+   */
+  bind(handle: string, owner: string): string;
   /** The server's own handle, or undefined where it is not `owner`'s. */
-  unbind(bound: string, owner: readonly string[]): string | undefined;
+  unbind(bound: string, owner: string): string | undefined;
 }
 
 /** 128 bits: forging one takes 2^127 requests. */
@@ -17,11 +22,9 @@ const MAC_BYTES = 16;
 
 /** Creates the binding under `key`, which nobody else knows. */
 export function createOwnerBound(key: string | Buffer): OwnerBound {
-  function mac(handle: string, owner: readonly string[]): Buffer {
-    const hmac = createHmac('sha256', key);
-    // Each part with its length before it: no two owners make one text.
-    for (const part of [...owner, handle]) hmac.update(`${Buffer.byteLength(part)}:`).update(part);
-    return hmac.digest().subarray(0, MAC_BYTES);
+  function mac(handle: string, owner: string): Buffer {
+    const text = owner + lengthPrefixed([handle]);
+    return createHmac('sha256', key).update(text).digest().subarray(0, MAC_BYTES);
   }
 
   return {

@@ -1,3 +1,5 @@
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
+
 /** Seconds since the Unix epoch, as in JWT claims, RFC 7519 §2. May have a fraction. */
 export type NumericDate = number;
 
@@ -23,6 +25,10 @@ export interface Principal {
   readonly subject: string | undefined;
   /** `client_id` (RFC 9068 §2.2), or `azp`, `appid` or `cid` where a server has only that. */
   readonly clientId: string | undefined;
+  /** The {@link callerKey} of this principal. */
+  readonly callerKey: string | undefined;
+  /** `scope` (RFC 9068 §2.2.3), or `scp` where the server writes that: what the token itself says. */
+  readonly grantedScopes: readonly string[];
   /** The granted scopes with everything that they imply by the configured hierarchy. */
   readonly scopes: ReadonlySet<string>;
   /** `aud` as a list; empty when the token names none. */
@@ -39,4 +45,20 @@ export interface Principal {
   /** The signed answer of introspection, RFC 9701 §5 or a phantom token; what `token: phantom` sends upstream. */
   readonly introspectionJwt: string | undefined;
   readonly claims: Claims;
+}
+
+/**
+ * The identity by which the gateway tells callers apart in quotas, rate limits, sessions and handles: the subject at its
+ * issuer, or the client where the token speaks for no person (client credentials). Not the token, which is renewed, nor
+ * the key that it is bound to, of which a caller can make any number.
+ *
+ * @returns undefined where the token names neither, RFC 7662 §2.2: such callers cannot be told apart.
+ */
+export function callerKey({
+  issuer,
+  subject,
+  clientId,
+}: Pick<Principal, 'issuer' | 'subject' | 'clientId'>): string | undefined {
+  if (subject !== undefined) return lengthPrefixed([issuer, 'subject', subject]);
+  return clientId === undefined ? undefined : lengthPrefixed([issuer, 'client', clientId]);
 }

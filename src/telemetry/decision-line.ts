@@ -8,11 +8,9 @@ function cut(text: string | undefined): string | undefined {
   return text !== undefined && text.length > 256 ? `${text.slice(0, 256)}…` : text;
 }
 
-/** As the token has it, which some servers write as a list. */
-function grantedScope(principal: Principal | undefined): string | undefined {
-  const scope = principal?.claims['scope'] ?? principal?.claims['scp'];
-  if (Array.isArray(scope)) return scope.join(' ');
-  return typeof scope === 'string' ? scope : undefined;
+/** As the token says it; undefined where it grants none. */
+function grantedScope({ grantedScopes }: Principal): string | undefined {
+  return grantedScopes.length === 0 ? undefined : grantedScopes.join(' ');
 }
 
 let last = { at: NaN, text: '' };
@@ -45,7 +43,7 @@ export function decisionLine(outcome: Outcome): object {
     issuer: principal?.issuer,
     method: cut(mcp?.method ?? call.method),
     tool: cut(toolOf(mcp)),
-    scope: grantedScope(principal),
+    scope: principal && grantedScope(principal),
     needed_scope: refused === undefined || refused.scope.length === 0 ? undefined : refused.scope.join(' '),
     policy: route?.policy?.name,
     rule: outcome.rule,

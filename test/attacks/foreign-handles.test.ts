@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { bodyOf, post } from './requests.ts';
 import { startWorld, UPSTREAM_TEXT, type World } from './world.ts';
@@ -234,7 +235,7 @@ describe('another spelling of the MAC', () => {
   }
 
   test('of a session is refused', async () => {
-    const owner = ['tools', world.issuer.url, 'subject', 'alice'];
+    const owner = lengthPrefixed(['tools', world.issuer.url, 'subject', 'alice']);
     for (const id of ['one', 'two', 'three']) {
       for (const other of spellings(session.bind(id, owner))) {
         const sent = post(await by('alice'), request('ping', {}), `Mcp-Session-Id: ${other}`);

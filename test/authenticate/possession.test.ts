@@ -7,7 +7,7 @@ import { createProofChecks } from '../../src/authenticate/proof-check.ts';
 import { noFields } from '../../src/listen/fields.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
-import type { Confirmation, Principal } from '../../src/model/principal.ts';
+import { callerKey, type Confirmation, type Principal } from '../../src/model/principal.ts';
 import type { Dpop } from '../../src/model/route.ts';
 import { bearer, withProof } from '../support/bearer.ts';
 import { createProver, type OtherProof, type Prover } from '../support/prover.ts';
@@ -34,6 +34,7 @@ function create(of: Dpop | undefined, remember = true) {
 
 const principalOf = (confirmation?: Partial<Confirmation>): Principal =>
   ({
+    issuer: 'https://as.example',
     confirmation: confirmation && { jwkThumbprint: undefined, certificateThumbprint: undefined, ...confirmation },
   }) as Principal;
 const call = (proof?: string, certificateThumbprint?: string): Call =>
@@ -140,7 +141,7 @@ describe('the memory of used proofs', () => {
       { issuer: 'i', subject: undefined, clientId: 'a' },
       { issuer: 'i', subject: undefined, clientId: 'b' },
     ]) {
-      await possession({ ...bound, ...who }, withProof('t'), call(await sent(client)));
+      await possession({ ...bound, ...who, callerKey: callerKey(who) }, withProof('t'), call(await sent(client)));
     }
     const [alice, again, ...others] = used.map(([, , owner]) => owner);
     expect(again).toBe(alice);

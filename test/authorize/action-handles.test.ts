@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createActionReader } from '../../src/authorize/action.ts';
 import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
+import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { tasksRequired } from '../../src/mcp/tasks-extension.ts';
 import { createToolHeaders } from '../../src/mcp/tool-headers.ts';
@@ -11,7 +12,7 @@ import type { Route } from '../../src/model/route.ts';
 const sessions = createOwnerBound('a key of at least thirty-two characters');
 const route = { protocol: 'mcp', name: 'tools', path: '/mcp', query: 'pass' } as Route;
 const ping = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}');
-const task = sessions.bind(Buffer.from('t 1').toString('base64url'), ['tools', 'task']);
+const task = sessions.bind(Buffer.from('t 1').toString('base64url'), lengthPrefixed(['tools', 'task']));
 const extension = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const modern = { mcpProtocolVersion: '2026-07-28' };
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createActionReader } from '../../src/authorize/action.ts';
 import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
+import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { createToolHeaders } from '../../src/mcp/tool-headers.ts';
 import type { Call } from '../../src/model/call.ts';
@@ -8,7 +9,7 @@ import { Denial } from '../../src/model/denial.ts';
 import type { Route } from '../../src/model/route.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');
-const mine = sessions.bind('theirs', ['tools']);
+const mine = sessions.bind('theirs', lengthPrefixed(['tools']));
 const toolHeaders = createToolHeaders();
 const inputSchema = { properties: { to: { 'x-mcp-header': 'To' } } };
 toolHeaders.learn(JSON.stringify({ result: { tools: [{ name: 'pay', inputSchema }] } }));
@@ -170,7 +171,7 @@ describe('Mcp-Session-Id', () => {
 describe('Last-Event-ID', () => {
   const json = { contentType: 'application/json' };
   const event = (id: string, session: string): string =>
-    sessions.bind(Buffer.from(id, 'latin1').toString('base64url'), ['tools', 'event', session]);
+    sessions.bind(Buffer.from(id, 'latin1').toString('base64url'), lengthPrefixed(['tools', 'event', session]));
 
   test('is the upstream’s own again, in the session in which it was given', async () => {
     const inSession = { mcpSessionId: mine, lastEventId: event('stream_1\xe9', 'theirs') };

@@ -6,27 +6,31 @@ import {
   eventOwner,
   ownerOf,
 } from '../../src/authorize/owner.ts';
+import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import type { HandleBinding } from '../../src/mcp/handles-binding.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import type { Grant } from '../../src/model/grant.ts';
-import type { Principal } from '../../src/model/principal.ts';
+import { callerKey, type Principal } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
 
 const tools = { name: 'tools', protocol: 'mcp' } as Route;
 const issuer = 'https://issuer.example';
-const alice = { issuer, subject: 'alice', clientId: 'app' } as Principal;
+/** Without a name: a token that names neither a subject nor a client. */
+const callerOf = (subject?: string, clientId?: string): Principal =>
+  ({ issuer, callerKey: callerKey({ issuer, subject, clientId }) }) as Principal;
+const alice = callerOf('alice', 'app');
 
 describe('what a session belongs to', () => {
   test.each([
     ['on a public route everybody', undefined, ['tools']],
     ['a person, whatever client speaks for them', alice, ['tools', issuer, 'subject', 'alice']],
-    ['a client that speaks for nobody else', { issuer, clientId: 'app' }, ['tools', issuer, 'client', 'app']],
-    ['a person without a client', { issuer, subject: 'alice' }, ['tools', issuer, 'subject', 'alice']],
-  ])('%s', (_who, principal, owner) => expect(ownerOf(tools, principal as Principal | undefined)).toEqual(owner));
+    ['a client that speaks for nobody else', callerOf(undefined, 'app'), ['tools', issuer, 'client', 'app']],
+    ['a person without a client', callerOf('alice'), ['tools', issuer, 'subject', 'alice']],
+  ])('%s', (_who, principal, owner) => expect(ownerOf(tools, principal)).toBe(lengthPrefixed(owner)));
 
   test('RFC 7662 §2.2: both may be absent; nobody shares nothing, not even with themselves', () => {
-    const nobody = { issuer } as Principal;
-    expect(ownerOf(tools, nobody)).toEqual(['tools', issuer, 'nobody', expect.stringMatching(/^[\da-f-]{36}$/)]);
+    const nobody = callerOf();
+    expect(ownerOf(tools, nobody)).toMatch(/^5:tools22:https:\/\/issuer\.example6:nobody36:[\da-f-]{36}$/);
     expect(ownerOf(tools, nobody)).not.toEqual(ownerOf(tools, nobody));
   });
 });
@@ -56,7 +60,7 @@ test('binds the id of an event, in the bytes of a header, to the caller and the 
   const given = Buffer.from(sessions.unbind(bound, eventOwner(tools, alice, 'session')) ?? '', 'base64url');
   expect(given.toString('latin1')).toBe('1\xe9');
   expect(bound).toMatch(/^[\w.-]+$/);
-  const bob = { ...alice, subject: 'bob' };
+  const bob = callerOf('bob', 'app');
   expect(sessions.unbind(bound, eventOwner(tools, bob, 'session'))).toBeUndefined();
   expect(sessions.unbind(bound, eventOwner(tools, alice, 'other'))).toBeUndefined();
   expect(sessions.unbind(bound, eventOwner(tools, alice, undefined))).toBeUndefined();
@@ -65,7 +69,7 @@ test('binds the id of an event, in the bytes of a header, to the caller and the 
 test('binds the handles of an answer to the caller and the request, of tasks only those that the action says', () => {
   const asked: unknown[] = [];
   const handles = { bindAll: (...given: unknown[]) => String(asked.push(...given)) } as unknown as HandleBinding;
-  const [tasks, owner] = [new Set(['a']), ['tools', issuer, 'subject', 'alice']];
+  const [tasks, owner] = [new Set(['a']), lengthPrefixed(['tools', issuer, 'subject', 'alice'])];
   const targets = [{ kind: 'tool', name: 'pay' }];
   const attempt = { kind: 'mcp', method: 'tools/call', targets };
   const grantOf = (action: object): Grant => ({ principal: alice, action }) as unknown as Grant;

@@ -115,7 +115,7 @@ export async function startExchangeWorld(): Promise<ExchangeWorld> {
 /** A grant for the caller of a token. */
 export function grantFor(principal: Partial<Principal>): Grant {
   return {
-    principal: { claims: {}, expiresAt: undefined, ...principal },
+    principal: { issuer: 'https://as.example', grantedScopes: [], claims: {}, expiresAt: undefined, ...principal },
     action: { attempt: { kind: 'http' } },
   } as Grant;
 }

@@ -3,7 +3,7 @@ import { createLimit, type Limit } from '../../src/limit/limit.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { RateLimiters } from '../../src/model/limits.ts';
-import type { Principal } from '../../src/model/principal.ts';
+import { callerKey, type Principal } from '../../src/model/principal.ts';
 import type { Rate, Route } from '../../src/model/route.ts';
 import { createRateLimiters } from '../../src/shared/rate.ts';
 
@@ -11,7 +11,11 @@ const now = 1_800_000_000_000;
 const clock = (): number => now;
 const one: Rate = { requests: 1, perMs: 1000, burst: 1 };
 const from = (client: string): Call => ({ client }) as Call;
-const someone = (claims: Partial<Principal>): Principal => ({ issuer: 'https://as.example', ...claims }) as Principal;
+function someone(claims: Partial<Principal>): Principal {
+  const identity = { issuer: 'https://as.example', subject: undefined, clientId: undefined, ...claims };
+  return { ...identity, callerKey: callerKey(identity) } as Principal;
+}
+
 const routeOf = (rate: Rate | undefined, name = 'api'): Route => ({ name, rate }) as Route;
 const limiters = (): RateLimiters => createRateLimiters(clock);
 const limitOf = (rate: Rate, shared = limiters(), name = 'api'): Limit =>

@@ -2,6 +2,7 @@ import { array, assert, constantFrom, json, jsonValue, property, string } from '
 import { afterEach, describe, expect, test } from 'vitest';
 import { createHandleBinding, type HandleContext } from '../../src/mcp/handles-binding.ts';
 import { shownHandles } from '../../src/mcp/handles.ts';
+import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { Denial } from '../../src/model/denial.ts';
 
@@ -13,7 +14,7 @@ const bob = by('bob');
 
 /** The handles of a person's request; of a call of `pay` unless said otherwise. */
 function by(subject: string, method = 'tools/call', name = 'pay'): HandleContext {
-  const owner = ['tools', 'https://issuer.example', 'subject', subject];
+  const owner = lengthPrefixed(['tools', 'https://issuer.example', 'subject', subject]);
   return { owner, method, targets: [{ kind: 'tool', name }] };
 }
 

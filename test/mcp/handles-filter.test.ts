@@ -2,14 +2,15 @@ import { array, assert, nat, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
 import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
+import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');
 const binding = createHandleBinding(sessions, Date.now);
-const alice = ['tools', 'https://issuer.example', 'subject', 'alice'];
+const alice = lengthPrefixed(['tools', 'https://issuer.example', 'subject', 'alice']);
 
 /** The task `é` as alice sees it. */
-const bound = sessions.bind(Buffer.from('é').toString('base64url'), [...alice, 'task']);
+const bound = sessions.bind(Buffer.from('é').toString('base64url'), alice + lengthPrefixed(['task']));
 
 const message = (id: string): string => ` {"result":{"taskId":"${id}","n":1e400}}\n`;
 const events = (id: string): string =>

@@ -1,14 +1,19 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 
 const key = 'a key of at least thirty-two characters';
-const owner = ['tools', 'https://issuer.example', 'subject', 'alice'];
+const owner = lengthPrefixed(['tools', 'https://issuer.example', 'subject', 'alice']);
 
 test('comes back to its owner, on every replica with the same key', () => {
   const bound = createOwnerBound(key).bind('session.1', owner);
   expect(bound).toMatch(/^session\.1\.[A-Za-z0-9_-]{22}$/);
   expect(createOwnerBound(key).unbind(bound, owner)).toBe('session.1');
+});
+
+test('keeps its form from release to release: replicas of two releases serve the same clients', () => {
+  expect(createOwnerBound(key).bind('session.1', owner)).toBe('session.1.fvVinBIE47qv2eatScpwUg');
 });
 
 test('whatever the handle is', () => {
@@ -27,7 +32,7 @@ test.each([
   ['the same letters, parted otherwise', ['tools', 'https://issuer.examples', 'ubject', 'alice']],
 ])('is not given to %s', (_, other) => {
   const sessions = createOwnerBound(key);
-  expect(sessions.unbind(sessions.bind('session', owner), other)).toBeUndefined();
+  expect(sessions.unbind(sessions.bind('session', owner), lengthPrefixed(other))).toBeUndefined();
 });
 
 test('under another key it is nothing', () => {

@@ -30,6 +30,8 @@ const everything: Outcome = {
     issuer: 'https://as.example',
     subject: 'alice',
     clientId: 'agent',
+    callerKey: undefined,
+    grantedScopes: ['read'],
     scopes: new Set(['read']),
     audience: ['a'],
     expiresAt: undefined,

@@ -14,11 +14,14 @@ export interface Given {
 const now = 1_800_000_000;
 
 export function caller({ scope = '', claims = {}, lifetime = 900 }: Given = {}): Principal {
+  const grantedScopes = scope.split(' ').filter((token) => token !== '');
   return {
     issuer: 'https://as.example',
     subject: 'alice',
     clientId: 'agent',
-    scopes: new Set(scope.split(' ').filter((token) => token !== '')),
+    callerKey: undefined,
+    grantedScopes,
+    scopes: new Set(grantedScopes),
     audience: ['https://api.example'],
     expiresAt: lifetime === null ? undefined : now + lifetime,
     issuedAt: lifetime === null ? undefined : now,

@@ -21,6 +21,7 @@ const principal = fc.record({
   clientId: perhaps(text),
   expiresAt: perhaps(fc.constant(2000)),
   issuedAt: perhaps(fc.constant(1000)),
+  grantedScopes: fc.array(text, { maxLength: 2 }),
   claims: fc.record({ scope: text, tenant: fc.jsonValue() }, { requiredKeys: [] }),
 });
 const route = fc.record({
@@ -58,7 +59,7 @@ test('the line of an allowed call is what JSON.stringify makes of it, byte for b
 });
 
 test('a caller on two routes is asked different things by each policy', () => {
-  const caller = { issuer: 'i', claims: { a: 1, b: 2 } };
+  const caller = { issuer: 'i', grantedScopes: [], claims: { a: 1, b: 2 } };
   const [base] = fc.sample(outcome, 1);
   const asked = (name: string): unknown => {
     const policy = { name, claimsRead: (claims: Record<string, unknown>) => ({ [name]: claims[name] }) };
