@@ -42,8 +42,9 @@ export function createTokenExchange(
       form.set('actor_token_type', tokenTypes.access_token);
     }
     const askedAt = clock();
-    const asker = `${principal.issuer} ${principal.subject ?? principal.clientId ?? ''}`;
-    const answer = await client.post('exchange', endpoint, form, exchange.credentials, { asker });
+    const answer = await client.post('exchange', endpoint, form, exchange.credentials, {
+      asker: principal.callerKey ?? principal.issuer,
+    });
     if (answer.status !== 200) throw await refusal(answer, token, principal);
 
     requireIssuedType(answer.body, exchange.requestedTokenType);
