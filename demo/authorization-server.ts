@@ -1,6 +1,6 @@
 /**
- * The demo's and the tests' authorization server: a real one, oidc-provider, with the policy of the specification. To the
- * gateway it is somebody else's.
+ * The authorization server of the demo and of the tests, `docs/requirements.md`: a real one, oidc-provider. To the gateway
+ * it is somebody else's.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Walks the whole authorization life cycle of the specification against a running gateway, as its clients and their users
- * would: with the official MCP client and a browser that reads the real pages.
+ * Walks the whole authorization life cycle against a running gateway, as its clients and their users would: with the
+ * official MCP client and a browser that reads the real pages.
  *
  * @module
  */

@@ -57,7 +57,7 @@ const routes = {
   end_session: '/oauth/v2/sign-out',
 } as const;
 
-/** oidc-provider, configured as the authorization server that the specification describes. */
+/** oidc-provider, configured as the authorization server of `docs/requirements.md`. */
 export function createProvider(options: ProviderOptions): Provider {
   const { accessTokenTtl, fetchClientDocument, highPrivilegeTtl, issuer, resources } = options;
   const lifetime = (scopes: Iterable<string>): number => (isHighPrivilege(scopes) ? highPrivilegeTtl : accessTokenTtl);
@@ -118,7 +118,7 @@ function features({ clientDocuments, resources, resourceServerIds, ...options }:
     clientCredentials: { enabled: true },
     pushedAuthorizationRequests: { enabled: false },
     userinfo: { enabled: false },
-    // Open to any client without a credential. Managing a registration afterwards is not part of the specification.
+    // Open to any client without a credential, R-183. No requirement asks for managing a registration afterwards.
     registration: { enabled: true, issueRegistrationAccessToken: false },
     // Advertised only with an allow list: a client that publishes a document would not register itself otherwise.
     clientIdMetadataDocument: {

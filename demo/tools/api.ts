@@ -4,7 +4,7 @@ import { errorResult, textResult } from './accounts.ts';
 
 const timeoutMs = 10_000;
 
-/** The tools that call the demo API on behalf of the caller, as the MCP server may by §4.4 of the specification. */
+/** The tools that call the demo API on behalf of the caller, R-209. */
 export function addApiTools(server: McpServer, apiUrl: string): void {
   server.registerTool(
     'get_demo_data',

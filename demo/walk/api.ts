@@ -25,7 +25,7 @@ interface ApiTokens {
   readonly mcp: string;
 }
 
-/** The three stages of the demo API, §4.6 and §5 of the specification, and the line between its tokens and an agent's. */
+/** The demo API: JWT, scope and risk, and the line between its tokens and an agent's. */
 export async function walkApi(report: Report, deployment: Deployment): Promise<void> {
   const tokens = await getTokens(report, deployment);
   await validateJwt(report, deployment, tokens);

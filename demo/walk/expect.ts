@@ -26,7 +26,7 @@ export function expectRefusal(response: { status: number; headers: Headers }, { 
   return { status, challenge: found };
 }
 
-/** Asserts the shape of §4.5: 200, chunked, an event stream with one event named `message`; gives back its JSON. */
+/** Asserts an event stream as in R-134: 200, chunked, with one event named `message`; gives back its JSON. */
 export async function expectEventStream({ status, headers, body }: Seen): Promise<unknown> {
   assert.equal(status, 200, 'status');
   assert.equal(headers.get('content-type'), 'text/event-stream', 'Content-Type');

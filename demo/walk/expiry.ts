@@ -15,7 +15,7 @@ const user = 'alice';
 const leniencyMs = 10_000;
 const betweenCallsMs = 250;
 
-/** The rows of §3 from `Authorized` to `Expired` and back: without a refresh token, and with one. */
+/** The life cycle of a session from `Authorized` to `Expired` and back: without a refresh token, and with one. */
 export async function walkExpiry(report: Report, deployment: Deployment, session: Session): Promise<void> {
   await expire(report, deployment, session);
   await authorizeAgain(report, session);
@@ -42,6 +42,7 @@ async function expire(report: Report, { mcpUrl, unauthorized }: Deployment, { ag
 }
 
 async function authorizeAgain(report: Report, { agent, browser }: Session): Promise<void> {
+  // R-206
   await report.step('Expired', 'no refresh token: alice authorizes again', async () => {
     assert.equal(agent.oauth.tokens()?.refresh_token, undefined, 'refresh_token');
     const authorizationUrl = agent.oauth.takeAuthorizationUrl();
@@ -65,6 +66,7 @@ async function renewSilently(report: Report, { mcpUrl, issuer }: Deployment, { b
     return { note: `client ${client.client_id}, with a refresh token` };
   });
 
+  // R-205
   await report.step('Expired', 'its token has ended: it renews it silently', async () => {
     await revoke(issuer, { ...client, token: agent.oauth.tokens()?.access_token ?? '' });
     agent.recorder.take();

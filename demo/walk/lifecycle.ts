@@ -19,7 +19,7 @@ export interface Session {
 const user = 'alice';
 const transfer = { from: 'savings', to: 'trading', amount: 10 };
 
-/** The rows of §3 of the specification from `No token` to `Authorized (high privilege)`, with the official client. */
+/** The life cycle of a session from `No token` to `Authorized (high privilege)`, with the official client. */
 export async function walkLifecycle(report: Report, deployment: Deployment): Promise<Session> {
   const session = { agent: createAgent(deployment.mcpUrl, new WalkingClient()), browser: createBrowser() };
   await discoverAndRegister(report, deployment, session.agent);
@@ -39,6 +39,7 @@ async function discoverAndRegister(report: Report, deployment: Deployment, agent
     return expectRefusal(only(seen, 'POST', mcpUrl.pathname), deployment.unauthorized);
   });
 
+  // R-198
   await report.step('Discovery', `GET ${metadataUrl.pathname}`, async () => {
     const { status, body } = only(seen, 'GET', metadataUrl.pathname);
     assert.equal(status, 200, 'status');
@@ -53,6 +54,7 @@ async function discoverAndRegister(report: Report, deployment: Deployment, agent
 
   const path = '/.well-known/oauth-authorization-server';
   let registrationEndpoint = new URL(issuer);
+  // R-199, R-182
   await report.step('Discovery', `GET ${path}`, async () => {
     const { status, body } = only(seen, 'GET', path);
     assert.equal(status, 200, 'status');
@@ -62,6 +64,7 @@ async function discoverAndRegister(report: Report, deployment: Deployment, agent
     return { status, note: `${issuer}: registration, authorization and token endpoint` };
   });
 
+  // R-183, R-184, R-185
   await report.step('Registration', `POST ${registrationEndpoint.pathname}`, async () => {
     const { status, body } = only(seen, 'POST', registrationEndpoint.pathname);
     assert.equal(status, 201, 'status');
@@ -77,6 +80,7 @@ async function discoverAndRegister(report: Report, deployment: Deployment, agent
 async function authorize(report: Report, { mcpUrl }: Deployment, { agent, browser }: Session): Promise<void> {
   let callback = new URL('about:blank');
 
+  // R-203, R-201, R-190
   await report.step('Registered', `${user} signs in and consents`, async () => {
     const authorizationUrl = agent.oauth.takeAuthorizationUrl();
     const asked = authorizationUrl.searchParams;
@@ -88,6 +92,7 @@ async function authorize(report: Report, { mcpUrl }: Deployment, { agent, browse
     return { note: `pages: ${browser.pages.join(', ')}` };
   });
 
+  // R-202, R-192
   await report.step('Code issued', 'the client redeems the code', () => redeem(agent, callback, 'read'));
 }
 
@@ -144,6 +149,7 @@ async function stepUp(report: Report, deployment: Deployment, { agent, browser }
     return expectRefusal(seen, deployment.insufficientScope);
   });
 
+  // R-191
   await report.step('Scope challenge', `${user} consents; single sign-on`, async () => {
     const authorizationUrl = agent.oauth.takeAuthorizationUrl();
     assert.equal(authorizationUrl.searchParams.get('scope'), 'read payments', 'scope');
@@ -156,10 +162,11 @@ async function stepUp(report: Report, deployment: Deployment, { agent, browser }
 
   await report.step('Scope challenge', 'the client redeems the code', () => redeem(agent, callback, 'read payments'));
 
+  // R-204
   await report.step('Authorized (high)', 'transfer_funds, repeated', () => callTool(agent, 'transfer_funds', transfer));
 }
 
-/** Redeems a code and asserts the token response of §2.5. */
+/** Redeems a code and asserts the token response, R-192 and R-193. */
 export async function redeem(agent: Agent, callback: URL, scope: string) {
   agent.recorder.take();
   await agent.redeem(callback);

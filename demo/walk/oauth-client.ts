@@ -15,7 +15,7 @@ export const redirectUrl = 'http://127.0.0.1:8976/callback';
  */
 export class WalkingClient implements OAuthClientProvider {
   readonly redirectUrl = redirectUrl;
-  /** As in §2.3 of the specification. */
+  /** What it registers with, R-200. */
   readonly clientMetadata: OAuthClientMetadata = {
     client_name: 'Demo walk',
     redirect_uris: [redirectUrl],

@@ -114,7 +114,7 @@ export function createDiscovery(
 
 /**
  * Where the metadata of an issuer may be: RFC 8414 §3.1 (inserted before the path), OpenID Connect Discovery §4
- * (appended), and appended for RFC 8414 too.
+ * (appended), and appended for RFC 8414 too, R-58.
  */
 function locations(base: string): readonly string[] {
   const { origin, pathname } = new URL(base);

@@ -54,7 +54,7 @@ export function readTraceContext(
   };
 }
 
-/** The field of version 00 by which a span of ours becomes the parent, §3.4; flags that are not known are not set. */
+/** The field of version 00 by which a span of ours becomes the parent, Trace Context §3.4; unknown flags are not set. */
 export function traceparentOf({
   traceId,
   parentId,

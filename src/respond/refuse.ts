@@ -45,7 +45,7 @@ export function createRefuse(
     if (refusal.status === 405) headers['Allow'] = [...(methods ?? everyMethod)].join(', ');
     const retryAfter = retryAfterSeconds(refusal, denial);
     if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter);
-    // A 401 of an API has an empty body.
+    // a 401 of an API has an empty body.
     if (refusal.status === 401 && route?.protocol === 'http') {
       answer(call, refusal.status, headers);
       return;

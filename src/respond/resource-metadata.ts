@@ -20,7 +20,7 @@ export function metadataDocuments({ routes, publicUrl, tls }: Config): ReadonlyM
     const document = Buffer.from(JSON.stringify(metadata(route, publicUrl, tls)));
     const path = metadataPath(route);
     documents.set(path, document).set(`${path}/`, document);
-    // Appended to the base URL, for clients that build it so.
+    // R-7: appended to the base URL, for clients that build it so.
     documents.set((route.path === '/' ? '' : route.path) + WELL_KNOWN, document);
     if (resources.length === 1) documents.set(WELL_KNOWN, document).set(`${WELL_KNOWN}/`, document);
   }

@@ -21,7 +21,7 @@ export interface Log {
 }
 
 /**
- * Creates the log. Denials are lines at `info`, so that a reason is visible without a debug level;
+ * Creates the log. Denials are lines at `info`, so that a reason is visible without a debug level (R-166);
  * never a token, a secret or a body.
  */
 export function createLog(settings: Config['log'], lines: JsonLines): Log {

@@ -43,12 +43,12 @@ async function call(tool: string): Promise<Response> {
   });
 }
 
-test('/healthz: the process lives', async () => {
+test('R-170: /healthz: the process lives', async () => {
   const response = await get('/healthz');
   expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
 });
 
-test('/readyz: ready, with each authorization server as it is now', async () => {
+test('R-170: /readyz: ready, with each authorization server as it is now', async () => {
   await expect
     .poll(async () => (await get('/readyz')).json())
     .toMatchObject({
@@ -69,7 +69,7 @@ test.each([
 });
 
 describe('/metrics', () => {
-  test('a decision, a tool by its entry in the policy, an answer', async () => {
+  test('R-169: a decision, a tool by its entry in the policy, an answer', async () => {
     for (const tool of ['get_price', 'pay', 'made_up_by_a_caller']) await call(tool);
     await fetch(`${gateway.url}/away`, { method: 'BREW' });
     const answered = 'sallyport_requests_total{route="tools",method="POST",status="403"} 2\n';

@@ -22,7 +22,7 @@ test.each([
   ['of no messages', '[1, null, "x"]'],
   ['of a thousand', `[${Array.from({ length: 1000 }, () => allowed).join()}]`],
   ['with space before it', ` \r\n\t[${allowed}]`],
-])('a batch %s is refused whole', async (_what, body) => {
+])('R-100: a batch %s is refused whole', async (_what, body) => {
   for (const version of ['2025-03-26', '2025-11-25']) {
     const { answers } = await world.withstand(post(world.authorization, body, `MCP-Protocol-Version: ${version}`), {
       statuses: [400],

@@ -25,7 +25,7 @@ const posted = (target: string, authorization?: string): string => {
 
 const below = ['/mcp/admin/shutdown', '/mcp/admin/shutdown?confirm=yes', '/mcp/'];
 
-test.each(below)('refuses a harmless message at %s', async (target) => {
+test.each(below)('R-107: refuses a harmless message at %s', async (target) => {
   const { answers } = await world.withstand(posted(target, world.authorization), {
     statuses: [404],
     reasons: ['route.unknown'],
@@ -42,7 +42,7 @@ test.each(['/mcp/admin/export', '/mcp/'])('refuses a GET of %s', async (target) 
   await world.withstand(get(target, await world.token()), { statuses: [404], reasons: ['route.unknown'] });
 });
 
-test('refuses a query at the endpoint', async () => {
+test('R-107: refuses a query at the endpoint', async () => {
   for (const query of ['?confirm=yes', '?', '?/admin']) {
     // oxlint-disable-next-line no-await-in-loop -- One attack at a time.
     const { answers } = await world.withstand(posted(`/mcp${query}`, world.authorization), {
@@ -66,7 +66,7 @@ test.each([
   await world.withstand(question, { statuses: [status], reasons: [reason] }, world.gateway.forwardAuthUrl);
 });
 
-test('forwards both where the route says so', async () => {
+test('R-107: forwards both where the route says so', async () => {
   for (const rest of ['', '/', '/messages', '/messages?sessionId=1', '?api_key=2']) {
     // oxlint-disable-next-line no-await-in-loop -- One request at a time.
     await world.withstand(posted(`/legacy${rest}`, world.authorization), {

@@ -12,7 +12,7 @@ afterAll(() => world.close());
 const denied = callOf('delete_everything');
 const form = `jsonrpc=2.0&method=tools/call&params=${encodeURIComponent('{"name":"delete_everything"}')}`;
 
-describe('what an upstream may parse as a message all the same is not forwarded unread', () => {
+describe('R-101: what an upstream may parse as a message all the same is not forwarded unread', () => {
   test.each([
     'text/plain',
     'text/json',

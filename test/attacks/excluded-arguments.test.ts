@@ -47,7 +47,7 @@ afterAll(() => world.close());
 const raw = (tool: string, args: string): string =>
   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${args}}}`;
 
-describe('an argument that a policy excludes', () => {
+describe('R-92: an argument that a policy excludes', () => {
   test.each<[tool: string, args: string]>([
     ['pay', '{"amount":5000}'],
     ['pay', '{"amount":"5000"}'],

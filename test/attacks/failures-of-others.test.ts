@@ -65,7 +65,7 @@ async function newTokensPass(): Promise<void> {
   expect(await status('/own', 'new')).toBe(200);
 }
 
-describe('refused tokens of one caller do not hold up others of the same address', () => {
+describe('R-153: refused tokens of one caller do not hold up others of the same address', () => {
   test('one that repeats an expired JWT a thousand times', async () => {
     const expired = await own.sign({ aud: 'r', exp: 1 });
     expect(await statuses(1000, '/own', () => expired)).toEqual(new Set([401]));

@@ -49,7 +49,7 @@ describe('Last-Event-ID', () => {
     expect(fieldOf(text, 'content-digest')).toBeUndefined();
   });
 
-  test('resumes the caller’s own stream, in its session', async () => {
+  test('R-113: resumes the caller’s own stream, in its session', async () => {
     const { session, event } = await opened('alice');
     const { reached } = await world.withstand(resume(await by('alice'), event, session), {
       statuses: [200],
@@ -67,7 +67,7 @@ describe('Last-Event-ID', () => {
     await world.withstand(resume(await by(sub), alices.event), refused);
   });
 
-  test('of the same person’s other session, or of none, is refused', async () => {
+  test('R-113: of the same person’s other session, or of none, is refused', async () => {
     const [one, other] = [await opened('alice'), await opened('alice')];
     const none = await opened('alice', ping);
     const alice = await by('alice');

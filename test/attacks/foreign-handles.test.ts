@@ -183,7 +183,7 @@ describe('requestState', () => {
 
   const read = { uri: 'file:///a' };
 
-  test('that was earned at one tool is refused at another, and in another method', async () => {
+  test('R-112: that was earned at one tool is refused at another, and in another method', async () => {
     const requestState = await stateOf('tools/call', 'get_price', { name: 'get_price' });
     for (const sent of [
       await modern('tools/call', 'pay', { name: 'pay', requestState }),
@@ -203,7 +203,7 @@ describe('requestState', () => {
     await world.withstand(other, { statuses: [404], reasons: ['handle.unknown'] });
   });
 
-  test('is refused after ten minutes, and each round gets a new one', async () => {
+  test('R-112: is refused after ten minutes, and each round gets a new one', async () => {
     const call = { name: 'get_price' };
     const first = await stateOf('tools/call', 'get_price', call);
     later(9);

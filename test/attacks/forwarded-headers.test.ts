@@ -54,7 +54,7 @@ describe.each([
   });
   afterAll(() => world.close());
 
-  test('they change no decision, and tell the upstream nothing', async () => {
+  test('R-130: they change no decision, and tell the upstream nothing', async () => {
     const lines = said
       .flatMap(spelled)
       .filter((line) => peer === 'an untrusted peer' || !/^x.forwarded.for/i.test(line));
@@ -78,7 +78,7 @@ describe.each([
     });
   });
 
-  test('what we say of the way is ours', async () => {
+  test('R-130: what we say of the way is ours', async () => {
     const lines = said.filter((line) => !line.startsWith('X-Forwarded-For: 6') || peer !== 'an untrusted peer');
     const { wire } = await world.withstand(lastHead('GET /api', world.authorization, ...lines), {
       statuses: [200],

@@ -108,7 +108,7 @@ test.each<[string, string, Reason, readonly string[]]>([
   expect(bodyOf(answers[0])).toMatchObject({ error: { code: expect.any(Number) } });
 });
 
-test('headers of an older revision decide nothing', async () => {
+test('R-103: headers of an older revision decide nothing', async () => {
   const lines = ['Mcp-Method: ping', 'Mcp-Name: get_price', 'MCP-Protocol-Version: 2025-11-25'];
   await world.withstand(post(world.authorization, callOf('pay'), ...lines), {
     statuses: [403],
@@ -116,7 +116,7 @@ test('headers of an older revision decide nothing', async () => {
   });
 });
 
-test('a name beyond ASCII goes packed, and is decided by the body all the same', async () => {
+test('R-104: a name beyond ASCII goes packed, and is decided by the body all the same', async () => {
   const body = modern('tools/call', { name: 'größe' });
   await world.withstand(post(world.authorization, body, ...headers('tools/call', encoded('größe'))), {
     statuses: [200],

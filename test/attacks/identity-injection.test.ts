@@ -77,7 +77,7 @@ describe.each(Object.entries(ways))('by %s', (_way, bytes) => {
     return told(reached[0] as SeenRequest);
   }
 
-  test.each(emitted)('%s of the client’s own, in any spelling, changes nothing', async (name) => {
+  test.each(emitted)('R-127: %s of the client’s own, in any spelling, changes nothing', async (name) => {
     expect(await toldOf(fields(spellings(name)))).toEqual(await toldOf([]));
   });
 

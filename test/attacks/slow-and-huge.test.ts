@@ -35,7 +35,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
       `Content-Length: ${Buffer.byteLength(body)}`,
     ) + body;
 
-  test('header sections that dribble are ended: 408', async () => {
+  test('R-154: header sections that dribble are ended: 408', async () => {
     const before = server.headersTimeout;
     expect(before).toBeLessThanOrEqual(60_000);
     server.headersTimeout = 200;
@@ -58,7 +58,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     expect(reasons.filter((reason) => reason === 'request.timeout').length).toBeGreaterThanOrEqual(3);
   });
 
-  test('header sections without end: 431', async () => {
+  test('R-154: header sections without end: 431', async () => {
     for (const lines of [
       [`X-A: ${'a'.repeat(20_000)}`],
       [`${'A'.repeat(20_000)}: x`],

@@ -32,7 +32,7 @@ const expectDenied = async (body: string, reason: Reason): Promise<void> => {
   expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { data: { reason } } });
 };
 
-describe('a policy that lists tools only', () => {
+describe('R-89: a policy that lists tools only', () => {
   test.each<[string, unknown, Reason]>([
     ['resources/read', { uri: 'file:///etc/passwd' }, 'resource.unlisted'],
     ['resources/subscribe', { uri: 'file:///etc/passwd' }, 'resource.unlisted'],
@@ -67,7 +67,7 @@ describe('a policy that lists tools only', () => {
 });
 
 describe('a tool that the list hid is refused when it is called', () => {
-  test('the list shows what this caller could call', async () => {
+  test('R-93: the list shows what this caller could call', async () => {
     const { answers } = await world.withstand(post(world.authorization, message('tools/list')), {
       statuses: [200],
       reached: ['POST /mcp'],
@@ -78,7 +78,7 @@ describe('a tool that the list hid is refused when it is called', () => {
     expect(answers[0]).not.toContain('delete_everything');
   });
 
-  test('a list that cannot be read is not shown, and not quoted in the log', async () => {
+  test('R-94: a list that cannot be read is not shown, and not quoted in the log', async () => {
     await world.withstand(post(world.authorization, message('tools/list', { cursor: 'broken' })), {
       statuses: [502],
       reached: ['POST /mcp'],

@@ -53,7 +53,7 @@ describe('a caller', () => {
 });
 
 describe('nobody', () => {
-  test('passes on a public route only', () => {
+  test('R-161: passes on a public route only', () => {
     expect(createAuthorize(route(undefined, true))(undefined, action).principal).toBeUndefined();
   });
 

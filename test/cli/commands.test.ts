@@ -102,7 +102,7 @@ describe('check', () => {
     });
   });
 
-  test('prints every problem on a line, then their number', async () => {
+  test('R-173: prints every problem on a line, then their number', async () => {
     const yaml = edited(['name: api', 'name: a/b'], ['http://127.0.0.1:3000', 'ftp://x']);
     await inFolder({ yaml, files: { 'policies/a.yaml': '' } }, async (folder) => {
       expect(await outcome(['check'], folder)).toEqual({

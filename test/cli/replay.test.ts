@@ -95,7 +95,7 @@ describe('sallyport replay', () => {
     expect(await replayed()).toEqual({ decided: 8, passed_over: 2, skipped_lines: 2, changes: [] });
   });
 
-  test('what would change, for whom, how often', async () => {
+  test('R-176: what would change, for whom, how often', async () => {
     const { changes } = await replayed({ api: policies.api.replace('50', '30') });
     expect(changes).toEqual([
       {

@@ -17,7 +17,7 @@ routes:
 const listening = /"url":"(http:[^"]+)"/;
 
 describe('serve', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('serves until %s, then ends well', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('R-171: serves until %s, then ends well', async (signal) => {
     const upstream = createHttpServer((_request, response) => void response.end('hello')).listen(0, '127.0.0.1');
     await once(upstream, 'listening');
     const { port } = upstream.address() as AddressInfo;

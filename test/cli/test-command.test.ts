@@ -49,7 +49,7 @@ const passing = [
   'given: {}\n  when: {}\n  then: { deny: scope.insufficient, challenge: read }',
 ];
 
-test('what the policy says is ok, in a table', async () => {
+test('R-174: what the policy says is ok, in a table', async () => {
   const { code, stdout, stderr } = await run(passing.map((each) => `- name: it\n  ${each}\n`).join(''));
   expect(stdout).toBe(
     `${passing.map(() => 'policies/mcp.test.yaml  it  ok\n').join('')}\n${passing.length} passed, 0 failed\n`,
@@ -76,7 +76,7 @@ policies/mcp.test.yaml  anybody             ok
   });
 });
 
-describe('what it says otherwise fails', () => {
+describe('R-174: what it says otherwise fails', () => {
   test.each([
     [
       'given: { scope: read }\n  when: { tool: get_x }\n  then: { deny: tool.unlisted }',

@@ -282,7 +282,7 @@ describe('placeholders', () => {
     ['a default for an empty variable', 'http://${env:HOST:-two}', { HOST: '' }, 'http://two'],
     ['a file, without its last line break', 'http://${file:secrets/host}', {}, 'http://three'],
     ['several', 'http://${env:A}${env:B}:${env:PORT:-81}', { A: 'a', B: 'b' }, 'http://ab:81'],
-  ])('stand for %s', async (_title, url, env, origin) => {
+  ])('R-158: stand for %s', async (_title, url, env, origin) => {
     const config = await loaded({
       yaml: edited(['url: http://127.0.0.1:3000', `url: ${url}`]),
       env,

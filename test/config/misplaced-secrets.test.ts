@@ -33,7 +33,7 @@ async function shownIn(document: unknown, secret: string): Promise<readonly stri
   return lines.filter((line) => line.includes(secret.slice(2, -2)));
 }
 
-describe('a secret never appears in an error', () => {
+describe('R-159: a secret never appears in an error', () => {
   test.each(shapes)('%s where a secret belongs', async (_title, shaped) => {
     for (const path of secretPlaces) expect(await shownIn(replaced(everyKey, path, shaped(plain)), plain)).toEqual([]);
   });

@@ -112,7 +112,7 @@ describe('scopes, limits and log', () => {
   });
 });
 
-test('everything is found at once: the file in its order, then the policies in theirs', async () => {
+test('R-156: everything is found at once: the file in its order, then the policies in theirs', async () => {
   const yaml = edited(['/api\n', '/api/\n'], ['RS256', 'HS256'], ['gateway, ', '"${env:ID}", ']);
   expect(
     await refusals({ yaml: `${yaml}listn: x\n`, files: { 'policies/b.yaml': '', 'policies/a.yaml': 'x: 1' } }),

@@ -86,7 +86,7 @@ describe('schema and loader agree', () => {
     },
   );
 
-  test('on whatever else is in a place: what the loader accepts, the schema accepts', async () => {
+  test('R-157: on whatever else is in a place: what the loader accepts, the schema accepts', async () => {
     const words =
       'mcp http none forward main off 0s 1h 1KiB / /x http://x https://x/y jwt 127.0.0.1:1 RS256 GET ${env:SECRET}';
     const value = fc.oneof(

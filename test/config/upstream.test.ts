@@ -43,7 +43,7 @@ describe('upstreams', () => {
       ':13:14: routes[0].upstream.token: "same" is not none, phantom, exchange or forward',
     ],
     [
-      'forward for mcp',
+      'R-162: forward for mcp',
       edited(route('protocol: mcp'), upstream('token: forward')),
       ':14:14: routes[0].upstream.token: forward is not for mcp: the token was issued for this gateway alone',
     ],

@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-describe('client metadata documents, specification §4.3', () => {
+describe('R-188: client metadata documents', () => {
   test('are advertised, with public clients', async () => {
     const response = await fetch(`${server.issuer}/.well-known/oauth-authorization-server`);
     expect(await response.json()).toMatchObject({

@@ -58,7 +58,7 @@ function exchange(changes: Record<string, string | undefined> = {}, authorizatio
 }
 
 describe('token exchange, RFC 8693', () => {
-  test('gives a JWT for the API with the same person and claims, and names the gateway as the actor', async () => {
+  test('R-197: gives a JWT for the API with the same person and claims, and names the gateway as the actor', async () => {
     const { body, status } = await exchange({ scope: 'read' });
     expect({ status, ...body }).toEqual({
       status: 200,

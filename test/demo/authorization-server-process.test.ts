@@ -12,7 +12,7 @@ function run(env: Record<string, string>): ChildProcess {
   });
 }
 
-test('as a process: one line when it is up, the environment’s issuer, a quick end at SIGTERM', async () => {
+test('R-181: as a process: one line when it is up, the environment’s issuer, a quick end at SIGTERM', async () => {
   const child = run({ PORT: '0', ISSUER: 'http://127.0.0.1:9000' });
   const [line] = await once(child.stdout!, 'data');
   const url = /^authorization server listens at (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(String(line))?.[1] ?? '';

@@ -45,7 +45,7 @@ async function firstPage(url: URL): Promise<Response> {
   return fetch(new URL(redirect.headers.get('location') ?? '', issuer), { headers: { cookie } });
 }
 
-describe('PKCE, specification §5.3', () => {
+describe('R-189: PKCE', () => {
   test.each([
     ['without a challenge', { code_challenge: undefined, code_challenge_method: undefined }],
     ['with the plain method', { code_challenge_method: 'plain' }],
@@ -83,7 +83,7 @@ describe('PKCE, specification §5.3', () => {
   });
 });
 
-describe('login and consent, specification §3 and §4.4', () => {
+describe('R-190: login and consent', () => {
   test('both are shown, then the client gets a code, its state and the issuer (RFC 9207)', async () => {
     const browser = createBrowser();
     const answer = await signIn({ authorizationUrl: authorizationUrl(), user: 'alice', browser });
@@ -95,7 +95,7 @@ describe('login and consent, specification §3 and §4.4', () => {
     });
   });
 
-  test('Single Sign-On: a step-up in the same browser asks for consent only', async () => {
+  test('R-191: Single Sign-On: a step-up in the same browser asks for consent only', async () => {
     const browser = createBrowser();
     const wish = { issuer, browser, client: agent, user: 'alice' };
     await obtainToken({ ...wish, scope: 'read' });
@@ -104,7 +104,7 @@ describe('login and consent, specification §3 and §4.4', () => {
     expect({ expiresIn, scope }).toEqual({ expiresIn: 60, scope: 'read payments' });
   });
 
-  test('asks a dynamic client’s person again for what was allowed before', async () => {
+  test('R-187: asks a dynamic client’s person again for what was allowed before', async () => {
     const browser = createBrowser();
     const wish = { issuer, browser, client: agent, user: 'alice' };
     await obtainToken(wish);
@@ -112,7 +112,7 @@ describe('login and consent, specification §3 and §4.4', () => {
     expect(browser.pages).toEqual(['Sign in', 'Allow access', 'Allow access']);
   });
 
-  test('asks a trusted client’s person only for what is new', async () => {
+  test('R-187: asks a trusted client’s person only for what is new', async () => {
     const browser = createBrowser();
     const client = {
       clientId: 'demo-api-client',

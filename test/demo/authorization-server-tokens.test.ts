@@ -24,13 +24,13 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('tokens for the MCP server', () => {
-  test('are opaque, for 900 seconds, without a refresh token', async () => {
+  test('R-193: are opaque, for 900 seconds, without a refresh token', async () => {
     const tokens = await obtainToken({ issuer, client: agent, user: 'alice', scope: 'read', resource: mcpResource });
     expect(tokens).toEqual({ accessToken: expect.any(String), expiresIn: 900, scope: 'read', tokenType: 'Bearer' });
     expect(tokens.accessToken).not.toContain('.');
   });
 
-  test('say at introspection whom they are of and for, and that an AI agent holds them', async () => {
+  test('R-194: say at introspection whom they are of and for, and that an AI agent holds them', async () => {
     const { accessToken } = await obtainToken({ issuer, client: agent, user: 'alice', scope: 'read write' });
     const answer = await introspect(issuer, accessToken);
     expect(answer).toMatchObject({
@@ -50,7 +50,7 @@ describe('tokens for the MCP server', () => {
     expect(Number(answer.exp) - Number(answer.iat)).toBe(900);
   });
 
-  test('live for 60 seconds with a high-privilege scope', async () => {
+  test('R-195: live for 60 seconds with a high-privilege scope', async () => {
     const { accessToken, expiresIn } = await obtainToken({
       issuer,
       client: agent,
@@ -91,7 +91,7 @@ describe('tokens for the MCP server', () => {
 });
 
 describe('tokens for the demo API', () => {
-  test('are RS256 at+jwt with the claims of §2.7, for the trusted client', async () => {
+  test('R-196: are RS256 at+jwt with scope, risk and sub, for the trusted client', async () => {
     const { accessToken } = await obtainToken({ issuer, client: demoApiClient, user: 'bob', resource: apiAudience });
     const keys = createRemoteJWKSet(new URL(`${issuer}/oauth/v2/jwks`));
     const { payload, protectedHeader } = await jwtVerify(accessToken, keys, {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-describe('authorization server metadata, specification §2.2 and §4.2', () => {
+describe('R-182: authorization server metadata', () => {
   test.each(['oauth-authorization-server', 'openid-configuration'])('is served at /.well-known/%s', async (name) => {
     const response = await fetch(`${issuer}/.well-known/${name}`);
     expect(response.status).toBe(200);
@@ -67,7 +67,7 @@ describe('authorization server metadata, specification §2.2 and §4.2', () => {
   });
 });
 
-describe('dynamic client registration, specification §2.3, §2.4 and §4.3', () => {
+describe('R-183: dynamic client registration', () => {
   const modest = {
     client_name: 'Agent',
     grant_types: ['authorization_code'],
@@ -91,7 +91,7 @@ describe('dynamic client registration, specification §2.3, §2.4 and §4.3', ()
     subject_type: 'public',
   };
 
-  test('answers with every member of §2.4', async () => {
+  test('R-184: answers with every setting that it applies', async () => {
     const { body, status } = await register(issuer, modest);
     expect(status).toBe(201);
     expect(body).toMatchObject({ ...dictated, client_name: 'Agent', redirect_uris: modest.redirect_uris });
@@ -112,14 +112,14 @@ describe('dynamic client registration, specification §2.3, §2.4 and §4.3', ()
     ['a logout redirect', { post_logout_redirect_uris: ['https://evil.example/'] }],
     ['settings of the wrong type', { grant_types: 'x', scope: 7, contacts: {}, default_acr_values: null }],
     ['almost nothing', { grant_types: undefined, response_types: undefined, scope: undefined }],
-  ])('dictates the settings of a client that asks for %s', async (_wish, wish) => {
+  ])('R-185: dictates the settings of a client that asks for %s', async (_wish, wish) => {
     const { body, status } = await register(issuer, { ...modest, ...wish });
     expect({ status, ...body }).toMatchObject({ status: 201, ...dictated });
     expect(body).not.toHaveProperty('jwks_uri');
     expect(body).not.toHaveProperty('sector_identifier_uri');
   });
 
-  test('gives each client an identifier and a secret of its own, and lets none choose them', async () => {
+  test('R-186: gives each client an identifier and a secret of its own, and lets none choose them', async () => {
     const chosen = { client_id: 'gateway', client_secret: 'mine' };
     const bodies = await Promise.all(
       [1, 2, 3].map(async () => (await register(issuer, { ...modest, ...chosen })).body),

@@ -18,7 +18,7 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
 }
 
 describe('the demo API', () => {
-  it('says who asked, as the gateway told it', async () => {
+  it('R-210: says who asked, as the gateway told it', async () => {
     const answer = { data: expect.any(String), user: 'alice', actor: null };
     expect(await get('/demo/data', { 'x-auth-subject': 'alice' })).toEqual(answer);
   });
@@ -28,7 +28,7 @@ describe('the demo API', () => {
     expect(await get('/demo/data', headers)).toMatchObject({ user: 'alice', actor: 'gateway' });
   });
 
-  it('gives the risk as a number', async () => {
+  it('R-210: gives the risk as a number', async () => {
     const headers = { 'x-auth-subject': 'alice', 'x-auth-risk': '12' };
     expect(await get('/demo/highworthdata', headers)).toEqual({ data: expect.any(String), user: 'alice', risk: 12 });
   });

@@ -49,7 +49,7 @@ describe.each([
   { revision: '2026-07-28', mode: { pin: '2026-07-28' } },
   { revision: '2025-11-25', mode: 'legacy' as const },
 ])('the official client v2 in revision $revision', ({ revision, mode }) => {
-  it('lists and calls the tools', async () => {
+  it('R-207: lists and calls the tools', async () => {
     const client = await connect(mode);
     expect(client.getNegotiatedProtocolVersion()).toBe(revision);
     const { tools } = await client.listTools();
@@ -69,7 +69,7 @@ describe.each([
     await client.close();
   });
 
-  it('calls the API with the credential of its own request', async () => {
+  it('R-209: calls the API with the credential of its own request', async () => {
     const client = await connect(mode, { authorization: 'Bearer exchanged' });
     const result = await client.callTool({ name: 'get_demo_data', arguments: {} });
     expect(result.content).toEqual([{ type: 'text', text: '{"url":"/demo/data","authorization":"Bearer exchanged"}' }]);
@@ -92,7 +92,7 @@ it('serves the official client v1', async () => {
   await client.close();
 });
 
-it('answers a listing with one event named message on a chunked stream, specification §4.5', async () => {
+it('R-208: answers a listing with one event named message on a chunked stream', async () => {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },

@@ -57,7 +57,7 @@ describe('the walk', () => {
     expect(lines.at(-1)).toBe('All 35 steps held.');
   });
 
-  it('fails where a policy is weaker than the specification', async () => {
+  it('fails where a policy is weaker than the requirements', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sallyport-walk-'));
     await cp('gateway.yaml', join(folder, 'gateway.yaml'));
     await cp('policies', join(folder, 'policies'), { recursive: true });

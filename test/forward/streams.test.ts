@@ -126,7 +126,7 @@ describe('any answer that is not over', () => {
     ['an event stream', eventStream],
     ['a counted body', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 100\r\n\r\nhalf'],
     ['nothing yet', ''],
-  ])('%s: a client that leaves is reported upstream at once', async (_what, bytes) => {
+  ])('R-141: %s: a client that leaves is reported upstream at once', async (_what, bytes) => {
     beginning = bytes;
     const [client, connection] = await opened();
     if (bytes !== '') await client.has('\r\n\r\n');

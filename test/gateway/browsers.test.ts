@@ -42,7 +42,7 @@ describe('Origin', () => {
     'http://localhost:x',
     'file://',
     '',
-  ])('%s gets 403, and nothing reaches the upstream', async (origin) => {
+  ])('R-114: %s gets 403, and nothing reaches the upstream', async (origin) => {
     const before = world.upstream.seen.length;
     const response = await ping({ origin });
     expect(response.status).toBe(403);
@@ -55,7 +55,7 @@ describe('Origin', () => {
     expect((await ping({})).headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  test('a refusal can be read by the page that caused it', async () => {
+  test('R-117: a refusal can be read by the page that caused it', async () => {
     const response = await fetch(`${world.gateway.url}/mcp`, {
       method: 'POST',
       headers: { origin: 'https://app.example' },
@@ -73,7 +73,7 @@ describe('preflight', () => {
       headers: { origin, 'access-control-request-method': 'POST', ...headers },
     });
 
-  test('is answered without a token, and never reaches the upstream', async () => {
+  test('R-116: is answered without a token, and never reaches the upstream', async () => {
     const before = world.upstream.seen.length;
     const asked = 'authorization, mcp-param-region, content-type';
     const response = await preflight('https://app.example', { 'access-control-request-headers': asked });
@@ -114,7 +114,7 @@ describe('Host', () => {
   );
 
   test.each(['evil.example', 'gateway.test.', 'gateway.test.evil.example', 'a@gateway.test', '[::1', ''])(
-    '%j is not: rebound DNS',
+    'R-115: %j is not: rebound DNS',
     async (host) => {
       expect(await statusOf(host)).toBe('403');
     },

@@ -39,7 +39,7 @@ async function scopeOf(method: string, type = 'application/json'): Promise<unkno
 }
 
 describe('a result that a cache could show to any user (MCP 2026-07-28, CacheableResult)', () => {
-  test.each(Object.keys(results))('is private where the policy tells callers apart: %s', async (method) => {
+  test.each(Object.keys(results))('R-97: is private where the policy tells callers apart: %s', async (method) => {
     for (const lists of ['filter', 'show']) {
       // oxlint-disable no-await-in-loop -- One world at a time.
       world = await startMcpWorld({

@@ -13,7 +13,7 @@ beforeEach(() => world.rest());
 describe('limits.failures', () => {
   const from = '127.0.0.3';
 
-  test('10,000 guesses in a minute ask 40 times and once more in 2 s; a token that is known goes on', async () => {
+  test('R-153: 10,000 guesses in a minute ask 40 times and once more in 2 s; a token that is known goes on', async () => {
     expect((await world.send('/free', { from })).status).toBe(200);
     const before = world.asked();
     let refused = 0;

@@ -87,7 +87,7 @@ describe('a task of 2025-11-25', () => {
   test.each([
     ['another person', bob],
     ['nobody but a client', { sub: undefined, client_id: 'alice' }],
-  ])('%s gets 404, with the id of the request, and nothing reaches the upstream', async (_, claims) => {
+  ])('R-110: %s gets 404, with the id of the request, and nothing reaches the upstream', async (_, claims) => {
     const task = await taskOf('task-1');
     const before = world.upstream.seen.length;
     const response = await world.send(request('tasks/get', { taskId: task }), { claims });
@@ -129,7 +129,7 @@ describe('a task of 2025-11-25', () => {
     expect(await response.text()).toBe(says);
   });
 
-  test('a list of tasks is empty: it would tell of the tasks of all callers', async () => {
+  test('R-111: a list of tasks is empty: it would tell of the tasks of all callers', async () => {
     const own = await taskOf('a');
     answer(`{"jsonrpc":"2.0","id":1,"result":{"tasks":[{"taskId":"b"}],"tasks":[], "nextCursor":"c"}}`);
     const listed = await world.send(request('tasks/list'), { claims: alice });
@@ -170,7 +170,7 @@ describe('event streams', () => {
 });
 
 describe('2026-07-28', () => {
-  test('requestState comes back as it was given', async () => {
+  test('R-112: requestState comes back as it was given', async () => {
     const state = await stateOf('{"step":1,"é":"\\u0000"}');
     const [message, options] = modern('tools/call', { name: 'a', requestState: state, inputResponses: {} }, 'a');
     expect((await world.send(message, { ...options, claims: alice })).status).toBe(200);

@@ -159,7 +159,7 @@ describe('private_key_jwt at a real server', () => {
 });
 
 describe('calls to the server', () => {
-  test('a thousand first requests at once make one, whether the token is good or not', async () => {
+  test('R-155: a thousand first requests at once make one, whether the token is good or not', async () => {
     // What is refused is remembered for five seconds; a busy machine takes longer to answer all.
     const now = Date.now();
     const still = await gatewayWith(

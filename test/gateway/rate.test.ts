@@ -13,7 +13,7 @@ afterAll(() => world.close());
 beforeEach(() => world.rest());
 
 describe('limits.rate', () => {
-  test('a burst, then as many as come back', async () => {
+  test('R-152: a burst, then as many as come back', async () => {
     expect(await world.statuses(25, '/api')).toEqual({ 200: 20, 429: 5 });
     expect(world.upstream.seen).toHaveLength(20);
     world.now += 500;
@@ -22,7 +22,7 @@ describe('limits.rate', () => {
     expect(await world.statuses(25, '/api')).toEqual({ 200: 20, 429: 5 });
   });
 
-  test('says when, and means it', async () => {
+  test('R-152: says when, and means it', async () => {
     expect(await world.statuses(2, '/open', { token: '' })).toEqual({ 200: 1, 429: 1 });
     world.now += 21_500;
     const { headers } = await world.send('/open', { token: '' });

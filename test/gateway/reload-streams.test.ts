@@ -101,7 +101,7 @@ describe('a stream ends with what let it open', () => {
     expect(await ended()).toBe('route.unknown');
   });
 
-  test('a scope that was implied', async () => {
+  test('R-84: a scope that was implied', async () => {
     await begin({ top: 'scopes: { write: [read] }' }, 'scope: read\n');
     const stream = await open(token);
     await gateway.save('gateway.yaml', yamlOf({}));

@@ -94,7 +94,7 @@ describe('an edit', () => {
     expect(await statusOf('/other')).toBe(200);
   });
 
-  test('with a mistake keeps the last good one, and says where it is, until it is mended', async () => {
+  test('R-164: with a mistake keeps the last good one, and says where it is, until it is mended', async () => {
     const line = await gateway.save('policies/api.yaml', 'scope: read\nclaims: { risk: { bellow: 50 } }\n');
     expect(line).toMatchObject({ level: 'error', msg: expect.stringContaining('refused') });
     expect(String(line['problems'])).toMatch(/policies\/api\.yaml:2:19: claims\.risk\.bellow: .*below/);
@@ -112,7 +112,7 @@ describe('an edit', () => {
     expect(await statusOf()).toBe(403);
   });
 
-  test('that empties a policy does not open the route', async () => {
+  test('R-88: that empties a policy does not open the route', async () => {
     const line = await gateway.save('policies/api.yaml', '');
     expect(String(line['problems'])).toContain('is empty');
     expect(await statusOf()).toBe(200);
@@ -135,7 +135,7 @@ describe('streams that are open', () => {
     await stream.read();
     return stream;
   }
-  test('end when a tightened policy would not open them', async () => {
+  test('R-165: end when a tightened policy would not open them', async () => {
     const stream = await open();
     await gateway.save('policies/api.yaml', 'scope: other\n');
     await expect(stream.read()).resolves.toMatchObject({ done: true });
@@ -168,7 +168,7 @@ describe('streams that are open', () => {
   });
 });
 
-test('under load no request is lost, and none is served by half of two configurations', async () => {
+test('R-163: under load no request is lost, and none is served by half of two configurations', async () => {
   const seenFrom = upstream.seen.length;
   const loading = new AbortController();
   let answered = 0;

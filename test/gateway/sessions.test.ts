@@ -31,7 +31,7 @@ test('the client sees a session that is bound; the upstream sees its own', async
 test.each([
   ['another person', { sub: 'bob' }],
   ['nobody but a client', { sub: undefined, client_id: 'alice' }],
-])('%s gets 404, with the id of the request, and nothing reaches the upstream', async (_, claims) => {
+])('R-108: %s gets 404, with the id of the request, and nothing reaches the upstream', async (_, claims) => {
   const session = await sessionOf({ sub: 'alice' });
   const before = world.upstream.seen.length;
   const response = await world.send(request('ping'), { claims, headers: { 'mcp-session-id': session } });
@@ -52,7 +52,7 @@ test('an underscore spelling does not slip by', async () => {
   expect(world.upstream.seen.at(-1)?.headers).not.toHaveProperty('mcp_session_id');
 });
 
-test('MCP 2026-07-28 has no sessions: the header is ignored, and never minted', async () => {
+test('R-109: MCP 2026-07-28 has no sessions: the header is ignored, and never minted', async () => {
   const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
   const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover', 'mcp-session-id': 'x' };
   const response = await world.send(request('server/discover', params), { headers });

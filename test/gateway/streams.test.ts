@@ -16,7 +16,7 @@ function streaming(): Promise<ServerResponse> {
 }
 
 describe('revalidate', () => {
-  test('a stream ends cleanly when its token is revoked, and the upstream with it', async () => {
+  test('R-139: a stream ends cleanly when its token is revoked, and the upstream with it', async () => {
     world = await startMcpWorld({ route: 'revalidate: 50ms' });
     const active = { active: true, sub: 'alice', aud: 'http://gateway.test/mcp' };
     world.issuer.introspection.set('opaque', active);

@@ -53,7 +53,7 @@ async function opened({ begins = acknowledged, route = '', expires = false, send
 const wanted = `event: message\ndata: ${JSON.stringify(completed)}\n\n`;
 
 describe('a subscription of 2026-07-28 that the gateway ends closes with its result', () => {
-  test('when its token expires', async () => {
+  test('R-140: when its token expires', async () => {
     const rest = await opened({ expires: true });
     expect(await rest()).toBe(wanted);
   });

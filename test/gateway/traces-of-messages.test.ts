@@ -19,7 +19,7 @@ async function startTraced(telemetry?: string): Promise<TracedWorld> {
 }
 
 describe('with telemetry', () => {
-  test('all spans of a call belong to the trace that its message names; the message goes on unchanged', async () => {
+  test('R-148: all spans of a call belong to the trace that its message names; the message goes on unchanged', async () => {
     const traced = await startTraced();
     const message = callIn(meta);
     expect((await traced.send(message)).status).toBe(200);

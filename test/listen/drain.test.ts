@@ -64,7 +64,7 @@ describe.each(['http', 'https'])('%s', (scheme) => {
       await until(() => running.ended() === 'end');
     });
 
-    test('ends what is left after the grace: streams, sockets, the slow and the malformed', async () => {
+    test('R-171: ends what is left after the grace: streams, sockets, the slow and the malformed', async () => {
       const { url } = await start();
       const stream = await open(url, head('GET /stream'));
       await stream.has('begun');

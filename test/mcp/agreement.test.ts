@@ -25,7 +25,7 @@ describe('legacy: headers decide nothing', () => {
   });
 });
 
-describe('MCP 2026-07-28, Streamable HTTP §Server Validation: agreement', () => {
+describe('R-102: MCP 2026-07-28, Streamable HTTP §Server Validation: agreement', () => {
   test.each([
     ['as it is', headers, call],
     ['encoded', { ...headers, mcpName: base64('écho') }, { ...call, params: { name: 'écho', _meta: meta } }],
@@ -177,7 +177,7 @@ describe('MCP 2026-07-28, §Server Validation: refusals carry the request id', (
   test.each([
     ['by its header', { ...headers, mcpProtocolVersion: 'x' }, { ...call, params: {} }, 5],
     ['by its claim, which only modern messages have', { ...headers, mcpProtocolVersion: 'x' }, claiming('x'), 1],
-  ])('an unsupported version %s is told what is supported', (_, given, message, count) => {
+  ])('R-106: an unsupported version %s is told what is supported', (_, given, message, count) => {
     const legacy = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
     const data = { supported: [...legacy, modern].slice(-count), requested: 'x' };
     expect(() => requireAgreement(given, message)).toThrow(expect.objectContaining({ data }));

@@ -9,7 +9,7 @@ test.each([
   ['=?base64?YQ==', '=?base64?YQ=='],
   ['YQ==?=', 'YQ==?='],
   ['=?BASE64?YQ==?=', '=?BASE64?YQ==?='],
-])('MCP 2026-07-28 §Value Encoding: %j is %j', (value, text) => expect(decodedValue(value)).toBe(text));
+])('R-104: MCP 2026-07-28 §Value Encoding: %j is %j', (value, text) => expect(decodedValue(value)).toBe(text));
 
 test.each([
   ['a letter alone', '=?base64?e?='],

@@ -39,7 +39,7 @@ describe('what a message is about', () => {
   });
 });
 
-describe('completion/complete is about what it refers to', () => {
+describe('R-95: completion/complete is about what it refers to', () => {
   test.each([
     [{ type: 'ref/prompt', name: 'a' }, [{ kind: 'prompt', name: 'a' }]],
     [{ type: 'ref/resource', uri: 'x://a' }, [{ kind: 'resource', name: 'x://a' }]],
@@ -55,7 +55,7 @@ describe('completion/complete is about what it refers to', () => {
   ])('%j', (ref, wanted) => expect(of('completion/complete', { ref })).toEqual(wanted));
 });
 
-describe('MCP 2026-07-28: subscriptions/listen is about each resource that it asks to hear of', () => {
+describe('R-96: MCP 2026-07-28: subscriptions/listen is about each resource that it asks to hear of', () => {
   test.each([
     [
       { resourceSubscriptions: ['x://a', 'x://b'] },

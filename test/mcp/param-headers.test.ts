@@ -65,7 +65,7 @@ test.each<[string, ToolHeader, unknown, string[]]>([
   ['a number where the tool declares a text', at('r'), { r: 42 }, ['42.0']],
   ['an integer that is not exact', number, { n: 2 ** 53 }, ['9007199254740992']],
   ['a number beyond all', number, { n: Infinity }, ['Infinity']],
-])('MCP 2026-07-28 §Custom Headers: refuses %s, with the id', (_, declared, args, values) => {
+])('R-105: MCP 2026-07-28 §Custom Headers: refuses %s, with the id', (_, declared, args, values) => {
   expect(refusal([declared], args, values)).toEqual(['message.header_mismatch', 7]);
 });
 

@@ -61,7 +61,7 @@ function line(outcome: Outcome): Record<string, unknown> {
   return JSON.parse(lines[0] ?? '') as Record<string, unknown>;
 }
 
-test('the members of a denial, in order', () => {
+test('R-168: the members of a denial, in order', () => {
   expect(line(everything)).toEqual({
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     level: 'info',
@@ -90,7 +90,7 @@ test('the members of a denial, in order', () => {
   );
 });
 
-test('what shadow mode let pass: allowed, marked, with the reason that would have refused', () => {
+test('R-87: what shadow mode let pass: allowed, marked, with the reason that would have refused', () => {
   const shadowed = line({ ...everything, allow: true, denial: undefined, shadow: policyDenial });
   expect(shadowed).toMatchObject({
     allow: true,

@@ -19,7 +19,7 @@ const pinned = [
   'sallyport_upstream_duration_seconds histogram route',
 ];
 
-test('metric names, kinds and labels', async () => {
+test('R-169: metric names, kinds and labels', async () => {
   const { registry } = createMetrics();
   const metrics = registry
     .getMetricsAsArray()

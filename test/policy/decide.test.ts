@@ -117,7 +117,7 @@ describe('mode: shadow', () => {
   const policy = compilePolicy('test', { ...demo, mode: 'shadow' });
   const enforced = compilePolicy('test', { ...demo, mode: 'enforce' });
 
-  test('lets a denial pass, and carries it', () => {
+  test('R-87: lets a denial pass, and carries it', () => {
     const decision = enforced.decide(caller(), call('pay'));
     if (decision.allow) throw new TypeError('it should be denied');
     expect(policy.decide(caller(), call('pay'))).toEqual({ allow: true, rule: 'scope', shadow: decision.denial });

@@ -16,7 +16,7 @@ function lines({ rule, outcome, wanted, found, parts }: Explanation, indent: str
   return [own, ...parts.flatMap((part) => lines(part, `${indent}  `))];
 }
 
-describe('each condition, with what it wanted and what it found', () => {
+describe('R-175: each condition, with what it wanted and what it found', () => {
   test('also after the one that decided', () => {
     const document = { scope: 'read', claims: { risk: { below: 50 }, tenant: 'acme' }, max_lifetime: '60s' };
     expect(explained(document, { scope: 'write', claims: { risk: 72, tenant: 'acme' }, lifetime: 300 })).toEqual([

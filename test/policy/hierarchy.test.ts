@@ -28,7 +28,7 @@ test('a scope may be named like a member of every object', () => {
   expect(closeHierarchy({ write: ['constructor'] }).get('write')).toEqual(['constructor']);
 });
 
-describe('expandScopes', () => {
+describe('R-84: expandScopes', () => {
   const hierarchy = closeHierarchy({ admin: ['write'], write: ['read'] });
   test.each([
     [[], []],

@@ -19,7 +19,7 @@ test.each([
   'notifications/initialized',
   'notifications/cancelled',
   'notifications/',
-])('%s keeps house', (method) => {
+])('R-91: %s keeps house', (method) => {
   expect(isHousekeeping(method)).toBe(true);
 });
 

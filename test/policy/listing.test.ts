@@ -221,7 +221,7 @@ describe.each(table)('%s', (_, document, rows) => {
   });
 });
 
-describe.each(['tools', 'resources', 'prompts', 'methods'])('%s alone, and empty', (key) => {
+describe.each(['tools', 'resources', 'prompts', 'methods'])('R-89: %s alone, and empty', (key) => {
   test.each([
     ['deny tool.unlisted tools', call('t')],
     ['deny resource.unlisted resources', read('a:b')],

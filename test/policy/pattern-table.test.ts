@@ -28,7 +28,7 @@ describe.each([
     ['abc', 'a*c'],
     ['abd', 'a*d'],
     ['y_x', '*_x'],
-  ])('%j is decided by %j', (tool, name) => {
+  ])('R-90: %j is decided by %j', (tool, name) => {
     expect(finder(names)(tool)?.name).toBe(name);
   });
 });

@@ -297,7 +297,7 @@ describe('properties', () => {
     );
   });
 
-  test('a missing value holds either for a document or under its not', () => {
+  test('R-82: a missing value holds either for a document or under its not', () => {
     fc.assert(
       fc.property(document, (document) => {
         expect(holds({ not: document }, missing)).toBe(!holds(document, missing));
@@ -315,7 +315,7 @@ describe('properties', () => {
     );
   });
 
-  test('what no pointer reaches is evidence for nothing, under any number of not', () => {
+  test('R-82: what no pointer reaches is evidence for nothing, under any number of not', () => {
     fc.assert(
       fc.property(document, fc.nat({ max: 3 }), (document, depth) => {
         const nested = Array.from({ length: depth }).reduce<ValueDocument>((inner) => ({ not: inner }), document);

@@ -201,7 +201,7 @@ describe.each(table)('%s', (_, document, rows) => {
   });
 });
 
-describe('an error while evaluating is a denial', () => {
+describe('R-83: an error while evaluating is a denial', () => {
   const claims = { name: 'x'.repeat(maxMatchedLength + 1) };
   test.each<PolicyDocument>([
     { claims: { name: { matches: 'x' } } },

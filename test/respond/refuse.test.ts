@@ -81,7 +81,7 @@ describe('the body says that it was refused, and by which decision, never why', 
     expect(JSON.parse(answer?.body ?? '')).not.toHaveProperty('error.data.scope');
   });
 
-  test('the authorization specification §7: a 401 of an API has none', () => {
+  test('R-13: a 401 of an API has none', () => {
     expect(refused('token.expired', {}, { route: http })).toEqual({
       status: 401,
       headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"', 'Content-Length': 0, 'X-Request-Id': 'request-1' },

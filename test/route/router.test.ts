@@ -16,7 +16,7 @@ function routed(mounts: readonly string[], path: string): string {
   }
 }
 
-describe('whole segments, the longest wins', () => {
+describe('R-160: whole segments, the longest wins', () => {
   const mounts = ['/mcp', '/mcp/admin', '/a/b/c'];
   test.each([
     ['/mcp', '/mcp'],
@@ -41,7 +41,7 @@ describe('whole segments, the longest wins', () => {
     expect(routed(['/', '/a'], '/a/b')).toBe('/a');
   });
 
-  test('nothing mounted, nothing found', () => expect(routed([], '/')).toBe('route.unknown'));
+  test('R-160: nothing mounted, nothing found', () => expect(routed([], '/')).toBe('route.unknown'));
 });
 
 describe('a path that an upstream could take for another route', () => {

@@ -69,7 +69,7 @@ const pids = async (parent: number): Promise<readonly number[]> => {
 };
 
 describe('serve --workers', { timeout: 300_000 }, () => {
-  test('one listener and one admin listener for all', async () => {
+  test('R-172: one listener and one admin listener for all', async () => {
     await withWorkers(async ({ url, adminUrl }) => {
       for (let i = 0; i < 6; i += 1)
         expect(await (await fetch(url, { headers: { connection: 'close' } })).text()).toBe('hello');
@@ -81,7 +81,7 @@ describe('serve --workers', { timeout: 300_000 }, () => {
     });
   });
 
-  test('one that crashes is replaced, and the streams of the others go on', async () => {
+  test('R-172: one that crashes is replaced, and the streams of the others go on', async () => {
     await withWorkers(async ({ gateway, url, adminUrl }) => {
       const streams = await Promise.all([stream(url), stream(url)]);
       const [victim] = await pids(gateway.pid);

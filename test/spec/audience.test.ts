@@ -9,14 +9,14 @@ afterAll(() => service.close());
 
 const apiPaths = ['/demo/data', '/demo/highworthdata', '/anything/else'];
 
-test.for(apiPaths)('§5.7 — an agent’s token opens the MCP server, and not %s', async (path) => {
+test.for(apiPaths)('R-35: accepts an agent’s token at the MCP server and refuses it at %s', async (path) => {
   const token = service.agentToken({ risk: 20 });
   expect(await service.message(token, 'tools/list')).toMatchObject({ status: 200 });
   expect(await service.send(path, { token })).toMatchObject({ status: 401, challenge: 'Bearer error="invalid_token"' });
   expect(await service.message(token, 'tools/list')).toMatchObject({ status: 200 });
 });
 
-test('§5.7 — a token of the API does not open the MCP server', async () => {
+test('R-35: refuses a token for the API at the MCP server', async () => {
   const token = await service.apiToken();
   expect(await service.send('/demo/data', { token })).toMatchObject({ status: 200 });
   expect(await service.message(token, 'tools/list')).toMatchObject({
@@ -25,8 +25,8 @@ test('§5.7 — a token of the API does not open the MCP server', async () => {
   });
 });
 
-describe('the audience alone decides, too', () => {
-  test.for(apiPaths)('§5.7 — a JWT for the MCP server does not open %s', async (path) => {
+describe('tokens that differ in their audience alone', () => {
+  test.for(apiPaths)('R-35, R-42: refuses a JWT for the MCP server at %s', async (path) => {
     expect(await service.send(path, { token: await service.apiToken({ aud: mcpAudience }) })).toMatchObject({
       status: 401,
     });
@@ -42,12 +42,12 @@ describe('the audience alone decides, too', () => {
     [{}, 401],
     [mcpAudience, 200],
     [[apiAudience, mcpAudience], 200],
-  ] as const)('§5.7 — an opaque token for %j at the MCP server: %d', async ([aud, status]) => {
+  ] as const)('R-37: answers an opaque token for %j at the MCP server with %d', async ([aud, status]) => {
     expect(await service.message(service.agentToken({ aud }), 'tools/list')).toMatchObject({ status });
   });
 });
 
-test('§5.4a, §5.4b — the MCP server takes no JWT, and the API no opaque token', async () => {
+test('R-38: refuses a JWT at the MCP server and an opaque token at the API', async () => {
   expect(await service.message(await service.apiToken({ aud: mcpAudience }), 'tools/list')).toMatchObject({
     status: 401,
   });
@@ -55,7 +55,7 @@ test('§5.4a, §5.4b — the MCP server takes no JWT, and the API no opaque toke
   expect(await service.send('/demo/data', { token })).toMatchObject({ status: 401 });
 });
 
-test('§1.2a, §5.9a, §1/threat3 — a token of a server that is not trusted is asked about at none', async () => {
+test('R-34: refuses a token of a server that is not trusted, and asks no server about it', async () => {
   const before = service.issuer.requests.length;
   const token = await service.apiToken({ iss: 'https://elsewhere.example' });
   expect(await service.message(token, 'tools/list')).toMatchObject({ status: 401 });
@@ -68,7 +68,7 @@ test.for([
   ['Basic', { authorization: 'Basic YWxpY2U6c2VjcmV0' }],
   ['a cookie', { cookie: 'access_token=x' }],
   ['the token without a scheme', { authorization: 'x' }],
-] as const)('§5.1 — other credentials than a bearer token in the header open nothing: %s', async ([, headers]) => {
+] as const)('R-29: refuses other credentials than a bearer token in the header: %s', async ([, headers]) => {
   for (const path of apiPaths) expect(await service.send(path, { headers })).toMatchObject({ status: 401 });
   expect(await service.send('/mcp', { method: 'POST', headers })).toMatchObject({ status: 401 });
 });

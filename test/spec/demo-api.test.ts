@@ -18,40 +18,40 @@ async function get(path: string, claims?: Record<string, unknown>): Promise<read
 }
 
 describe('the two endpoints', () => {
-  test('§1.5, §4.6/data — GET with the scope read', async () => {
+  test('R-177: serves a GET with the scope read', async () => {
     expect(await get('/demo/data')).toEqual([200, null]);
     expect(service.upstream.seen.at(-1)).toMatchObject({ method: 'GET', url: '/demo/data', body: '' });
   });
 
-  test('§4.6/data — needs no risk score', async () => {
+  test('R-177: asks for no risk score at /demo/data', async () => {
     expect(await get('/demo/data', { risk: undefined })).toEqual([200, null]);
     expect(await get('/demo/data', { risk: 99 })).toEqual([200, null]);
   });
 
-  test('§1.5, §4.6/highworthdata — GET with the scope read and a low risk', async () => {
+  test('R-178: serves a GET with the scope read and a low risk', async () => {
     expect(await get(highWorth)).toEqual([200, null]);
     expect(service.upstream.seen.at(-1)?.headers).toMatchObject({ 'x-auth-subject': 'alice', 'x-auth-risk': '20' });
   });
 
-  test('§4.6/highworthdata — a low risk does not replace the scope', async () => {
+  test('R-81, R-178: refuses a low risk without the scope', async () => {
     expect(await get(highWorth, { scope: 'write' })).toEqual([403, needsRead]);
   });
 
-  test.for(['POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'])('§4.6c — %s is not served', async (method) => {
+  test.for(['POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'])('R-179: answers %s with 405', async (method) => {
     const { status, headers } = await service.send('/demo/data', { method, token: await service.apiToken() });
     expect([status, headers.get('allow')]).toEqual([405, 'GET']);
   });
 
-  test.for(['/demo/data', highWorth])('§4.6a, §1.4b — %s needs a valid JWT on every request', async (path) => {
+  test.for(['/demo/data', highWorth])('R-32: asks for a valid JWT at %s on every request', async (path) => {
     expect(await get(path)).toEqual([200, null]);
     expect(await service.send(path)).toMatchObject({ status: 401, challenge: 'Bearer' });
     expect(await get(path)).toEqual([200, null]);
   });
 });
 
-describe('everything else', () => {
+describe('every other path', () => {
   const paths = ['/', '/anything/else', '/demo', '/demo/other', '/demo/dataX', '/mcpx', '/favicon.ico', '/public-x'];
-  test.for(paths)('§4.6b — %s needs an authenticated user, and no more', async (path) => {
+  test.for(paths)('R-161, R-180: asks for a valid token at %s, and for no more', async (path) => {
     const before = service.upstream.seen.length;
     expect(await service.send(path)).toMatchObject({ status: 401, challenge: 'Bearer' });
     expect(service.upstream.seen.length).toBe(before);
@@ -66,7 +66,7 @@ describe('everything else', () => {
     '/demo//data',
     '/demo/%64ata',
     '/x/../demo/data',
-  ])('§4.6b — %s is no way around a stricter route for those who only need to be authenticated', async (path) => {
+  ])('R-180: refuses %s, which an upstream could take for a stricter route', async (path) => {
     const token = await service.apiToken({ scope: undefined });
     const raw = await service.sendRaw(`GET ${path} HTTP/1.1`, 'Host: gateway.test', `Authorization: Bearer ${token}`);
     expect(raw).toMatch(/^HTTP\/1\.1 400 /);
@@ -88,14 +88,14 @@ describe('the scope', () => {
     ['read\twrite', false],
     ['"read"', false],
     [undefined, false],
-  ] as const)('§2.7/scope, §5.6 — split on spaces: %j passes: %s', async ([scope, passes]) => {
+  ] as const)('R-78: splits the scope on spaces: %j passes: %s', async ([scope, passes]) => {
     const expected = passes ? [200, null] : [403, needsRead];
     expect(await get('/demo/data', { scope })).toEqual(expected);
     expect(await get(highWorth, { scope })).toEqual(expected);
   });
 
   test.for([[42], [{ read: true }], [true], [['read', 1]]])(
-    '§2.7/scope — %j is no scope at all: the token is refused',
+    'R-79: refuses a token whose scope is %j',
     async ([scope]) => {
       expect(await get('/demo/data', { scope })).toEqual([401, 'Bearer error="invalid_token"']);
     },
@@ -104,7 +104,7 @@ describe('the scope', () => {
 
 describe('the risk score', () => {
   const accepted = [49, 0, -1, '49', '0', '-7', '007'];
-  test.for(accepted)('§2.7/risk, §8.4, §5.6 — %j is an integer under 50', async (risk) => {
+  test.for(accepted)('R-80, R-178: takes %j for an integer under 50', async (risk) => {
     expect(await get(highWorth, { risk })).toEqual([200, null]);
   });
 
@@ -129,12 +129,12 @@ describe('the risk score', () => {
   ];
   const others: readonly unknown[] = [null, true, false, [], [20], ['20'], {}, { valueOf: 20 }, undefined];
   const refused = [...numbers, ...strings, ...others].map((risk): readonly [unknown] => [risk]);
-  test.for(refused)('§2.7/risk, §8.4, §5.6, §7.4 — %j is not', async ([risk]) => {
+  test.for(refused)('R-19, R-80, R-178: does not take %j for an integer under 50', async ([risk]) => {
     expect(await get(highWorth, { risk })).toEqual([403, null]);
   });
 
   test.for(['1e999', '-1e999', '-9007199254740993', '49.00000000000001'])(
-    '§2.7/risk — the number %s, which not every parser reads alike, is not',
+    'R-80: does not take the number %s for one, since parsers read it differently',
     async (literal) => {
       const { key, url } = service.issuer;
       const exp = Math.floor(Date.now() / 1000) + 300;
@@ -163,17 +163,17 @@ connection: close
 `;
 }
 
-describe('refusals, byte for byte', () => {
-  test('§7.3 — no token: 401, Bearer, an empty body', async () => {
+describe('the bytes of a refusal', () => {
+  test('R-13: answers a request without a token with 401, Bearer and an empty body', async () => {
     expect(await raw('/demo/data')).toBe(unauthorized('Bearer'));
   });
 
-  test('§7.3 — a token that fails validation: 401, an empty body', async () => {
+  test('R-15: answers an invalid token with 401 and an empty body', async () => {
     expect(await raw('/demo/data', 'garbage')).toBe(unauthorized('Bearer error="invalid_token"'));
     expect(await raw('/', await service.apiToken({ exp: 1 }))).toBe(unauthorized('Bearer error="invalid_token"'));
   });
 
-  test('§7.4 — the scope is missing: 403 and the scope that would mend it', async () => {
+  test('R-17, R-26: answers a missing scope with 403 and the scope that cures it', async () => {
     expect(await raw('/demo/data', await service.apiToken({ scope: 'write' }))).toBe(`HTTP/1.1 403 Forbidden
 www-authenticate: ${needsRead}
 content-type: application/problem+json
@@ -186,7 +186,7 @@ connection: close
 {"title":"Insufficient scope","status":403,"reason":"scope.insufficient","decision":"…"}`);
   });
 
-  test('§7.4 — the risk is too high: 403 without a challenge, since no scope would mend it', async () => {
+  test('R-19, R-26: answers a high risk with 403 and no challenge', async () => {
     expect(await raw(highWorth, await service.apiToken({ risk: 50 }))).toBe(`HTTP/1.1 403 Forbidden
 content-type: application/problem+json
 cache-control: no-store
@@ -198,7 +198,7 @@ connection: close
 {"title":"Access denied","status":403,"reason":"claim.denied","decision":"…"}`);
   });
 
-  test('§7.4 — scope and risk are both wrong: no challenge either, a new token would not help', async () => {
+  test('R-19: sends no challenge when scope and risk are both wrong', async () => {
     expect(await get(highWorth, { scope: 'write', risk: 50 })).toEqual([403, null]);
   });
 });

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('§2.7/sub, §5.5.4 — the subject of the token reaches the API, whatever the client says of itself', async () => {
+test('R-47, R-127: sends the subject of the token to the API, whatever the client claims', async () => {
   const headers = { 'x-auth-subject': 'mallory', 'X-Auth-Risk': '1', x_auth_subject: 'mallory' };
   const token = await service.apiToken({ sub: 'alice', risk: 49 });
   expect(await service.send('/demo/highworthdata', { token, headers })).toMatchObject({ status: 200 });
@@ -17,7 +17,7 @@ test('§2.7/sub, §5.5.4 — the subject of the token reaches the API, whatever 
   expect(JSON.stringify(seen)).not.toContain('mallory');
 });
 
-test('§5.5.4 — a token without a subject makes none up, nor lets the client', async () => {
+test('R-127: sends no subject for a token without one, not even the client’s', async () => {
   const token = await service.apiToken({ sub: undefined });
   expect(await service.send('/demo/data', { token, headers: { 'x-auth-subject': 'mallory' } })).toMatchObject({
     status: 200,
@@ -25,7 +25,7 @@ test('§5.5.4 — a token without a subject makes none up, nor lets the client',
   expect(service.upstream.seen.at(-1)?.headers['x-auth-subject']).toBeUndefined();
 });
 
-test('§2.7a — claims are found under the names that OAuth gives them, and under no others', async () => {
+test('R-48: finds claims under the names that OAuth gives them, and under no others', async () => {
   const platform = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier';
   const world = await startWorld({
     yaml: (issuer, upstream) => `

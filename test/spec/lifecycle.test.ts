@@ -17,7 +17,7 @@ function highPrivilege(lifetimeS: number): string {
   return service.agentToken({ scope: 'read payments', iat, exp: iat + lifetimeS });
 }
 
-test('§1.1a, §3.6 — a valid and sufficient token: the message reaches the MCP server as it is, the data comes back', async () => {
+test('R-126: forwards the message of a valid token unchanged and returns the data', async () => {
   const { status, text } = await service.message(service.agentToken(), 'tools/call', { name: 'get_balance' });
   expect(status).toBe(200);
   expect(JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '')).toEqual(toolList);
@@ -29,19 +29,19 @@ test('§1.1a, §3.6 — a valid and sufficient token: the message reaches the MC
 });
 
 test.for([
-  ['none', (): undefined => undefined],
-  ['one that nobody issued', (): string => 'made-up'],
-  ['one that was revoked', (): string => service.agentToken({ active: false })],
-  ['one that has expired', (): string => service.agentToken({ exp: 1 })],
-  ['one for another audience', (): string => service.agentToken({ aud: apiAudience })],
-] as const)('§1.2b, §3.1, §7.1 — without a valid token: 401 and where to begin (%s)', async ([, token]) => {
+  ['no token', (): undefined => undefined],
+  ['an unknown token', (): string => 'made-up'],
+  ['a revoked token', (): string => service.agentToken({ active: false })],
+  ['an expired token', (): string => service.agentToken({ exp: 1 })],
+  ['a token for another audience', (): string => service.agentToken({ aud: apiAudience })],
+] as const)('R-12, R-14: answers 401 with the metadata and the scope to begin with: %s', async ([, token]) => {
   const before = service.upstream.seen.length;
   const { status, challenge } = await service.message(token(), 'tools/list');
   expect([status, challenge]).toEqual([401, begin]);
   expect(service.upstream.seen.length).toBe(before);
 });
 
-test('§3.7, §7.2 — a tool that needs more scope: 403, and all that this operation needs', async () => {
+test('R-17, R-18: answers 403 with all scopes that the tool needs', async () => {
   const before = service.upstream.seen.length;
   const { status, challenge, text } = await service.message(service.agentToken(), 'tools/call', transfer);
   expect([status, challenge]).toEqual([403, stepUp]);
@@ -49,7 +49,7 @@ test('§3.7, §7.2 — a tool that needs more scope: 403, and all that this oper
   expect(service.upstream.seen.length).toBe(before);
 });
 
-test('§3.7 — the same bytes each time and for everybody who lacks the same', async () => {
+test('R-22: sends the same challenge to all callers that lack the same scope', async () => {
   const tokens = [
     service.agentToken(),
     service.agentToken({ sub: 'bob' }),
@@ -61,11 +61,11 @@ test('§3.7 — the same bytes each time and for everybody who lacks the same', 
   expect(new Set(answers.map(({ challenge }) => challenge))).toEqual(new Set([stepUp]));
 });
 
-test('§3.8 — the new token for that scope: the repeated request passes', async () => {
+test('R-86: passes the repeated request with the new token', async () => {
   expect(await service.message(highPrivilege(60), 'tools/call', transfer)).toMatchObject({ status: 200 });
 });
 
-test('§8.2 — a high-privilege token that lives longer than a minute is refused, without a challenge to loop on', async () => {
+test('R-19, R-85: refuses a high-privilege token of over a minute without a challenge', async () => {
   expect(await service.message(highPrivilege(61), 'tools/call', transfer)).toMatchObject({
     status: 403,
     challenge: null,
@@ -76,11 +76,11 @@ test('§8.2 — a high-privilege token that lives longer than a minute is refuse
   });
 });
 
-test('§8.2 — but does everything else', async () => {
+test('R-85: serves the other tools to that token', async () => {
   expect(await service.message(highPrivilege(900), 'tools/list')).toMatchObject({ status: 200 });
 });
 
-test('§3.9 — the lifetime passes: 401 again, for a token that was just accepted and is cached', async () => {
+test('R-138: answers 401 once a cached token has expired', async () => {
   const own = await startService();
   const iat = Math.floor(Date.now() / 1000);
   const token = own.agentToken({ iat, exp: iat + 60 });

@@ -32,19 +32,16 @@ const refusals: readonly (readonly [reason: string, send: () => Promise<unknown>
   ['route.method', () => service.send('/demo/data', { method: 'POST' })],
 ];
 
-test.for(refusals)(
-  '§2.8/Logging-levels — %s is a line at info, with what was wanted and found',
-  async ([reason, send]) => {
-    await service.gateway.clearLog();
-    await send();
-    const [line, ...others] = await service.gateway.decisions(1);
-    expect(others).toEqual([]);
-    expect(line).toMatchObject({ level: 'info', msg: 'decision', allow: false, reason });
-    expect(line?.['detail']).toMatch(/\w+ \w+/);
-  },
-);
+test.for(refusals)('R-166: logs %s at info, with what it wanted and found', async ([reason, send]) => {
+  await service.gateway.clearLog();
+  await send();
+  const [line, ...others] = await service.gateway.decisions(1);
+  expect(others).toEqual([]);
+  expect(line).toMatchObject({ level: 'info', msg: 'decision', allow: false, reason });
+  expect(line?.['detail']).toMatch(/\w+ \w+/);
+});
 
-test('§2.8/Logging-levels — the answer’s decision id finds the line', async () => {
+test('R-166: logs the decision id of the answer', async () => {
   const { text } = await service.send('/demo/highworthdata', { token: await service.apiToken({ risk: 77 }) });
   const { decision } = JSON.parse(text) as { decision: string };
   expect(await service.gateway.line({ msg: 'decision', decision })).toMatchObject({
@@ -56,7 +53,7 @@ test('§2.8/Logging-levels — the answer’s decision id finds the line', async
   });
 });
 
-test('§2.8/Logging-levels — no line has a token or a secret in it', async () => {
+test('R-167: logs no token and no secret', async () => {
   const jwt = await service.apiToken({ risk: 50 });
   const opaque = service.agentToken();
   await service.gateway.clearLog();

@@ -17,26 +17,26 @@ async function metadata(path = `${wellKnown}/mcp`): Promise<Record<string, unkno
 }
 
 describe('the document', () => {
-  test('§2.1/resource — the URL that clients call, from public_url and never from Host', async () => {
+  test('R-2: names the URL that clients call, from public_url and never from Host', async () => {
     expect(await metadata()).toMatchObject({ resource: `${publicUrl}/mcp` });
     const raw = await service.sendRaw(`GET ${wellKnown}/mcp HTTP/1.1`, 'Host: localhost:1234');
     expect(raw).toContain(`"resource":"${publicUrl}/mcp"`);
     expect(raw).not.toContain('localhost');
   });
 
-  test('§2.1/resource_name — as configured', async () => {
+  test('R-3: names the resource as configured', async () => {
     expect(await metadata()).toMatchObject({ resource_name: 'Demo tools' });
   });
 
-  test('§2.1/scopes_supported — an array of strings, as configured', async () => {
+  test('R-4: lists the scopes as configured', async () => {
     expect(await metadata()).toMatchObject({ scopes_supported: ['read'] });
   });
 
-  test('§2.1/authorization_servers — the trusted issuers, byte for byte', async () => {
+  test('R-5: lists the trusted issuers byte for byte', async () => {
     expect(await metadata()).toMatchObject({ authorization_servers: [service.issuer.url] });
   });
 
-  test('§4.1/Response — JSON of §2.1, without null or empty members', async () => {
+  test('R-6: is JSON without null or empty members', async () => {
     const { headers } = await service.send(`${wellKnown}/mcp`);
     expect(headers.get('content-type')).toBe('application/json');
     expect(await metadata()).toEqual({
@@ -49,8 +49,8 @@ describe('the document', () => {
   });
 });
 
-describe('where it is', () => {
-  test('§4.1/Path — where the 401 says', async () => {
+describe('the path of the document', () => {
+  test('R-7, R-20: stands where the 401 says', async () => {
     const { challenge } = await service.message(undefined, 'tools/list');
     const [, advertised] = /resource_metadata="([^"]+)"/.exec(challenge ?? '') ?? [];
     expect(advertised).toBe(metadataUrl);
@@ -63,7 +63,7 @@ describe('where it is', () => {
     [`${wellKnown}/mcp?v=1`, 'with a query'],
     [wellKnown, 'bare: there is exactly one resource'],
     [`${wellKnown}/`, 'bare, with a slash'],
-  ])('§4.1/Path — %s, %s', async ([path]) => {
+  ])('R-7, R-8: stands at %s: %s', async ([path]) => {
     expect(await metadata(path)).toMatchObject({ resource: `${publicUrl}/mcp` });
   });
 
@@ -73,13 +73,13 @@ describe('where it is', () => {
     [`${wellKnown}/mcpx`, 'a longer segment'],
     [`${wellKnown}/mcp//`, 'an empty segment'],
     [`${wellKnown}/../oauth-protected-resource/mcp`, 'a dot segment'],
-  ])('§4.1/Path — not at %s, %s', async ([path]) => {
+  ])('R-9: does not stand at %s: %s', async ([path]) => {
     const raw = await service.sendRaw(`GET ${path} HTTP/1.1`, 'Host: gateway.test');
     expect(raw).toMatch(/^HTTP\/1\.1 40[04] /);
     expect(raw).not.toContain('authorization_servers');
   });
 
-  test('§4.1/Path — no bare document where two resources could be meant', async () => {
+  test('R-8: does not stand at the bare path where two routes are resources', async () => {
     const world = await startWorld({
       yaml: (issuer, upstream) => `
 authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }
@@ -99,8 +99,8 @@ routes:
   });
 });
 
-describe('how it is asked for', () => {
-  test('§4.1/Method — GET, byte for byte', async () => {
+describe('the request for the document', () => {
+  test('R-1, R-10: answers GET with these bytes', async () => {
     expect(normalized(await service.sendRaw(`GET ${wellKnown}/mcp HTTP/1.1`, 'Host: gateway.test'))).toBe(
       `HTTP/1.1 200 OK
 access-control-allow-origin: *
@@ -118,14 +118,14 @@ ${(await service.send(`${wellKnown}/mcp`)).text}`,
     );
   });
 
-  test('§4.1/Method — HEAD is GET without the body', async () => {
+  test('R-10: answers HEAD like GET without the body', async () => {
     const [head, get] = await Promise.all(
       ['HEAD', 'GET'].map((method) => service.sendRaw(`${method} ${wellKnown}/mcp HTTP/1.1`, 'Host: gateway.test')),
     );
     expect(normalized(head ?? '')).toBe(normalized(get ?? '').replace(/\n\n[^]*$/, '\n\n'));
   });
 
-  test('§4.1/Method — OPTIONS answers the preflight of any page', async () => {
+  test('R-10: answers the preflight of any page', async () => {
     const { status, headers, text } = await service.send(`${wellKnown}/mcp`, {
       method: 'OPTIONS',
       headers: { 'access-control-request-method': 'GET', 'access-control-request-headers': 'mcp-protocol-version' },
@@ -136,15 +136,12 @@ ${(await service.send(`${wellKnown}/mcp`)).text}`,
     expect(headers.get('access-control-allow-headers')).toBe('*');
   });
 
-  test.for(['POST', 'PUT', 'DELETE', 'PATCH'])(
-    '§4.1/Method — %s is refused, and says what is allowed',
-    async (method) => {
-      const { status, headers } = await service.send(`${wellKnown}/mcp`, { method });
-      expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
-    },
-  );
+  test.for(['POST', 'PUT', 'DELETE', 'PATCH'])('R-10: answers %s with 405 and Allow', async (method) => {
+    const { status, headers } = await service.send(`${wellKnown}/mcp`, { method });
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  });
 
-  test('§4.1/Request — no token, no payload: whoever asks gets the same', async () => {
+  test('R-1: answers the same without a token and with an expired one', async () => {
     const plain = await service.send(`${wellKnown}/mcp`);
     const withToken = await service.send(`${wellKnown}/mcp`, { token: 'expired' });
     expect(withToken).toMatchObject({ status: 200, text: plain.text });

@@ -10,7 +10,7 @@ describe('the upstream', () => {
   });
   afterAll(() => world.close());
 
-  test('contract §5/upstream-away — unreachable: 502', async () => {
+  test('R-133: answers 502 when the upstream is unreachable', async () => {
     const token = await world.token();
     expect(await world.send('/dead/api', { token })).toMatchObject({ status: 502, challenge: null });
     const { status, text } = await world.post('/dead/mcp', token, toolCall('x'));
@@ -22,7 +22,7 @@ describe('the upstream', () => {
     });
   });
 
-  test('contract §5/upstream-away — too slow: 504', async () => {
+  test('R-133: answers 504 when the upstream is too slow', async () => {
     const token = await world.token();
     expect(await world.send('/api/slow', { token })).toMatchObject({ status: 504, challenge: null });
     const { status, text } = await world.post('/slow/mcp', token, toolCall('x'));
@@ -32,7 +32,7 @@ describe('the upstream', () => {
 });
 
 describe('the authorization server', () => {
-  test('contract §5/server-away — 503 and Retry-After for what must be asked; known keys and answers go on', async () => {
+  test('R-149: answers 503 for unknown tokens, and goes on with known keys and answers', async () => {
     const world = await startWireWorld();
     const [known, unknown] = [world.opaque(), world.opaque()];
     const [jwt, expired] = [await world.token(), await world.token({ exp: 1 })];
@@ -69,7 +69,7 @@ describe('the authorization server', () => {
     await world.close();
   });
 
-  test('contract §5/server-away — away from the start: 503 for JWTs too, and no wait for the others', async () => {
+  test('R-149: answers 503 for JWTs too where it knows no keys, and 401 at once without a token', async () => {
     const world = await startWireWorld();
     world.issuer.intercept = (_request, response) => {
       response.writeHead(500).end();
@@ -80,7 +80,7 @@ describe('the authorization server', () => {
     expect(answers.map(({ status }) => status)).toEqual([401, 503]);
   });
 
-  test('contract §5/server-away — its keys are used for `stale`, no longer: not for tokens either that were verified before', async () => {
+  test('R-150: uses known keys for the time of `stale` and no longer, also for tokens verified before', async () => {
     const world = await startWorld({
       yaml: (issuer, upstream) => `
 authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] }, stale: 2h } }
@@ -106,7 +106,7 @@ routes: [{ name: api, path: /, audience: a, upstream: { url: "${upstream}" } }]
     await world.close();
   });
 
-  test('contract §5/server-away — a key that it withdraws takes the tokens with it that were verified by it', async () => {
+  test('R-151: refuses tokens of a withdrawn key, also those verified before', async () => {
     const world = await startWireWorld();
     const exp = Math.floor(Date.now() / 1000) + 86_400;
     const [old, next] = [await world.token({ exp }), await createKey('k2')];

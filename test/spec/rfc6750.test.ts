@@ -12,7 +12,7 @@ function withAuthorization(value: string): Promise<{ status: number; challenge: 
 }
 
 test.for(['Bearer', 'bearer', 'BEARER', 'Bearer ', 'Bearer   '])(
-  'RFC 6750 §2.1 — the token after "%s": the scheme ignores case, RFC 9110 §11.1',
+  'R-29, RFC 6750 §2.1: reads the token after "%s"',
   async (scheme) => {
     const value = `${scheme.trimEnd()}${scheme.replace(/^\w+/, '') || ' '}${await world.token()}`;
     expect(await withAuthorization(value)).toMatchObject({ status: 200 });
@@ -29,16 +29,16 @@ test.for([
   'Bearer\ta',
   'Bearer ä',
   'Bearera',
-])('RFC 6750 §2.1 — "%s" is not of the form Bearer b64token', async (value) => {
+])('R-29, RFC 6750 §2.1: refuses "%s", which is not Bearer and a b64token', async (value) => {
   expect(await withAuthorization(value)).toMatchObject({ status: 401 });
 });
 
-test('RFC 6750 §2 — no more than one method to transmit the token in each request', async () => {
+test('R-31, RFC 6750 §2: refuses a token that two methods transmit', async () => {
   const token = await world.token();
   expect(await world.send(`/plain?access_token=${token}`, { token })).toMatchObject({ status: 400 });
 });
 
-test('RFC 6750 §2.2, RFC 6750 §2.3 — in a form or the query it is not looked at, and one that is there is none', async () => {
+test('R-30, RFC 6750 §2.2, RFC 6750 §2.3: ignores a token in a form or in the query', async () => {
   const token = await world.token();
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const noToken = { status: 401, challenge: 'Bearer' };
@@ -46,7 +46,7 @@ test('RFC 6750 §2.2, RFC 6750 §2.3 — in a form or the query it is not looked
   expect(await world.send(`/plain?access_token=${token}`)).toMatchObject(noToken);
 });
 
-test('RFC 6750 §3.1 — invalid_request: 400', async () => {
+test('R-31, RFC 6750 §3.1: answers two Authorization headers with 400', async () => {
   const token = await world.token();
   const raw = await world.sendRaw(
     'GET /plain HTTP/1.1',
@@ -57,34 +57,37 @@ test('RFC 6750 §3.1 — invalid_request: 400', async () => {
   expect(raw).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test.for(['expired', 'malformed', 'revoked'])('RFC 6750 §3.1 — invalid_token: 401 for one that is %s', async (kind) => {
-  const token =
-    kind === 'expired' ? await world.token({ exp: 1 }) : kind === 'malformed' ? '.' : world.opaque({ active: false });
-  expect(await world.send('/plain', { token })).toMatchObject({
-    status: 401,
-    challenge: 'Bearer error="invalid_token"',
-  });
-});
+test.for(['expired', 'malformed', 'revoked'])(
+  'R-15, RFC 6750 §3.1: answers a token that is %s with 401 invalid_token',
+  async (kind) => {
+    const token =
+      kind === 'expired' ? await world.token({ exp: 1 }) : kind === 'malformed' ? '.' : world.opaque({ active: false });
+    expect(await world.send('/plain', { token })).toMatchObject({
+      status: 401,
+      challenge: 'Bearer error="invalid_token"',
+    });
+  },
+);
 
-test('RFC 6750 §3.1 — insufficient_scope: 403 with the scope that is needed', async () => {
+test('R-17, RFC 6750 §3.1: answers a missing scope with 403 insufficient_scope and the scope', async () => {
   expect(await world.send('/plain', { token: await world.token({ scope: '' }) })).toMatchObject({
     status: 403,
     challenge: 'Bearer error="insufficient_scope", scope="read"',
   });
 });
 
-test('RFC 6750 §3.1 — without any authentication information no error code', async () => {
+test('R-13, RFC 6750 §3.1: sends no error code to a request without credentials', async () => {
   expect(await world.send('/plain')).toMatchObject({ status: 401, challenge: 'Bearer' });
 });
 
 test.for(['Basic YWxpY2U6c2VjcmV0', 'Digest username="alice"', 'DPoP abc'])(
-  'RFC 6750 §3.1 — nor with an authentication method that is not supported: %s',
+  'R-13, RFC 6750 §3.1: sends no error code for an unsupported scheme: %s',
   async (value) => {
     expect(await withAuthorization(value)).toMatchObject({ status: 401, challenge: 'Bearer' });
   },
 );
 
-test('RFC 6750 §3 — every 401 has a challenge with the scheme Bearer, at most one error and one scope', async () => {
+test('R-21, R-22, RFC 6750 §3: challenges for Bearer with at most one error and one scope', async () => {
   const answers = [
     await world.send('/plain'),
     await world.send('/api', { token: 'x' }),

@@ -52,7 +52,7 @@ async function verified(form: URLSearchParams): Promise<JWTPayload> {
   return payload;
 }
 
-test('RFC 7523 §2.2 — client_assertion of its type in place of a secret, wherever we authenticate', async () => {
+test('R-60, RFC 7523 §2.2: authenticates everywhere with a client_assertion in place of a secret', async () => {
   for (const form of await formsOfOneCall()) {
     expect(form.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
     expect(form.get('client_assertion')).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
@@ -61,7 +61,7 @@ test('RFC 7523 §2.2 — client_assertion of its type in place of a secret, wher
   }
 });
 
-test('RFC 7523 §3 — iss and sub are our client_id, aud is the issuer alone, exp is near', async () => {
+test('R-61, RFC 7523 §3: signs the client_id as iss and sub, the issuer alone as aud, and a near exp', async () => {
   const now = Math.floor(Date.now() / 1000);
   for (const form of await formsOfOneCall()) {
     const { iss, sub, aud, exp = 0, iat = 0 } = await verified(form);
@@ -71,14 +71,14 @@ test('RFC 7523 §3 — iss and sub are our client_id, aud is the issuer alone, e
   }
 });
 
-test('RFC 7523 §3 — jti is never the same: no assertion is used twice', async () => {
+test('R-61, RFC 7523 §3: signs a new jti for each request', async () => {
   const forms = [...(await formsOfOneCall()), ...(await formsOfOneCall())];
   const ids = await Promise.all(forms.map(async (form) => (await verified(form)).jti));
   expect(new Set(ids).size).toBe(4);
   expect(ids).not.toContain(undefined);
 });
 
-test('RFC 7523 §3.2 — invalid_client is about us: nobody’s token is called bad', async () => {
+test('R-62, RFC 7523 §3.2: answers 503 when the server refuses the assertion', async () => {
   const { intercept } = world.issuer;
   world.issuer.intercept = (request, response) => {
     if (request.url !== '/introspect') return false;

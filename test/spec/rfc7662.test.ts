@@ -32,7 +32,7 @@ function asked(): readonly { body: string; authorization: string | undefined }[]
 }
 
 describe('the request', () => {
-  test('RFC 7662 §2.1 — a POST form with the token, authenticated as RFC 6749 §2.3.1 says', async () => {
+  test('R-49, RFC 7662 §2.1: sends a POST form with the token and its credentials as HTTP Basic', async () => {
     await statusFor(good());
     const { body, authorization } = asked().at(-1) ?? { body: '', authorization: '' };
     const form = Object.fromEntries(new URLSearchParams(body));
@@ -41,7 +41,7 @@ describe('the request', () => {
     expect(authorization).toBe(`Basic ${Buffer.from('gate+way:a%3Ab%26c').toString('base64')}`);
   });
 
-  test('RFC 7662 §2.1 — or with the credentials in the body, where the server wants it so', async () => {
+  test('R-49, RFC 7662 §2.1: sends its credentials in the body where configured', async () => {
     expect(await statusFor(good(), '/lenient')).toBe(200);
     const { body, authorization } = asked().at(-1) ?? { body: '', authorization: '' };
     expect(Object.fromEntries(new URLSearchParams(body))).toMatchObject({ client_id: 'g', client_secret: 's' });
@@ -50,12 +50,12 @@ describe('the request', () => {
 });
 
 describe('the answer', () => {
-  test('RFC 7662 §2.2 — active, for us, in time: accepted', async () => {
+  test('R-50, RFC 7662 §2.2: accepts an active token for this route and this time', async () => {
     expect(await statusFor(good())).toBe(200);
   });
 
   test.for([[false], ['true'], ['false'], [1], [null], [undefined], [[true]], [{}]])(
-    'RFC 7662 §2.2 — active is a boolean: %j is not active',
+    'R-50, RFC 7662 §2.2: refuses a token whose active is %j',
     async ([active]) => {
       expect(await statusFor({ ...good(), active })).toBe(401);
     },
@@ -78,20 +78,20 @@ describe('the answer', () => {
     ['token_type is DPoP and no key is named', { token_type: 'DPoP' }],
     ['token_use is id_token', { token_use: 'id_token' }],
     ['it is bound to a key', { cnf: { jkt: 'x' } }],
-  ])('RFC 7662 §2.2 — active, but %s: refused', async ([, claims]) => {
+  ])('R-50, RFC 7662 §2.2: refuses an active token when %s', async ([, claims]) => {
     expect(await statusFor({ ...good(), ...(claims as object) })).toBe(401);
   });
 
-  test.for(['Bearer', 'bearer', 'access_token'])('RFC 7662 §2.2 — token_type %s is accepted', async (type) => {
+  test.for(['Bearer', 'bearer', 'access_token'])('R-50, RFC 7662 §2.2: accepts the token_type %s', async (type) => {
     expect(await statusFor({ ...good(), token_type: type })).toBe(200);
   });
 
-  test('RFC 7662 §2.2 — without aud only where the configuration says so, and never for another', async () => {
+  test('R-51, RFC 7662 §2.2: accepts a token without aud only where configured, and never one for another audience', async () => {
     const statuses = [undefined, 'a', 'b'].map((aud) => statusFor({ ...good(), aud }, '/lenient'));
     expect(await Promise.all(statuses)).toEqual([200, 200, 401]);
   });
 
-  test('RFC 7662 §2.2 — an empty list is an aud, which names nobody', async () => {
+  test('R-51, RFC 7662 §2.2: refuses an empty list as aud', async () => {
     expect(await statusFor({ ...good(), aud: [] }, '/lenient')).toBe(401);
   });
 });
@@ -104,7 +104,7 @@ test.for([
   [200, 'active'],
   [200, '[]'],
   [200, 'null'],
-] as const)('RFC 7662 §2.3 — %d %s is about us, never about the token: no 401', async ([status, body]) => {
+] as const)('R-52, RFC 7662 §2.3: answers 503 when introspection answers %d %s', async ([status, body]) => {
   world.issuer.intercept = (request, response) => {
     if (request.url !== '/introspect') return false;
     response.writeHead(status, { location: '/elsewhere' }).end(body);
@@ -115,7 +115,7 @@ test.for([
   expect(answered).toBe(503);
 });
 
-test('RFC 7662 §4 — an answer is reused, but not past exp', async () => {
+test('R-53, RFC 7662 §4: reuses an answer, but not past exp', async () => {
   const token = randomUUID();
   world.issuer.introspection.set(token, { ...good(), exp: now() + 100 });
   const before = asked().length;
@@ -126,7 +126,7 @@ test('RFC 7662 §4 — an answer is reused, but not past exp', async () => {
   expect(asked().length).toBe(before + 2);
 });
 
-test('RFC 7662 §4 — and with cache: 0s never: a revoked token is refused at once', async () => {
+test('R-53, RFC 7662 §4: reuses no answer with cache: 0s, so that a revoked token ends at once', async () => {
   const token = randomUUID();
   world.issuer.introspection.set(token, { active: true, aud: 'a' });
   expect(await world.send('/lenient', { token })).toMatchObject({ status: 200 });

@@ -40,8 +40,8 @@ test.for([
   ['', '/.well-known/oauth-authorization-server', 'at the root'],
   ['/tenant', '/.well-known/oauth-authorization-server/tenant', 'inserted before the path'],
   ['/tenant', '/tenant/.well-known/openid-configuration', 'appended, as OpenID Connect Discovery §4 has it'],
-  ['/tenant', '/tenant/.well-known/oauth-authorization-server', 'appended, as the specification §3 has it'],
-] as const)('RFC 8414 §3.1 — an issuer with the path "%s" is discovered at %s: %s', async ([path, location]) => {
+  ['/tenant', '/tenant/.well-known/oauth-authorization-server', 'appended, as some clients and servers do'],
+] as const)('R-58, RFC 8414 §3.1: discovers an issuer with the path "%s" at %s: %s', async ([path, location]) => {
   const { status } = await discover(path, location, (issuer) => ({ issuer, jwks_uri: jwks(issuer) }));
   expect(status).toBe(200);
 });
@@ -52,7 +52,7 @@ test.for([
   ['other capitals', (issuer: string) => issuer.replace('http', 'HTTP')],
   ['no issuer', () => undefined],
   ['a list', (issuer: string) => [issuer]],
-] as const)('RFC 8414 §3.3 — metadata that names %s is not used', async ([, named]) => {
+] as const)('R-59, RFC 8414 §3.3: does not use metadata that names %s', async ([, named]) => {
   const { status, servers } = await discover('', '/.well-known/oauth-authorization-server', (issuer) => ({
     issuer: named(issuer),
     jwks_uri: jwks(issuer),
@@ -63,7 +63,7 @@ test.for([
   ]);
 });
 
-test('RFC 8414 §3.3 — identical: used', async () => {
+test('R-59, RFC 8414 §3.3: uses metadata that names the identical issuer', async () => {
   const { status, servers, asked } = await discover('', '/.well-known/oauth-authorization-server', (issuer) => ({
     issuer,
     jwks_uri: jwks(issuer),

@@ -15,14 +15,17 @@ test.for([
   ['invalid_request', 400, 502, null],
   ['something_else', 400, 502, null],
   ['invalid_grant', 400, 401, 'Bearer error="invalid_token"'],
-] as const)('RFC 8693 §2.2.2 — %s with %d: the client sees %d', async ([error, status, expected, challenge]) => {
-  world.answer = { status, body: { error } };
-  const before = world.upstream.seen.length;
-  expect(await world.send('/', { token: await world.freshToken() })).toMatchObject({ status: expected, challenge });
-  expect(world.upstream.seen.length).toBe(before);
-});
+] as const)(
+  'R-125, RFC 8693 §2.2.2: turns %s with %d into %d for the client',
+  async ([error, status, expected, challenge]) => {
+    world.answer = { status, body: { error } };
+    const before = world.upstream.seen.length;
+    expect(await world.send('/', { token: await world.freshToken() })).toMatchObject({ status: expected, challenge });
+    expect(world.upstream.seen.length).toBe(before);
+  },
+);
 
-test.for([[503], [500], [429]])('RFC 8693 §2.2.2 — the server is away (%d): 503', async ([status]) => {
+test.for([[503], [500], [429]])('R-125, RFC 8693 §2.2.2: answers 503 when the server answers %d', async ([status]) => {
   world.answer = { status: status ?? 0, body: {} };
   const { status: seen, headers } = await world.send('/', { token: await world.freshToken() });
   expect([seen, headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
@@ -30,8 +33,8 @@ test.for([[503], [500], [429]])('RFC 8693 §2.2.2 — the server is away (%d): 5
   world.advance(120);
 });
 
-describe('invalid_grant (RFC 6749 §5.2), where a new token would mend nothing', () => {
-  test('RFC 8693 §2.2.2 — the token’s own server has just said that it holds: 502', async () => {
+describe('invalid_grant (RFC 6749 §5.2) that no new token can cure', () => {
+  test('R-125, RFC 8693 §2.2.2: answers 502 when the issuer of the token has just called it active', async () => {
     world.answer = { status: 400, body: { error: 'invalid_grant' } };
     const token = world.opaqueToken();
     expect(await world.send('/', { token })).toMatchObject({ status: 502, challenge: null });
@@ -39,15 +42,15 @@ describe('invalid_grant (RFC 6749 §5.2), where a new token would mend nothing',
     expect(await world.send('/plain', { token })).toMatchObject({ status: 200 });
   });
 
-  test('RFC 8693 §2.2.2 — it is of a server that does not exchange it: 502', async () => {
+  test('R-125, RFC 8693 §2.2.2: answers 502 when another server issued the token', async () => {
     world.answer = { status: 400, body: { error: 'invalid_grant' } };
     const token = await world.freshToken({ iss: 'https://other.example' });
     expect(await world.send('/foreign', { token })).toMatchObject({ status: 502, challenge: null });
   });
 });
 
-describe('invalid_request, which an invalid subject token must be answered with', () => {
-  test('RFC 8693 §2.2.2 — the token holds no longer: 401, and it is forgotten', async () => {
+describe('invalid_request, the answer to an invalid subject token', () => {
+  test('R-125, RFC 8693 §2.2.2: answers 401 when the token is no longer active, and forgets it', async () => {
     const token = world.opaqueToken();
     expect(await world.send('/plain', { token })).toMatchObject({ status: 200 });
     world.issuer.introspection.delete(token);
@@ -59,7 +62,7 @@ describe('invalid_request, which an invalid subject token must be answered with'
     expect(await world.send('/plain', { token })).toMatchObject({ status: 401 });
   });
 
-  test('RFC 8693 §2.2.2 — the token holds: 502, and it is asked about once', async () => {
+  test('R-125, RFC 8693 §2.2.2: answers 502 when the token is active, and introspects it once', async () => {
     world.answer = { status: 400, body: { error: 'invalid_request' } };
     const [token, before] = [world.opaqueToken(), [world.asked().length, world.asked('/introspect').length]];
     const answers = await Promise.all(Array.from({ length: 20 }, () => world.send('/', { token })));
@@ -70,7 +73,7 @@ describe('invalid_request, which an invalid subject token must be answered with'
     expect(await world.send('/plain', { token })).toMatchObject({ status: 200 });
   });
 
-  test('RFC 8693 §2.2.2 — a server that says it of every token is asked no more often than that', async () => {
+  test('R-125, RFC 8693 §2.2.2: remembers the refusal for five seconds', async () => {
     world.answer = { status: 400, body: { error: 'invalid_request' } };
     const [token, before] = [world.opaqueToken(), world.asked().length];
     for (let i = 0; i < 10; i += 1) expect(await world.send('/', { token })).toMatchObject({ status: 502 });
@@ -81,7 +84,7 @@ describe('invalid_request, which an invalid subject token must be answered with'
   });
 });
 
-describe('less scope than was asked for', () => {
+describe('less scope than the gateway asked for', () => {
   const call = (token: string, tool: string) =>
     world.send('/mcp', {
       method: 'POST',
@@ -94,28 +97,31 @@ describe('less scope than was asked for', () => {
 
   test.for([
     ['a narrower grant', 200, { ...granted, scope: 'other' }],
-    ['none', 200, { ...granted, scope: '' }],
+    ['an empty grant', 200, { ...granted, scope: '' }],
     ['invalid_scope', 400, { error: 'invalid_scope' }],
-  ] as const)('RFC 8693 §2.2.1 — %s: a challenge with all that the operation needs', async ([, status, body]) => {
-    world.answer = { status, body };
-    const token = await world.freshToken({ scope: 'read payments' });
-    expect(await call(token, 'pay')).toMatchObject({ status: 403, challenge: challenge('read payments api') });
-    expect(await call(token, 'look')).toMatchObject({ status: 403, challenge: challenge('read api') });
-    expect(await world.gateway.decision()).toMatchObject({
-      allow: false,
-      reason: 'exchange.insufficient_scope',
-      needed_scope: 'read api',
-    });
-    const stepped = await world.freshToken({ scope: 'read payments api' });
-    world.answer = { status: 200, body: { ...granted, scope: 'api' } };
-    expect(await call(stepped, 'pay')).toMatchObject({ status: 200 });
-  });
+  ] as const)(
+    'R-124, RFC 8693 §2.2.1: challenges for all scopes of the operation after %s',
+    async ([, status, body]) => {
+      world.answer = { status, body };
+      const token = await world.freshToken({ scope: 'read payments' });
+      expect(await call(token, 'pay')).toMatchObject({ status: 403, challenge: challenge('read payments api') });
+      expect(await call(token, 'look')).toMatchObject({ status: 403, challenge: challenge('read api') });
+      expect(await world.gateway.decision()).toMatchObject({
+        allow: false,
+        reason: 'exchange.insufficient_scope',
+        needed_scope: 'read api',
+      });
+      const stepped = await world.freshToken({ scope: 'read payments api' });
+      world.answer = { status: 200, body: { ...granted, scope: 'api' } };
+      expect(await call(stepped, 'pay')).toMatchObject({ status: 200 });
+    },
+  );
 
   test.for([
     ['a narrower grant', 200, { ...granted, scope: 'other' }],
     ['invalid_scope', 400, { error: 'invalid_scope' }],
   ] as const)(
-    'RFC 8693 §2.2.2 — %s for a token that has the scope: no challenge, which would loop',
+    'R-125, RFC 8693 §2.2.2: sends no challenge after %s for a token that has the scope',
     async ([, status, body]) => {
       world.answer = { status, body };
       const token = await world.freshToken({ scope: 'read api' });
@@ -124,7 +130,7 @@ describe('less scope than was asked for', () => {
     },
   );
 
-  test('RFC 8693 §2.2.2 — for a token of another server: no challenge, that one cannot mend it', async () => {
+  test('R-125, RFC 8693 §2.2.2: sends no challenge for a token of another server', async () => {
     world.answer = { status: 400, body: { error: 'invalid_scope' } };
     const token = await world.freshToken({ iss: 'https://other.example' });
     expect(await world.send('/foreign', { token })).toMatchObject({ status: 502, challenge: null });

@@ -9,7 +9,7 @@ afterAll(() => world.close());
 beforeEach(() => world.reset());
 
 describe('the request', () => {
-  test('RFC 8693 §2.1 — the caller’s token as the subject, what it is for, our own credentials', async () => {
+  test('R-119, RFC 8693 §2.1: sends the token of the caller, the targets and its own credentials', async () => {
     const token = await world.freshToken();
     expect(await world.send('/', { token })).toMatchObject({ status: 200 });
     expect(Object.fromEntries(world.lastForm())).toEqual({
@@ -24,7 +24,7 @@ describe('the request', () => {
     expect(world.asked().at(-1)?.authorization).toBe(`Basic ${Buffer.from('gateway:secret').toString('base64')}`);
   });
 
-  test('RFC 8693 §2.1 — audience and resource may be there several times; types as they are configured', async () => {
+  test('R-119, RFC 8693 §2.1: sends several audiences and resources, and the configured types', async () => {
     world.answer = { status: 200, body: { ...granted, issued_token_type: type('jwt') } };
     expect(await world.send('/lists', { token: await world.freshToken() })).toMatchObject({ status: 200 });
     const form = world.lastForm();
@@ -34,7 +34,7 @@ describe('the request', () => {
     expect(form.has('scope')).toBe(false);
   });
 
-  test('RFC 8693 §2.1 — an actor_token goes with its type, and neither without the other', async () => {
+  test('R-120, RFC 8693 §2.1: sends an actor_token with its type, and neither without the other', async () => {
     expect(await world.send('/delegated', { token: await world.freshToken() })).toMatchObject({ status: 200 });
     expect(Object.fromEntries(world.lastForm())).toMatchObject({
       actor_token: 'gateway-itself',
@@ -44,7 +44,7 @@ describe('the request', () => {
     expect([world.lastForm().has('actor_token'), world.lastForm().has('actor_token_type')]).toEqual([false, false]);
   });
 
-  test('RFC 8693 §2.1 — our own token is asked for by the client credentials grant, once for many callers', async () => {
+  test('R-120, RFC 8693 §2.1: gets its own token once for many callers by the client credentials grant', async () => {
     const grants = (): number => world.asked().filter(({ body }) => body === 'grant_type=client_credentials').length;
     const before = grants();
     world.advance(600);
@@ -55,7 +55,7 @@ describe('the request', () => {
     );
   });
 
-  test('RFC 8693 §2.1 — nothing is exchanged without it', async () => {
+  test('R-120, RFC 8693 §2.1: exchanges nothing without its own token', async () => {
     world.advance(600);
     world.own = { status: 400, body: { error: 'unauthorized_client' } };
     const before = world.upstream.seen.length;
@@ -65,7 +65,7 @@ describe('the request', () => {
   });
 });
 
-test('RFC 8693 §2.2.1 — the upstream gets the issued token, and never the caller’s', async () => {
+test('R-122, RFC 8693 §2.2.1: sends the issued token upstream, and never the caller’s', async () => {
   const token = await world.freshToken();
   await world.send('/', { token });
   const seen = world.upstream.seen.at(-1);
@@ -79,8 +79,8 @@ describe('a bearer token', () => {
     ['a JWT', { ...granted, issued_token_type: type('jwt') }],
     ['the scope that was asked for', { ...granted, scope: 'write read' }],
     ['more scope', { ...granted, scope: 'read write profile' }],
-    ['a refresh token beside it, which nobody keeps', { ...granted, refresh_token: 'r3fresh' }],
-  ])('RFC 8693 §2.2.1 — %s: 200', async ([, body]) => {
+    ['a refresh token beside it, which the gateway drops', { ...granted, refresh_token: 'r3fresh' }],
+  ])('R-121, RFC 8693 §2.2.1: accepts %s', async ([, body]) => {
     world.answer = { status: 200, body };
     expect(await world.send('/', { token: await world.freshToken() })).toMatchObject({ status: 200 });
     const seen = world.upstream.seen.at(-1);
@@ -89,7 +89,7 @@ describe('a bearer token', () => {
   });
 });
 
-describe('an answer that is no bearer access token goes nowhere', () => {
+describe('an answer that is not a bearer access token', () => {
   test.for([
     ['no access_token', { ...granted, access_token: undefined }],
     ['an access_token that would end the header', { ...granted, access_token: 'a\r\nx: y' }],
@@ -106,7 +106,7 @@ describe('an answer that is no bearer access token goes nowhere', () => {
     ['expires_in that is a fraction', { ...granted, expires_in: 0.5 }],
     ['scope that is a list', { ...granted, scope: ['read', 'write'] }],
     ['no object', 'new'],
-  ])('RFC 8693 §2.2.1 — %s: 502', async ([, body]) => {
+  ])('R-121, RFC 8693 §2.2.1: answers 502 for %s', async ([, body]) => {
     world.answer = { status: 200, body };
     const before = world.upstream.seen.length;
     expect(await world.send('/', { token: await world.freshToken() })).toMatchObject({ status: 502, challenge: null });
@@ -114,13 +114,13 @@ describe('an answer that is no bearer access token goes nowhere', () => {
     expect(world.upstream.seen.length).toBe(before);
   });
 
-  test('RFC 8693 §2.2.1 — asked for a JWT, an access token of unknown form: 502', async () => {
+  test('R-121, RFC 8693 §2.2.1: answers 502 for an access token where it asked for a JWT', async () => {
     expect(await world.send('/lists', { token: await world.freshToken() })).toMatchObject({ status: 502 });
   });
 });
 
-describe('how long an issued token is used', () => {
-  test('RFC 8693 §2.2.1 — until shortly before expires_in, one request in flight for each subject token', async () => {
+describe('the lifetime of an issued token', () => {
+  test('R-123, RFC 8693 §2.2.1: keeps it until shortly before expires_in, with one request in flight', async () => {
     const [token, before] = [await world.freshToken(), world.asked().length];
     await Promise.all([1, 2, 3, 4].map(() => world.send('/', { token })));
     expect(world.asked().length).toBe(before + 1);
@@ -132,13 +132,13 @@ describe('how long an issued token is used', () => {
     expect(world.asked().length).toBe(before + 2);
   });
 
-  test('RFC 8693 §2.2.1 — never for another caller', async () => {
+  test('R-123, RFC 8693 §2.2.1: keeps it for its caller alone', async () => {
     const before = world.asked().length;
     for (const token of [await world.freshToken(), await world.freshToken()]) await world.send('/', { token });
     expect(world.asked().length).toBe(before + 2);
   });
 
-  test('RFC 8693 §2.2.1 — once where the server does not say how long', async () => {
+  test('R-123, RFC 8693 §2.2.1: uses it once where the server names no lifetime', async () => {
     world.answer = { status: 200, body: { ...granted, expires_in: undefined } };
     const [token, before] = [await world.freshToken(), world.asked().length];
     for (const _ of [1, 2]) expect(await world.send('/', { token })).toMatchObject({ status: 200 });

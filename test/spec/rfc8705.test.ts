@@ -37,11 +37,11 @@ function show(shown: string, certificate: Buffer | undefined, path = '/api'): Pr
   return world.send(path, { token: shown, ...(headers && { headers }) });
 }
 
-test('RFC 8705 §3 — the certificate that the token is bound to', async () => {
+test('R-72, RFC 8705 §3: serves a token with the certificate that it is bound to', async () => {
   expect((await show(await token(), mine)).status).toBe(200);
 });
 
-test('RFC 8705 §3 — another one, or none: 401 invalid_token', async () => {
+test('R-72, RFC 8705 §3: answers 401 invalid_token for another certificate, or none', async () => {
   for (const certificate of [others, undefined]) {
     const answer = await show(await token(), certificate);
     expect(answer).toMatchObject({ status: 401, challenge: 'Bearer error="invalid_token"' });
@@ -49,14 +49,14 @@ test('RFC 8705 §3 — another one, or none: 401 invalid_token', async () => {
   }
 });
 
-test('RFC 8705 §3 — a token that was used with its certificate is no more use without', async () => {
+test('R-72, RFC 8705 §3: refuses a cached token without its certificate', async () => {
   const shown = await token();
   expect((await show(shown, mine)).status).toBe(200);
   expect((await show(shown, undefined)).status).toBe(401);
   expect((await show(shown, mine)).status).toBe(200);
 });
 
-test('RFC 8705 §3 — a token that is bound to nothing needs none', async () => {
+test('R-72, RFC 8705 §3: serves an unbound token with or without a certificate', async () => {
   for (const certificate of [mine, undefined]) {
     expect((await show(await token({}), certificate)).status).toBe(200);
   }
@@ -71,24 +71,24 @@ test.for([
   [{ 'x5t#S256': null }],
   [{ x5t: thumbprint(mine) }],
   [{ ...cnf, x5c: 'x' }],
-])('RFC 8705 §3.1 — not cnf %j', async ([otherwise]) => {
+])('R-73, RFC 8705 §3.1: refuses cnf %j', async ([otherwise]) => {
   expect((await show(await token({ cnf: otherwise }), mine)).status).toBe(401);
   expect(await reason()).toBe('token.sender_constrained');
 });
 
-test('RFC 8705 §3.1 — x5t#S256 is SHA-256 of the DER in base64url', async () => {
+test('R-73, RFC 8705 §3.1: compares x5t#S256 with the SHA-256 of the DER in base64url', async () => {
   expect(thumbprint(mine)).toMatch(/^[\w-]{43}$/);
   expect((await show(await token({ cnf: { 'x5t#S256': thumbprint(others) } }), others)).status).toBe(200);
 });
 
-test('RFC 8705 §3.2 — cnf of an introspection', async () => {
+test('R-74, RFC 8705 §3.2: binds an opaque token by the cnf of its introspection', async () => {
   world.issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: 'a', cnf });
   expect((await show('opaque', mine)).status).toBe(200);
   expect((await show('opaque', others)).status).toBe(401);
   expect(await reason()).toBe('token.binding');
 });
 
-test('RFC 8705 §3 — bound to a key as well: both are proved', async () => {
+test('R-72, RFC 8705 §3: asks for both proofs of a token that is bound to a key as well', async () => {
   const client = await createProver();
   const shown = await token({ cnf: { ...cnf, ...client.cnf } });
   const url = `${publicUrl}/both`;

@@ -28,11 +28,11 @@ test.for([
   [undefined, 401],
   ['at+jwt+x', 401],
   ['text/at+jwt', 401],
-] as const)('RFC 9068 §4 — typ %j: %d', async ([typ, status]) => {
+] as const)('R-46, RFC 9068 §4: answers typ %j with %d', async ([typ, status]) => {
   expect(await statusFor({}, { typ })).toBe(status);
 });
 
-test('RFC 9068 §4 — the issuer exactly matches the value of iss', async () => {
+test('R-40, RFC 9068 §4: accepts only an iss that matches the issuer exactly', async () => {
   expect(await statusFor({ iss: world.issuer.url })).toBe(200);
   expect(await statusFor({ iss: `${world.issuer.url}/` })).toBe(401);
 });
@@ -45,18 +45,21 @@ test.for([
   [['x'], 401],
   [[], 401],
   [undefined, 401],
-] as const)('RFC 9068 §4 — aud %j where a and b are ours: %d', async ([aud, status]) => {
-  expect(await statusFor({ aud })).toBe(status);
-});
+] as const)(
+  'R-42, RFC 9068 §4: answers aud %j with %d where a and b are audiences of the route',
+  async ([aud, status]) => {
+    expect(await statusFor({ aud })).toBe(status);
+  },
+);
 
-test('RFC 9068 §4 — alg none is rejected', async () => {
+test('R-43, RFC 9068 §4: refuses alg none', async () => {
   const claims = { iss: world.issuer.url, aud: 'a', exp: Math.floor(Date.now() / 1000) + 300 };
   expect(await world.send('/', { token: forgedToken({ alg: 'none', typ: 'at+jwt' }, claims) })).toMatchObject({
     status: 401,
   });
 });
 
-test('RFC 9068 §4 — the signature is checked with the keys that the server publishes now', async () => {
+test('R-44, RFC 9068 §4: verifies with the keys that the server publishes now', async () => {
   const next = await createKey('k2', 'ES256');
   const token = await world.issuer.sign({ aud: 'a' }, { key: next });
   expect(await world.send('/', { token })).toMatchObject({ status: 401 });
@@ -67,7 +70,7 @@ test('RFC 9068 §4 — the signature is checked with the keys that the server pu
   ).toMatchObject({ status: 200 });
 });
 
-test('RFC 9068 §4 — a key that is published for encryption verifies nothing', async () => {
+test('R-44, RFC 9068 §4: verifies nothing with a key for encryption', async () => {
   const key = await createKey('k3');
   world.issuer.keys = [...world.issuer.keys, { ...key.publicJwk, use: 'enc' }];
   world.advance(6);
@@ -76,14 +79,14 @@ test('RFC 9068 §4 — a key that is published for encryption verifies nothing',
   });
 });
 
-test('RFC 9068 §4 — the current time is before exp', async () => {
+test('R-45, RFC 9068 §4: refuses a token past its exp', async () => {
   const now = Math.floor(Date.now() / 1000);
   const own = 12 + 30;
   expect(await statusFor({ exp: now + own })).toBe(200);
   expect(await statusFor({ exp: now - 10 })).toBe(401);
 });
 
-test('RFC 9068 §2.2 — sub and client_id are who calls', async () => {
+test('R-47, RFC 9068 §2.2: takes sub and client_id for the caller', async () => {
   expect(await statusFor({ sub: 'alice', client_id: 'web' })).toBe(200);
   expect(world.upstream.seen.at(-1)?.headers).toMatchObject({ 'x-sub': 'alice', 'x-client': 'web' });
 });

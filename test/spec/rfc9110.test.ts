@@ -42,7 +42,7 @@ test.for([
   'TE: gzip',
   'Trailer: X-Later',
   'Upgrade: h2c',
-])('RFC 9110 §7.6.1 — a request’s %s stays between the client and us', async (field) => {
+])('R-128, RFC 9110 §7.6.1: removes %s from a request', async (field) => {
   const [name = ''] = field.split(':');
   expect(await world.sendRaw('GET /open HTTP/1.1', 'Host: gateway.test', field, 'X-Kept: yes')).toMatch(
     /^HTTP\/1\.1 200 /,
@@ -52,7 +52,7 @@ test.for([
   expect(headers[name.toLowerCase()]).toBeUndefined();
 });
 
-test('RFC 9110 §7.6.1 — nor does what Connection nominates go on, in either spelling', async () => {
+test('R-128, RFC 9110 §7.6.1: removes fields that Connection names, in any case', async () => {
   await world.sendRaw(
     'GET /open HTTP/1.1',
     'Host: gateway.test',
@@ -67,7 +67,7 @@ test('RFC 9110 §7.6.1 — nor does what Connection nominates go on, in either s
 });
 
 test.for(['Authorization', 'Host', 'Content-Length', 'Mcp-Session-Id'])(
-  'RFC 9110 §7.6.1 — Connection must not nominate %s, which a decision rests on: 400',
+  'R-129, RFC 9110 §7.6.1: answers 400 when Connection names %s',
   async (name) => {
     const before = world.upstream.seen.length;
     expect(await world.sendRaw('GET /open HTTP/1.1', 'Host: gateway.test', `Connection: ${name}`)).toMatch(
@@ -77,7 +77,7 @@ test.for(['Authorization', 'Host', 'Content-Length', 'Mcp-Session-Id'])(
   },
 );
 
-test('RFC 9110 §7.6.1 — the same for answers', async () => {
+test('R-128, RFC 9110 §7.6.1: removes the fields of one connection from an answer', async () => {
   answer = [
     'HTTP/1.1 200 OK',
     'Connection: close, X-Hop',
@@ -95,31 +95,31 @@ test('RFC 9110 §7.6.1 — the same for answers', async () => {
   expect(raw).not.toMatch(/x-hop|timeout=9|proxy-authenticate/i);
 });
 
-test('RFC 9110 §8.6 — an answer that ends before its length is broken off, not passed for whole', async () => {
+test('R-131, RFC 9110 §8.6: breaks off an answer that ends before its length', async () => {
   answer = 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nok';
   await expect(world.send('/bare')).rejects.toThrow('terminated');
 });
 
-test('RFC 9110 §15.6.3 — an answer that is no HTTP: 502', async () => {
+test('R-132, RFC 9110 §15.6.3: answers 502 when the upstream does not answer in HTTP', async () => {
   answer = 'nonsense\r\n\r\n';
   expect(await world.send('/bare')).toMatchObject({ status: 502 });
 });
 
-test('RFC 9110 §15.5.2 — a 401 has a challenge', async () => {
+test('R-21, RFC 9110 §15.5.2: sends a challenge with a 401', async () => {
   expect(await world.send('/api')).toMatchObject({ status: 401, challenge: 'Bearer' });
 });
 
-test('RFC 9110 §15.5.6 — a 405 says what is allowed', async () => {
+test('R-23, RFC 9110 §15.5.6: sends Allow with a 405', async () => {
   const { status, headers } = await world.send('/read', { method: 'POST' });
   expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
 });
 
-test('RFC 9110 §9.3.8 — TRACE is not forwarded: it would echo to the client what we add for the upstream', async () => {
+test('R-24, RFC 9110 §9.3.8: does not forward TRACE', async () => {
   const before = world.upstream.seen.length;
   expect(await world.sendRaw('TRACE /open HTTP/1.1', 'Host: gateway.test')).toMatch(/^HTTP\/1\.1 405 /);
   expect(world.upstream.seen.length).toBe(before);
 });
 
-test('RFC 9110 §15.5.6 — also where the route serves every other method: an empty Allow would say none', async () => {
+test('R-23, RFC 9110 §15.5.6: sends Allow also where the route serves every other method', async () => {
   expect(await world.sendRaw('TRACE /open HTTP/1.1', 'Host: gateway.test')).toMatch(/^allow: .*\bGET\b/im);
 });

@@ -44,7 +44,7 @@ test.for([
   ['with space around it', `Client-Cert:   :${padded}:  `],
   // RFC 8941 §4.2.7: parsers SHOULD NOT fail when padding is not present.
   ['without padding', `Client-Cert: :${padded.replace(/=+$/, '')}:`],
-])('RFC 9440 §2.1 — a Byte Sequence, %s', async ([, line]) => {
+])('R-75, RFC 9440 §2.1: reads a Byte Sequence, %s', async ([, line]) => {
   expect(await bound(trusting, line as string)).toEqual([200, undefined]);
 });
 
@@ -60,11 +60,11 @@ test.for([
   ['half of one', `:${base64('client').slice(0, 400)}:`],
   ['one with something behind it', `:${Buffer.concat([x509('client').raw, Buffer.from('x')]).toString('base64')}:`],
   ['two in one', `:${base64('client')}:, :${base64('client')}:`],
-])('RFC 9440 §2.1 — anything else is refused: %s', async ([, value]) => {
+])('R-75, RFC 9440 §2.1: answers 400 for any other form: %s', async ([, value]) => {
   expect(await bound(trusting, `Client-Cert: ${value}`)).toEqual([400, 'request.certificate']);
 });
 
-test('RFC 9440 §2.2 — another certificate is another client', async () => {
+test('R-76, RFC 9440 §2.2: takes another certificate for another client', async () => {
   expect(await bound(trusting, `Client-Cert: :${base64('self-signed')}:`)).toEqual([401, 'token.binding']);
 });
 
@@ -74,15 +74,15 @@ test.for([
   ['an empty Byte Sequence', ['Client-Cert: ::']],
   ['in the chain alone', [`Client-Cert-Chain: :${base64('client')}:`]],
   ['under another spelling', [`Client_Cert: :${base64('client')}:`]],
-] as const)('RFC 9440 §2.2 — no certificate: %s', async ([, lines]) => {
+] as const)('R-76, RFC 9440 §2.2: finds no certificate: %s', async ([, lines]) => {
   expect(await bound(trusting, ...lines)).toEqual([401, 'token.binding']);
 });
 
-test('RFC 9440 §2.2 — two are refused, though they be the same', async () => {
+test('R-76, RFC 9440 §2.2: refuses two fields, even if they are the same', async () => {
   expect(await bound(trusting, mine, mine)).toEqual([400, 'request.duplicate_header']);
 });
 
-test('RFC 9440 §2.4 — the header counts for nothing from any other peer, well-formed or not', async () => {
+test('R-77, RFC 9440 §2.4: ignores the header from any other peer', async () => {
   for (const world of [plain, addressing]) {
     expect(await bound(world, mine)).toEqual([401, 'token.binding']);
     expect(await bound(world, mine, mine)).toEqual([401, 'token.binding']);
@@ -90,7 +90,7 @@ test('RFC 9440 §2.4 — the header counts for nothing from any other peer, well
   }
 });
 
-test('RFC 9440 §2.4 — the upstream gets neither field, whoever sent them', async () => {
+test('R-77, RFC 9440 §2.4: removes both fields before it forwards', async () => {
   for (const world of [trusting, addressing, plain]) {
     world.upstream.seen.length = 0;
     await world.sendRaw('GET /public HTTP/1.1', 'Host: gateway.test', mine, `Client-Cert-Chain: :${base64('ca')}:`);

@@ -22,7 +22,7 @@ async function verdict(claims: Record<string, unknown>, header: Record<string, u
 }
 
 test.for(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'])(
-  'RFC 9449 §4.3 — alg %s is asymmetric and deemed secure',
+  'R-64, RFC 9449 §4.3: accepts alg %s, which is asymmetric and secure',
   async (alg) => {
     const by = await createProver(alg);
     const bound = await world.bound({ cnf: by.cnf });
@@ -32,8 +32,8 @@ test.for(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'PS256', 'PS384', 'PS51
   },
 );
 
-describe('each of the checks', () => {
-  test('RFC 9449 §4.3 — 1: not more than one DPoP field', async () => {
+describe('the twelve checks', () => {
+  test('R-64, RFC 9449 §4.3: check 1: refuses more than one DPoP field', async () => {
     const [one, two] = [await world.client.proof({ url: api, token }), await world.client.proof({ url: api, token })];
     const raw = await world.sendRaw(
       'GET /api HTTP/1.1',
@@ -49,29 +49,35 @@ describe('each of the checks', () => {
   });
 
   test.for(['x', 'a.b', 'a.b.c', 'a.b.c.d.e', '..', `${'a'.repeat(9000)}.b.c`])(
-    'RFC 9449 §4.3 — 2: a single well-formed JWT, not %s',
+    'R-64, RFC 9449 §4.3: check 2: refuses %s, which is no well-formed JWT',
     async (proof) => {
       expect((await world.show('/api', token, proof)).status).toBe(401);
       expect(await world.reason()).toBe('proof.invalid');
     },
   );
 
-  test.for(['jti', 'htm', 'htu', 'iat', 'ath'])('RFC 9449 §4.3 — 3: %s is required', async (name) => {
-    expect(await verdict({ [name]: undefined })).toBe('proof.invalid');
-    expect(await verdict({ [name]: null })).toBe('proof.invalid');
-    expect(await verdict({ [name]: {} })).toBe('proof.invalid');
-    expect(await verdict({})).toBe(200);
-  });
+  test.for(['jti', 'htm', 'htu', 'iat', 'ath'])(
+    'R-64, RFC 9449 §4.3: check 3: refuses a proof without %s',
+    async (name) => {
+      expect(await verdict({ [name]: undefined })).toBe('proof.invalid');
+      expect(await verdict({ [name]: null })).toBe('proof.invalid');
+      expect(await verdict({ [name]: {} })).toBe('proof.invalid');
+      expect(await verdict({})).toBe(200);
+    },
+  );
 
-  test.for([undefined, 'JWT', 'at+jwt', 'DPoP+jwt', ''])('RFC 9449 §4.3 — 4: typ is dpop+jwt, not %j', async (typ) => {
-    expect(await verdict({}, { typ })).toBe('proof.invalid');
-  });
+  test.for([undefined, 'JWT', 'at+jwt', 'DPoP+jwt', ''])(
+    'R-64, RFC 9449 §4.3: check 4: refuses typ %j',
+    async (typ) => {
+      expect(await verdict({}, { typ })).toBe('proof.invalid');
+    },
+  );
 
-  test('RFC 9449 §4.3 — 4: no header parameter is critical', async () => {
+  test('R-64, RFC 9449 §4.3: check 4: refuses a critical header parameter', async () => {
     expect(await verdict({}, { crit: ['b64'], b64: true })).toBe('proof.invalid');
   });
 
-  test('RFC 9449 §4.3 — 5: alg is not none', async () => {
+  test('R-64, RFC 9449 §4.3: check 5: refuses alg none', async () => {
     const [, claims] = (await world.client.proof({ url: api, token })).split('.');
     const header = { typ: 'dpop+jwt', alg: 'none', jwk: world.client.jwk };
     const encoded = Buffer.from(JSON.stringify(header)).toString('base64url');
@@ -81,7 +87,7 @@ describe('each of the checks', () => {
     }
   });
 
-  test('RFC 9449 §4.3 — 5: alg is not symmetric', async () => {
+  test('R-64, RFC 9449 §4.3: check 5: refuses a symmetric alg', async () => {
     const secret = await generateSecret('HS256', { extractable: true });
     const jwk = await exportJWK(secret);
     const claims = { jti: 'x', htm: 'GET', htu: api, iat: now(), ath: hash('sha256', token, 'base64url') };
@@ -94,7 +100,7 @@ describe('each of the checks', () => {
     }
   });
 
-  test('RFC 9449 §4.3 — 6: the signature verifies with the key in jwk', async () => {
+  test('R-64, RFC 9449 §4.3: check 6: refuses a signature of another key', async () => {
     const other = await createProver();
     expect((await world.prove('/api', token, { key: other.privateKey })).status).toBe(401);
     expect(await world.reason()).toBe('proof.invalid');
@@ -105,7 +111,7 @@ describe('each of the checks', () => {
     expect((await world.show('/api', token, proof)).status).toBe(200);
   });
 
-  test('RFC 9449 §4.3 — 6: a short RSA key', async () => {
+  test('R-64, RFC 9449 §4.3: check 6: refuses a short RSA key', async () => {
     for (const [bits, pad, status] of [
       [2048, 0, 200],
       [1024, 0, 401],
@@ -128,14 +134,14 @@ describe('each of the checks', () => {
     }
   });
 
-  test('RFC 9449 §4.3 — 7: jwk has no private key', async () => {
+  test('R-64, RFC 9449 §4.3: check 7: refuses a private key in jwk', async () => {
     const jwk = await exportJWK(world.client.privateKey);
     expect(jwk).toHaveProperty('d');
     expect(await verdict({}, { jwk })).toBe('proof.invalid');
     expect(await verdict({}, { jwk: undefined })).toBe('proof.invalid');
   });
 
-  test.for(['get', 'POST', 'HEAD', ''])('RFC 9449 §4.3 — 8: htm is the method, not %j', async (htm) => {
+  test.for(['get', 'POST', 'HEAD', ''])('R-64, RFC 9449 §4.3: check 8: refuses htm %j for a GET', async (htm) => {
     expect(await verdict({ htm })).toBe('proof.invalid');
   });
 
@@ -159,15 +165,15 @@ describe('each of the checks', () => {
     ['http://gateway.test/a\tpi', 'proof.invalid'],
     ['http:gateway.test/api', 'proof.invalid'],
     ['', 'proof.invalid'],
-  ])('RFC 9449 §4.3 — 9: htu is the URI of the request: %j is %s', async ([htu, expected]) => {
+  ])('R-64, RFC 9449 §4.3: check 9: answers htu %j with %s', async ([htu, expected]) => {
     expect(await verdict({ htu })).toBe(expected);
   });
 
-  test('RFC 9449 §4.3 — 9: the query of the request is not in htu', async () => {
+  test('R-64, RFC 9449 §4.3: check 9: expects no query in htu', async () => {
     expect((await world.prove('/api?a=b', token)).status).toBe(200);
   });
 
-  test('RFC 9449 §4.3 — 9: htu is what the gateway is called, not what Host says', async () => {
+  test('R-64, RFC 9449 §4.3: check 9: compares htu with public_url, not with Host', async () => {
     const port = new URL(world.gateway.url).port;
     for (const [host, status] of [
       ['gateway.test', 200],
@@ -184,7 +190,7 @@ describe('each of the checks', () => {
     }
   });
 
-  test('RFC 9449 §4.3 — 10: no nonce was asked for, so that any is ignored', async () => {
+  test('R-64, RFC 9449 §4.3: check 10: ignores a nonce that it did not ask for', async () => {
     expect(await verdict({ nonce: 'of another route' })).toBe(200);
   });
 
@@ -196,11 +202,14 @@ describe('each of the checks', () => {
     [310, 'proof.invalid'],
     [-1e9, 'proof.invalid'],
     [1e300, 'proof.invalid'],
-  ] as const)('RFC 9449 §4.3 — 11: created %d s from now: %s', async ([seconds, expected]) => {
-    expect(await verdict({ iat: now() + seconds })).toBe(expected);
-  });
+  ] as const)(
+    'R-64, RFC 9449 §4.3: check 11: answers a proof made %d s from now with %s',
+    async ([seconds, expected]) => {
+      expect(await verdict({ iat: now() + seconds })).toBe(expected);
+    },
+  );
 
-  test('RFC 9449 §4.3 — 11: the window is the operator’s', async () => {
+  test('R-64, RFC 9449 §4.3: check 11: takes the window from the configuration', async () => {
     const by = await createProver('ES384');
     const bound = await world.bound({ cnf: by.cnf });
     expect((await world.prove('/narrow', bound, { by, claims: { iat: now() - 3 } })).status).toBe(200);
@@ -208,19 +217,19 @@ describe('each of the checks', () => {
     expect((await world.prove('/narrow', bound, { by, claims: { iat: now() + 15 } })).status).toBe(401);
   });
 
-  test('RFC 9449 §4.3 — 12: ath is the hash of this token', async () => {
+  test('R-64, RFC 9449 §4.3: check 12: refuses a proof for another token', async () => {
     const other = await world.bound({ jti: 'another' });
     expect(await verdict({ ath: hash('sha256', other, 'base64url') })).toBe('proof.invalid');
   });
 
-  test('RFC 9449 §4.3 — 12: the token is bound to the key of the proof', async () => {
+  test('R-64, RFC 9449 §4.3: check 12: refuses a proof of another key', async () => {
     expect((await world.prove('/api', token, { by: await createProver() })).status).toBe(401);
     expect(await world.reason()).toBe('token.binding');
   });
 });
 
-describe('one proof twice', () => {
-  test('RFC 9449 §11.1 — a jti serves once', async () => {
+describe('the replay of a proof', () => {
+  test('R-71, RFC 9449 §11.1: accepts a jti once', async () => {
     const proof = await world.client.proof({ url: api, token });
     expect((await world.show('/api', token, proof)).status).toBe(200);
     const again = await world.show('/api', token, proof);
@@ -231,14 +240,14 @@ describe('one proof twice', () => {
     expect((await world.prove('/api', token)).status, 'the next one').toBe(200);
   });
 
-  test('RFC 9449 §11.1 — nor does it with the request spelt another way', async () => {
+  test('R-71, RFC 9449 §11.1: refuses the same jti with another spelling of the request', async () => {
     const proof = await world.client.proof({ url: `${api}/%C3%A9`, token });
     expect((await world.show('/api/%C3%A9', token, proof)).status).toBe(200);
     expect((await world.show('/api/%c3%a9', token, proof)).status).toBe(401);
     expect(await world.reason()).toBe('proof.replayed');
   });
 
-  test('RFC 9449 §11.1 — a jti counts for its key', async () => {
+  test('R-71, RFC 9449 §11.1: accepts the same jti of another key', async () => {
     const by = await createProver();
     const bound = await world.bound({ cnf: by.cnf });
     expect((await world.prove('/api', token, { claims: { jti: 'the same' } })).status).toBe(200);
@@ -246,19 +255,19 @@ describe('one proof twice', () => {
     expect((await world.prove('/api', token, { claims: { jti: 'the same' } })).status).toBe(401);
   });
 
-  test('RFC 9449 §11.1 — a proof that was refused is not remembered', async () => {
+  test('R-71, RFC 9449 §11.1: does not remember a proof that it refused', async () => {
     const proof = await world.client.proof({ url: api, token });
     expect((await world.show('/api', token, proof, 'POST')).status).toBe(401);
     expect((await world.show('/api', token, proof)).status).toBe(200);
   });
 
-  test('RFC 9449 §11.1 — of two at once one is served', async () => {
+  test('R-71, RFC 9449 §11.1: serves one of two simultaneous uses', async () => {
     const proof = await world.client.proof({ url: api, token });
     const answers = await Promise.all(Array.from({ length: 8 }, () => world.show('/api', token, proof)));
     expect(answers.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1);
   });
 
-  test('RFC 9449 §11.1 — it is remembered as long as it could be accepted', async () => {
+  test('R-71, RFC 9449 §11.1: remembers a jti for as long as the proof is valid', async () => {
     const proof = await world.client.proof({ url: api, token });
     expect((await world.show('/api', token, proof)).status).toBe(200);
     world.advance(298);
@@ -270,7 +279,7 @@ describe('one proof twice', () => {
     world.advance(-301);
   });
 
-  test('RFC 9449 §11.1 — a proof from five minutes ahead is remembered for ten minutes', async () => {
+  test('R-71, RFC 9449 §11.1: remembers a proof from five minutes ahead for ten minutes', async () => {
     const proof = await world.client.proof({ url: api, token }, { claims: { iat: now() + 295 } });
     expect((await world.show('/api', token, proof)).status).toBe(200);
     world.advance(590);
@@ -279,7 +288,7 @@ describe('one proof twice', () => {
     world.advance(-590);
   });
 
-  test('RFC 9449 §11.1 — the length of a jti is bounded', async () => {
+  test('R-71, RFC 9449 §11.1: bounds the length of a jti', async () => {
     expect(await verdict({ jti: 'x'.repeat(256) })).toBe(200);
     expect(await verdict({ jti: 'x'.repeat(257) })).toBe('proof.invalid');
     expect(await verdict({ jti: '' })).toBe('proof.invalid');

@@ -13,7 +13,7 @@ afterAll(() => world.close());
 
 const api = `${publicUrl}/api`;
 
-test('RFC 9449 §7.1 — a bound token with the proof of its key', async () => {
+test('R-63, RFC 9449 §7.1: serves a bound token with the proof of its key', async () => {
   const before = world.upstream.seen.length;
   expect((await world.prove('/api', token)).status).toBe(200);
   const { headers } = world.upstream.seen[before] ?? { headers: { dpop: 'it did not arrive' } };
@@ -22,7 +22,7 @@ test('RFC 9449 §7.1 — a bound token with the proof of its key', async () => {
 });
 
 describe('bound and unbound tokens', () => {
-  test('RFC 9449 §6.1 — a JWT is bound by cnf.jkt', async () => {
+  test('R-65, RFC 9449 §6.1: binds a JWT by cnf.jkt', async () => {
     expect((await world.prove('/api', await world.bound())).status).toBe(200);
     for (const cnf of [{}, { jkt: 'x' }, { ...world.client.cnf, kid: 'x' }, { jwk: world.client.jwk }, 'x', null, []]) {
       expect((await world.prove('/api', await world.bound({ cnf }))).status, `cnf ${JSON.stringify(cnf)}`).toBe(401);
@@ -30,7 +30,7 @@ describe('bound and unbound tokens', () => {
     }
   });
 
-  test('RFC 9449 §6.2 — an opaque one by cnf.jkt of its introspection', async () => {
+  test('R-66, RFC 9449 §6.2: binds an opaque token by the cnf.jkt of its introspection', async () => {
     const { cnf } = world.client;
     const explained = { active: true, sub: 'alice', aud: 'a', scope: 'read', token_type: 'DPoP' };
     world.issuer.introspection.set('bound', { ...explained, cnf });
@@ -45,7 +45,7 @@ describe('bound and unbound tokens', () => {
     expect(await world.reason()).toBe('token.sender_constrained');
   });
 
-  test('RFC 9449 §7.2 — a bound token is not accepted as Bearer, with a proof or without', async () => {
+  test('R-67, RFC 9449 §7.2: refuses a bound token as Bearer, with a proof or without', async () => {
     const proof = await world.client.proof({ url: api, token });
     for (const headers of [{}, { dpop: proof }]) {
       const { status, challenge } = await world.send('/api', { token, headers });
@@ -55,14 +55,14 @@ describe('bound and unbound tokens', () => {
     }
   });
 
-  test('RFC 9449 §7.2 — both schemes side by side: an unbound token is a Bearer', async () => {
+  test('R-67, RFC 9449 §7.2: serves an unbound token as Bearer beside DPoP', async () => {
     const unbound = await world.bound({ cnf: undefined });
     expect((await world.send('/api', { token: unbound })).status).toBe(200);
     expect((await world.prove('/api', unbound)).status).toBe(401);
     expect(await world.reason()).toBe('token.unbound');
   });
 
-  test('RFC 9449 §7.2 — required: no token that is bound to nothing', async () => {
+  test('R-67, RFC 9449 §7.2: refuses an unbound token where the route requires a bound one', async () => {
     const { status, challenge } = await world.send('/required', { token: await world.bound({ cnf: undefined }) });
     expect(status).toBe(401);
     expect(challenge).toContain(', DPoP algs="');
@@ -70,7 +70,7 @@ describe('bound and unbound tokens', () => {
     expect((await world.prove('/required', token)).status).toBe(200);
   });
 
-  test('RFC 9449 §7.1 — the scheme ignores case', async () => {
+  test('R-63, RFC 9449 §7.1: reads the scheme in any case', async () => {
     for (const scheme of ['dpop', 'DPOP']) {
       const dpop = await world.client.proof({ url: api, token });
       const answer = await world.send('/api', { headers: { authorization: `${scheme} ${token}`, dpop } });
@@ -78,16 +78,19 @@ describe('bound and unbound tokens', () => {
     }
   });
 
-  test('RFC 9449 §7.1 — where a route has no dpop, the scheme is no credential and a bound token no use', async () => {
+  test('R-63, RFC 9449 §7.1: refuses the scheme and bound tokens where the route has no dpop', async () => {
     expect(await world.prove('/plain', token)).toMatchObject({ status: 401, challenge: 'Bearer' });
     expect(await world.reason()).toBe('credentials.missing');
     expect(await world.send('/plain', { token })).toMatchObject({ status: 401 });
     expect(await world.reason()).toBe('token.sender_constrained');
   });
 
-  test.for(['DPoP', 'DPoP ', 'DPoP a b', 'DPoP "x"', 'DPoP\tx'])('RFC 9449 §7.1 — not %j', async (authorization) => {
-    expect((await world.send('/api', { headers: { authorization } })).status).toBe(401);
-  });
+  test.for(['DPoP', 'DPoP ', 'DPoP a b', 'DPoP "x"', 'DPoP\tx'])(
+    'R-63, RFC 9449 §7.1: refuses %j',
+    async (authorization) => {
+      expect((await world.send('/api', { headers: { authorization } })).status).toBe(401);
+    },
+  );
 });
 
 describe('challenges', () => {
@@ -98,7 +101,7 @@ describe('challenges', () => {
     return raw.split('\n').filter((line) => line.startsWith('www-authenticate: '));
   };
 
-  test('RFC 9449 §7.1 — each scheme in a line of its own, Bearer first and as ever', async () => {
+  test('R-68, RFC 9449 §7.1: challenges for each scheme on a line of its own, Bearer first', async () => {
     expect(await lines('/mcp')).toEqual([
       `www-authenticate: Bearer error="invalid_token", scope="read", ${metadata}`,
       `www-authenticate: DPoP scope="read", ${metadata}, ${algs}`,
@@ -111,7 +114,7 @@ describe('challenges', () => {
     expect(await lines('/plain'), 'without dpop').toEqual(['www-authenticate: Bearer']);
   });
 
-  test('RFC 9449 §7.1 — the error is that of the scheme that was used', async () => {
+  test('R-68, RFC 9449 §7.1: puts the error into the challenge of the scheme in use', async () => {
     expect(await lines('/api', 'Authorization: DPoP x')).toEqual([
       'www-authenticate: Bearer',
       `www-authenticate: DPoP error="invalid_token", ${algs}`,
@@ -126,7 +129,7 @@ describe('challenges', () => {
     ]);
   });
 
-  test('RFC 9449 §7.1 — insufficient_scope', async () => {
+  test('R-68, RFC 9449 §7.1: puts insufficient_scope into both challenges', async () => {
     const poor = await world.bound({ scope: '' });
     const dpop = `DPoP: ${await world.client.proof({ url: api, token: poor })}`;
     expect(await lines('/api', `Authorization: DPoP ${poor}`, dpop)).toEqual([
@@ -139,7 +142,7 @@ describe('challenges', () => {
 describe('nonces', () => {
   const url = `${publicUrl}/nonce`;
 
-  test('RFC 9449 §9 — a proof without one is told to use one, which then serves', async () => {
+  test('R-70, RFC 9449 §9: answers a proof without a nonce with one that then serves', async () => {
     const { status, challenge, headers } = await world.prove('/nonce', token);
     expect(status).toBe(401);
     expect(challenge).toMatch(/^DPoP error="use_dpop_nonce", algs="[^"]+", Bearer$/);
@@ -153,7 +156,7 @@ describe('nonces', () => {
     }
   });
 
-  test('RFC 9449 §9 — the proof must be sound besides', async () => {
+  test('R-70, RFC 9449 §9: checks everything else of a proof with a nonce', async () => {
     const nonce = (await world.prove('/nonce', token)).headers.get('dpop-nonce');
     const proof = await world.client.proof({ url, token }, { claims: { nonce } });
     expect((await world.show('/nonce', token, proof)).status).toBe(200);
@@ -161,7 +164,7 @@ describe('nonces', () => {
     expect(await world.reason()).toBe('proof.replayed');
   });
 
-  test('RFC 9449 §8.2 — every answer has the newest; one ends some minutes after it was given', async () => {
+  test('R-69, RFC 9449 §8.2: sends the current nonce with every answer, and lets an old one end after minutes', async () => {
     const nonce = (await world.send('/nonce')).headers.get('dpop-nonce');
     expect(nonce, 'a 401').not.toBeNull();
     expect((await world.prove('/nonce', token, { claims: { nonce } })).headers.get('dpop-nonce'), 'a 200').toBe(nonce);
@@ -176,20 +179,20 @@ describe('nonces', () => {
     world.advance(-240);
   });
 
-  test('RFC 9449 §8.2 — an answer with one is not stored', async () => {
+  test('R-69, RFC 9449 §8.2: forbids caches to store an answer with a nonce', async () => {
     const { headers } = await world.send('/nonce');
     const answer = await world.prove('/nonce', token, { claims: { nonce: headers.get('dpop-nonce') } });
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect((await world.prove('/api', token)).headers.get('cache-control')).toBe('private, max-age=60');
   });
 
-  test('RFC 9449 §9 — where none is wanted none is given, and an upstream’s is not ours', async () => {
+  test('R-70, RFC 9449 §9: sends no nonce where the route wants none, not even the upstream’s', async () => {
     expect((await world.prove('/api', token)).headers.has('dpop-nonce')).toBe(false);
     expect((await world.show('/api', token)).headers.has('dpop-nonce')).toBe(false);
   });
 });
 
-test('RFC 9449 §9 — a page may send a proof, and read the nonce', async () => {
+test('R-70, RFC 9449 §9: lets a page send a proof and read the nonce', async () => {
   const origin = { origin: 'http://localhost:5173' };
   const preflight = await world.send('/nonce', {
     method: 'OPTIONS',
@@ -205,7 +208,7 @@ test('RFC 9449 §9 — a page may send a proof, and read the nonce', async () =>
   expect(headers.get('access-control-expose-headers')).toMatch(/WWW-Authenticate.*DPoP-Nonce/);
 });
 
-test('RFC 9728 §2 — the metadata says which proofs are accepted, and whether one is needed', async () => {
+test('R-11, RFC 9728 §2: names in the metadata the algorithms of proofs and whether a proof is required', async () => {
   const metadata = async (path: string): Promise<unknown> =>
     JSON.parse((await world.send(`/.well-known/oauth-protected-resource${path}`)).text);
   expect(await metadata('/mcp')).toMatchObject({

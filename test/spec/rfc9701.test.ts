@@ -52,24 +52,24 @@ async function statusOf(answer: RawAnswer | Promise<RawAnswer>, path?: string): 
 
 const sentUpstream = () => world.upstream.seen.at(-1)?.headers;
 
-test('RFC 9701 §4 — a JWT is asked for by Accept', async () => {
+test('R-54, RFC 9701 §4: asks for a JWT in Accept', async () => {
   await callWith(statement(world.issuer, good()));
   expect(asked.at(-1)?.accept).toMatch(/^application\/token-introspection\+jwt(?:,|$)/);
 });
 
 describe('the answer', () => {
-  test('RFC 9701 §5 — a JWT of that typ, by the server, for us, now: what token_introspection says counts', async () => {
+  test('R-55, RFC 9701 §5: reads token_introspection of a fresh JWT of the server for this gateway', async () => {
     expect(await statusOf(statement(world.issuer, good()))).toBe(200);
     expect(sentUpstream()).toMatchObject({ 'x-auth-subject': 'alice' });
   });
 
-  test('RFC 9701 §5 — what stands beside token_introspection is about the answer, not about the token', async () => {
+  test('R-55, RFC 9701 §5: reads nothing about the token beside token_introspection', async () => {
     const outer = { sub: 'mallory', scope: 'admin', exp: seconds() + 300 };
     expect(await statusOf(statement(world.issuer, good(), { outer }))).toBe(200);
     expect(sentUpstream()).toMatchObject({ 'x-auth-subject': 'alice' });
   });
 
-  test('RFC 9701 §5 — an inactive token is one, in a JWT too', async () => {
+  test('R-55, RFC 9701 §5: refuses a token that the JWT calls inactive', async () => {
     const { status, challenge } = await callWith(statement(world.issuer, { active: false }));
     expect([status, challenge]).toEqual([401, 'Bearer error="invalid_token"']);
   });
@@ -87,7 +87,7 @@ describe('the answer', () => {
     ['iat is long ago', { iat: 1 }, {}],
     ['token_introspection is missing', { token_introspection: undefined }, {}],
     ['token_introspection is text', { token_introspection: '{"active":true}' }, {}],
-  ])('RFC 9701 §5 — %s: it proves nothing, and nothing is known of the token', async ([, outer, header]) => {
+  ])('R-55, RFC 9701 §5: answers 503 for a signed answer when %s', async ([, outer, header]) => {
     const signed = { outer: outer as Record<string, unknown>, header: header as Record<string, unknown> };
     expect(await statusOf(statement(world.issuer, good(), signed))).toBe(503);
   });
@@ -96,16 +96,16 @@ describe('the answer', () => {
     ['exp has passed', { exp: 1 }],
     ['aud is another', { aud: 'b' }],
     ['token_type is refresh_token', { token_type: 'refresh_token' }],
-  ])('RFC 9701 §5 — %s in token_introspection: refused as RFC 7662 has it', async ([, claims]) => {
+  ])('R-55, RFC 9701 §5: refuses a token when %s in token_introspection', async ([, claims]) => {
     expect(await statusOf(statement(world.issuer, good(claims as object)))).toBe(401);
   });
 
-  test('RFC 9701 §5 — in plain JSON nobody is let in who asked for a JWT', async () => {
+  test('R-55, RFC 9701 §5: accepts no token from plain JSON where it asked for a JWT', async () => {
     expect(await statusOf({ text: JSON.stringify(good()) })).toBe(503);
     expect(await statusOf({ text: '{"active":false}' })).toBe(401);
   });
 
-  test('RFC 9701 §5 — its type is that of its content: a statement is no phantom token, nor the other way round', async () => {
+  test('R-55, RFC 9701 §5: refuses a signed answer under the media type of another kind', async () => {
     const said = await statement(world.issuer, good());
     expect(await statusOf({ ...said, type: 'application/jwt' })).toBe(503);
     const token = await phantom(world.issuer, { aud: 'a' });
@@ -114,21 +114,21 @@ describe('the answer', () => {
   });
 });
 
-test('RFC 9701 §8.1 — a statement that a client shows as an access token is refused', async () => {
+test('R-57, RFC 9701 §8.1: refuses a signed answer as an access token', async () => {
   const outer = { aud: ['gateway', 'a'], exp: seconds() + 300, sub: 'alice' };
   const { text } = await statement(world.issuer, good(), { outer });
   expect(await world.send('/api', { token: text })).toMatchObject({ status: 401 });
   expect(await world.send('/', { token: text })).toMatchObject({ status: 401 });
 });
 
-describe('what the upstream gets', () => {
-  test('RFC 9701 §5 — the signed statement as it came, in place of the token of the client', async () => {
+describe('the upstream', () => {
+  test('R-56, RFC 9701 §5: sends the signed answer upstream in place of the token of the client', async () => {
     const answer = await statement(world.issuer, good());
     expect(await statusOf(answer)).toBe(200);
     expect(sentUpstream()?.authorization).toBe(`Bearer ${answer.text}`);
   });
 
-  test('RFC 9701 §5 — it goes nowhere else: not into the log, not to a route that does not ask for it', async () => {
+  test('R-56, R-167, RFC 9701 §5: sends it neither into the log nor to another route', async () => {
     const answer = await statement(world.issuer, good());
     expect(await statusOf(answer, '/api')).toBe(200);
     expect(sentUpstream()).not.toHaveProperty('authorization');

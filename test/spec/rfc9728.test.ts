@@ -31,7 +31,7 @@ async function metadata(world: World, at: string): Promise<Record<string, unknow
   return JSON.parse((await world.send(at)).text) as Record<string, unknown>;
 }
 
-test('RFC 9728 §2 — the members, named as registered; those without a value are left out', async () => {
+test('R-3, R-4, R-5, R-6, RFC 9728 §2: writes the registered members and leaves out those without a value', async () => {
   expect(await metadata(path, `${wellKnown}/deep/mcp`)).toEqual({
     resource: `${publicUrl}/deep/mcp`,
     resource_name: 'Tools ü',
@@ -50,12 +50,12 @@ test('RFC 9728 §2 — the members, named as registered; those without a value a
   ]);
 });
 
-test('RFC 9728 §3.1 — the well-known path is inserted between host and path, and appended too for clients that do so', async () => {
+test('R-7, RFC 9728 §3.1: serves the document with the well-known path inserted and appended', async () => {
   expect((await path.send(`${wellKnown}/deep/mcp`)).status).toBe(200);
   expect((await path.send(`/deep/mcp${wellKnown}`)).status).toBe(200);
 });
 
-test('RFC 9728 §3.2 — 200, application/json', async () => {
+test('R-1, RFC 9728 §3.2: answers 200 with application/json', async () => {
   const { status, headers } = await path.send(`${wellKnown}/deep/mcp`);
   expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
 });
@@ -64,7 +64,7 @@ test.for([
   ['/deep/mcp', () => path],
   ['/', () => root],
 ] as const)(
-  'RFC 9728 §3.3 — resource is the identifier from which the URL of the metadata is made: %s',
+  'R-2, RFC 9728 §3.3: names the resource from which the URL of the metadata is made: %s',
   async ([at, world]) => {
     const { challenge } = await world().send(at, { method: 'POST' });
     const [, url] = /resource_metadata="([^"]+)"/.exec(challenge ?? '') ?? [];
@@ -78,7 +78,7 @@ test.for([
   ['/deep/mcp', () => path],
   ['/', () => root],
 ] as const)(
-  'RFC 9728 §7.4, RFC 8707 §2 — a token for the resource as advertised is accepted: %s',
+  'R-36, RFC 9728 §7.4, RFC 8707 §2: accepts a token for the resource as advertised: %s',
   async ([at, world]) => {
     const { resource } = await metadata(world(), wellKnown);
     const token = await world().issuer.sign({ aud: resource });
@@ -88,7 +88,7 @@ test.for([
   },
 );
 
-test('RFC 9728 §5.1 — resource_metadata in the challenge, an absolute URL on the public origin', async () => {
+test('R-20, RFC 9728 §5.1: names the metadata by an absolute URL on the public origin', async () => {
   const raw = await path.sendRaw('POST /deep/mcp HTTP/1.1', 'Host: localhost:1234', 'X-Forwarded-Host: evil.example');
   expect(raw).toContain(`resource_metadata="${publicUrl}${wellKnown}/deep/mcp"`);
   expect(raw).not.toMatch(/evil|localhost/);

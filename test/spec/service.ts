@@ -9,7 +9,7 @@ export const apiAudience = 'https://api.demo.example';
 export const metadataUrl = `${publicUrl}/.well-known/oauth-protected-resource/mcp`;
 
 /**
- * The service of the specification: the shipped `gateway.yaml` and policies, before an upstream that plays the MCP
+ * The service of the demo: the shipped `gateway.yaml` and policies, before an upstream that plays the MCP
  * server and the demo API, with tokens of any shape that a test wants.
  */
 export interface Service extends World {
@@ -75,7 +75,7 @@ export async function startService(): Promise<Service> {
   };
 }
 
-/** The MCP server as the specification shows it, though with a length that its stream must not keep; else an API. */
+/** The MCP server of the demo, though with a length that its stream must not keep; else an API. */
 function answer({ url }: IncomingMessage, response: ServerResponse): void {
   if (url?.startsWith('/mcp') !== true) {
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":"x"}');

@@ -16,7 +16,7 @@ routes: [{ name: tools, path: /mcp, protocol: mcp, audience: a, upstream: { url:
 });
 afterAll(() => world.close());
 
-test('§6.1a — events come as they are sent, on a stream that stays open', async () => {
+test('R-136: passes events on as they arrive, on a stream that stays open', async () => {
   const token = await world.issuer.sign({ aud: 'a' });
   const leave = new AbortController();
   const response = await fetch(`${world.gateway.url}/mcp`, {
@@ -29,7 +29,7 @@ test('§6.1a — events come as they are sent, on a stream that stays open', asy
   await expect.poll(() => world.upstream.sockets.size).toBe(0);
 });
 
-test('§3.9 — a stream that is open when its token expires ends cleanly, upstream too', async () => {
+test('R-138: ends an open stream and its upstream cleanly when the token expires', async () => {
   const exp = Math.floor(Date.now() / 1000) + 300;
   const token = await world.issuer.sign({ aud: 'a', exp });
   world.advance(299);

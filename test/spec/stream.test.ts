@@ -11,7 +11,7 @@ afterAll(() => service.close());
 
 const event = `event: message\ndata: ${JSON.stringify(toolList)}\n\n`;
 
-test('§1.1b, §4.5/Response-for-a-tool-listing, §6.1a — chunked, kept alive, without the length that the upstream sent', async () => {
+test('R-134: streams in chunks, keeps the connection, and drops the length of the upstream', async () => {
   const { headers, status, text } = await service.message(service.agentToken(), 'tools/list');
   expect([status, text]).toEqual([200, event]);
   expect(Object.fromEntries(headers)).toMatchObject({
@@ -23,7 +23,7 @@ test('§1.1b, §4.5/Response-for-a-tool-listing, §6.1a — chunked, kept alive,
   expect(headers.get('content-length')).toBeNull();
 });
 
-test('§4.5/Response-for-a-tool-listing — the bytes on the wire', async () => {
+test('R-134: streams a tool listing with these bytes', async () => {
   const body = '{"jsonrpc":"2.0","id":7,"method":"tools/list"}';
   const raw = await exchangeRaw(
     service.gateway.url,
@@ -48,15 +48,15 @@ transfer-encoding: chunked
 ${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n0\r\n\r\n`);
 });
 
-test('§6.1b — one event named message, whose data is the JSON-RPC object of the MCP server, byte for byte', async () => {
+test('R-135: passes on one event named message with the JSON-RPC object of the MCP server', async () => {
   const { text } = await service.message(service.agentToken(), 'tools/list');
   const [, name, data] = /^event: (.*)\ndata: (.*)\n\n$/.exec(text) ?? [];
   expect(name).toBe('message');
   expect(JSON.parse(data ?? '')).toEqual(toolList);
 });
 
-describe('who calls', () => {
-  test('§4.5/Request, §5.1 — Authorization: Bearer on every request: the token is checked each time, and never passed on', async () => {
+describe('the token of the caller', () => {
+  test('R-32, R-33: validates the token of each request and never passes it on', async () => {
     const token = service.agentToken();
     await service.message(token, 'tools/list');
     expect(await service.message(undefined, 'tools/list')).toMatchObject({ status: 401 });
@@ -64,7 +64,7 @@ describe('who calls', () => {
     expect(JSON.stringify(seen)).not.toContain(token);
   });
 
-  test('§4.4/Token-exchange, §1.4a — the MCP server gets a token for the API in its place', async () => {
+  test('R-118: sends the MCP server a token for the API in its place', async () => {
     const token = service.agentToken();
     await service.message(token, 'tools/list');
     expect(service.upstream.seen.at(-1)?.headers.authorization).toBe('Bearer exchanged');

@@ -56,7 +56,7 @@ async function seen(world: World, ...lines: readonly string[]): Promise<Seen> {
 
 const nothing: Seen = { traceparent: [], tracestate: [], traceId: undefined };
 
-test('Trace Context §3.4, Trace Context §3.5 — without spans of our own both go on byte for byte', async () => {
+test('R-146, R-147, Trace Context §3.4, Trace Context §3.5: sends both on byte for byte without spans', async () => {
   const tracestate = 'rojo=00f067aa0ba902b7 ,\t congo=  t61rcWkgMzE,';
   expect(await seen(plain, `traceparent: ${valid}`, `tracestate: ${tracestate}`)).toEqual({
     traceparent: [valid],
@@ -65,16 +65,16 @@ test('Trace Context §3.4, Trace Context §3.5 — without spans of our own both
   });
 });
 
-test('Trace Context §3.2 — in any case, and without a companion', async () => {
+test('R-142, Trace Context §3.2: reads the name in any case, and without tracestate', async () => {
   expect(await seen(plain, `TraceParent: ${valid}`)).toEqual({ traceparent: [valid], tracestate: [], traceId: id });
 });
 
-test('Trace Context §3.4 — where none came, none is made up without spans', async () => {
+test('R-146, Trace Context §3.4: makes up no traceparent without spans', async () => {
   expect(await seen(plain)).toEqual(nothing);
 });
 
 test.for(['traceparent', 'close, TraceParent', 'x,tracestate\t,y'])(
-  'RFC 9110 §7.6.1 — a trace context that was for this hop only (Connection: %s)',
+  'R-128, RFC 9110 §7.6.1: drops a trace context for this hop only (Connection: %s)',
   async (options) => {
     const lines = [`Connection: ${options}`, `traceparent: ${valid}`, 'tracestate: rojo=1'];
     expect(await seen(plain, ...lines)).toEqual(nothing);
@@ -95,14 +95,11 @@ const invalid: readonly (readonly [title: string, ...lines: string[]])[] = [
   ['octets beyond ASCII', `traceparent: 00-${id.slice(1)}\u00e9-${parent}-01`],
 ];
 
-test.for(invalid)(
-  'Trace Context §3.2 — %s: dropped with its companion, and no reason to refuse',
-  async ([, ...lines]) => {
-    expect(await seen(plain, ...lines, 'tracestate: rojo=1')).toEqual(nothing);
-  },
-);
+test.for(invalid)('R-142, Trace Context §3.2: drops both fields and serves the request: %s', async ([, ...lines]) => {
+  expect(await seen(plain, ...lines, 'tracestate: rojo=1')).toEqual(nothing);
+});
 
-test.for(invalid)('Trace Context §3.2 — %s: a participant begins anew', async ([, ...lines]) => {
+test.for(invalid)('R-142, Trace Context §3.2: begins a new trace where it records spans: %s', async ([, ...lines]) => {
   const { traceparent, tracestate, traceId } = await seen(participant, ...lines, 'tracestate: rojo=1');
   expect(tracestate).toEqual([]);
   expect(traceparent).toHaveLength(1);
@@ -111,7 +108,7 @@ test.for(invalid)('Trace Context §3.2 — %s: a participant begins anew', async
   expect(traceId).not.toBe(id);
 });
 
-test('Trace Context §3.3 — without a valid traceparent there is no tracestate', async () => {
+test('R-145, Trace Context §3.3: drops tracestate without a valid traceparent', async () => {
   expect(await seen(plain, 'tracestate: rojo=1')).toEqual(nothing);
   expect((await seen(participant, 'tracestate: rojo=1')).tracestate).toEqual([]);
 });
@@ -123,7 +120,7 @@ test.for([
   ['33 members are too many', [`tracestate: ${Array.from({ length: 33 }, (_, i) => `k${i}=1`).join(',')}`], []],
   ['32 are not', [`tracestate: ${'k=1,'.repeat(31)}k=1`], [`${'k=1,'.repeat(31)}k=1`]],
   ['more than 512 characters', [`tracestate: a=${'x'.repeat(256)},b=${'x'.repeat(256)}`], undefined],
-] as const)('Trace Context §3.3 — %s', async ([, lines, wanted]) => {
+] as const)('R-145, Trace Context §3.3: reads tracestate: %s', async ([, lines, wanted]) => {
   for (const world of [plain, participant]) {
     const { traceparent, tracestate, traceId } = await seen(world, `traceparent: ${valid}`, ...lines);
     expect(tracestate).toEqual(wanted ?? lines.map((line) => line.slice('tracestate: '.length)));
@@ -131,19 +128,19 @@ test.for([
   }
 });
 
-test('Trace Context §3.2.4 — a later version: as it came without spans, ours of version 00 with', async () => {
+test('R-144, Trace Context §3.2.4: sends a later version on as it came, and version 00 where it records spans', async () => {
   const later = `01-${id}-${parent}-01-more`;
   expect(await seen(plain, `traceparent: ${later}`)).toEqual({ traceparent: [later], tracestate: [], traceId: id });
   const ours = await seen(participant, `traceparent: ${later}`);
   expect(ours.traceparent[0]).toMatch(new RegExp(`^00-${id}-(?!${parent})[0-9a-f]{16}-0[01]$`));
 });
 
-test('Trace Context §3.2.4 — a later version that is not like this one is ignored', async () => {
+test('R-144, Trace Context §3.2.4: ignores a later version that is not like version 00', async () => {
   expect(await seen(plain, `traceparent: 01-${id}-${parent}-01.more`)).toEqual(nothing);
   expect(await seen(plain, 'traceparent: 01-anything')).toEqual(nothing);
 });
 
-test('Trace Context §3.4, Trace Context §3.5 — a participant is the parent of what comes next, and keeps the companion', async () => {
+test('R-146, R-147, Trace Context §3.4, Trace Context §3.5: names its own span as the parent, and keeps tracestate', async () => {
   const { traceparent, tracestate, traceId } = await seen(participant, `traceparent: ${valid}`, 'tracestate: rojo=1');
   expect(traceparent[0]).toMatch(new RegExp(`^00-${id}-(?!${parent})[0-9a-f]{16}-01$`));
   expect([tracestate, traceId]).toEqual([['rojo=1'], id]);
@@ -153,7 +150,7 @@ test('Trace Context §3.4, Trace Context §3.5 — a participant is the parent o
   expect(upstream).toMatchObject({ kind: 'client', traceId: id, traceState: 'rojo=1' });
 });
 
-test('Trace Context §3.2.2.5 — what was not sampled stays so; flags that nobody knows are not passed on', async () => {
+test('R-143, Trace Context §3.2.2.5: keeps what was not sampled so, and clears unknown flags', async () => {
   const quiet = await seen(participant, `traceparent: 00-${id}-${parent}-00`);
   expect(quiet.traceparent[0]).toMatch(new RegExp(`^00-${id}-[0-9a-f]{16}-00$`));
   const odd = await seen(participant, `traceparent: 00-${id}-${parent}-fd`);

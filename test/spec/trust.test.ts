@@ -31,22 +31,22 @@ async function statuses(token: string): Promise<readonly number[]> {
   return found;
 }
 
-test('§5.9a — a JWT of a server that another route trusts opens only that route, verified before or not', async () => {
+test('R-34: accepts a JWT only on the routes that trust its server, verified before or not', async () => {
   expect(await statuses(await partner.sign({ aud: 'a' }))).toEqual([200, 401, 200, 401]);
   expect(await statuses(await world.issuer.sign({ aud: 'a' }))).toEqual([200, 200, 200, 200]);
 });
 
-test('§5.9a — an opaque token, too', async () => {
+test('R-34: accepts an opaque token only on the routes that trust its server', async () => {
   partner.introspection.set('partner_1', { active: true, aud: 'a' });
   expect(await statuses('partner_1')).toEqual([200, 401, 200, 401]);
 });
 
-test('§5.9a — a server cannot vouch for another: its key, the other’s name', async () => {
+test('R-34, R-40: refuses a JWT of one server in the name of another', async () => {
   const token = await partner.sign({ aud: 'a', iss: world.issuer.url });
   expect(await statuses(token)).toEqual([401, 401, 401, 401]);
 });
 
-test('§5.9a — an answer in the name of another server is none', async () => {
+test('R-34: refuses an introspection answer in the name of another server', async () => {
   partner.introspection.set('partner_2', { active: true, aud: 'a', iss: world.issuer.url });
   expect(await statuses('partner_2')).toEqual([401, 401, 401, 401]);
 });

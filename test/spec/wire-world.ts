@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { publicUrl, startWorld, type Answer, type World } from './world.ts';
 
-/** Both protocols side by side, for the table of the contract's §5. */
+/** Both protocols side by side, for refusals and challenges. */
 export interface WireWorld extends World {
   /** A JWT that every route accepts, with the scope `read`, unless `claims` differ. */
   token(claims?: Record<string, unknown>): Promise<string>;

@@ -13,11 +13,11 @@ const mcp = (token?: string): Promise<Answer> => world.post('/mcp', token, toolC
 const http = (token?: string): Promise<Answer> => world.send('/plain', token === undefined ? {} : { token });
 
 describe('401', () => {
-  test('contract §5/no-token — mcp: where to begin', async () => {
+  test('R-12: tells a request without a token on an MCP route where to begin', async () => {
     expect(await mcp()).toMatchObject({ status: 401, challenge: begin });
   });
 
-  test('contract §5/no-token — http: Bearer and nothing else', async () => {
+  test('R-13: answers a request without a token on an HTTP route with Bearer alone', async () => {
     const { status, challenge, headers, text } = await http();
     expect([status, challenge, headers.get('content-length'), text]).toEqual([401, 'Bearer', '0', '']);
   });
@@ -31,14 +31,11 @@ describe('401', () => {
     ['of another algorithm', () => 'eyJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJ4In0.AAAA'],
     ['bound to a key', () => world.token({ cnf: { jkt: 'x' } })],
   ];
-  test.for(bad)(
-    'contract §5/invalid-token — mcp: one that is %s is answered with the same bytes',
-    async ([, token]) => {
-      expect(await mcp(await token())).toMatchObject({ status: 401, challenge: begin });
-    },
-  );
+  test.for(bad)('R-14: answers a token that is %s on an MCP route with the same bytes', async ([, token]) => {
+    expect(await mcp(await token())).toMatchObject({ status: 401, challenge: begin });
+  });
 
-  test.for(bad)('contract §5/invalid-token — http: one that is %s', async ([, token]) => {
+  test.for(bad)('R-15: answers a token that is %s on an HTTP route with invalid_token', async ([, token]) => {
     const { status, challenge, headers, text } = await http(await token());
     expect([status, challenge, headers.get('content-length'), text]).toEqual([
       401,
@@ -48,11 +45,11 @@ describe('401', () => {
     ]);
   });
 
-  test('contract §5/begin-scope — the scope of a 401 is what everybody needs to begin, not that of the tool', async () => {
+  test('R-16: names the scope of the policy in a 401, not that of the tool', async () => {
     expect(await world.post('/mcp', undefined, toolCall('pay'))).toMatchObject({ status: 401, challenge: begin });
   });
 
-  test('contract §5/begin-scope — and no empty one where the policy asks for none', async () => {
+  test('R-16: names no scope where the policy asks for none', async () => {
     expect(await world.post('/dead/mcp', undefined, toolCall('x'))).toMatchObject({
       status: 401,
       challenge: `Bearer error="invalid_token", resource_metadata="${metadataOf('/dead/mcp')}"`,
@@ -61,7 +58,7 @@ describe('401', () => {
 });
 
 describe('403', () => {
-  test('contract §5/missing-scope — mcp: all that this operation needs, not only what is missing', async () => {
+  test('R-17: names all scopes of the operation on an MCP route, not only the missing one', async () => {
     expect(await world.post('/mcp', await world.token(), toolCall('pay'))).toMatchObject({
       status: 403,
       challenge: `Bearer error="insufficient_scope", scope="read payments", resource_metadata="${metadataOf('/mcp')}"`,
@@ -71,7 +68,7 @@ describe('403', () => {
     });
   });
 
-  test('contract §5/missing-scope — http: with resource_metadata where the route has a resource', async () => {
+  test('R-17, R-18: names the metadata on an HTTP route that has a resource', async () => {
     const token = await world.token({ scope: 'x' });
     expect(await world.send('/api', { token })).toMatchObject({
       status: 403,
@@ -89,7 +86,7 @@ describe('403', () => {
     ['a claim of the tool', {}, 'admin'],
     ['a tool that is not listed', {}, 'drop'],
     ['a tool that is not listed, with a scope missing too', { scope: '' }, 'drop'],
-  ] as const)('contract §5/refused — mcp: %s; no challenge', async ([, claims, tool]) => {
+  ] as const)('R-19: sends no challenge on an MCP route for %s', async ([, claims, tool]) => {
     expect(await world.post('/mcp', await world.token(claims), toolCall(tool))).toMatchObject({
       status: 403,
       challenge: null,
@@ -97,7 +94,7 @@ describe('403', () => {
   });
 
   test.for([{ blocked: true }, { blocked: true, scope: '' }])(
-    'contract §5/refused — http: %j; no challenge',
+    'R-19: sends no challenge on an HTTP route for %j',
     async (claims) => {
       expect(await http(await world.token(claims))).toMatchObject({ status: 403, challenge: null });
     },
@@ -105,7 +102,7 @@ describe('403', () => {
 });
 
 describe('credentials in more than one place', () => {
-  test.for(['/mcp', '/plain'])('contract §5/two-credentials — two Authorization headers at %s', async (path) => {
+  test.for(['/mcp', '/plain'])('R-31: answers two Authorization headers at %s with 400', async (path) => {
     const token = await world.token();
     const method = path === '/mcp' ? 'POST' : 'GET';
     for (const second of [token, 'other']) {
@@ -117,7 +114,7 @@ describe('credentials in more than one place', () => {
   });
 
   test.for(['access_token=x', 'a=1&access_token=', 'access%5Ftoken=x', '%61ccess_token=x'])(
-    'contract §5/two-credentials — a header, and a token in the query: %s',
+    'R-31: answers a header and a token in the query with 400: %s',
     async (query) => {
       const token = await world.token();
       expect(await world.send(`/plain?${query}`, { token })).toMatchObject({ status: 400 });
@@ -126,7 +123,7 @@ describe('credentials in more than one place', () => {
     },
   );
 
-  test('contract §5/token-elsewhere — only in the query or a form: as no token', async () => {
+  test('R-30: takes a token in the query or a form for no token', async () => {
     const token = await world.token();
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const noToken = { status: 401, challenge: 'Bearer' };
@@ -154,7 +151,7 @@ describe('bodies', () => {
     ['no message', '{}', 400, -32600],
     ['another version', '{"jsonrpc":"1.0","id":7,"method":"ping"}', 400, -32600],
   ];
-  test.for(rows)('contract §5/body — mcp: %s', async ([, body, status, code]) => {
+  test.for(rows)('R-98: refuses a body on an MCP route: %s', async ([, body, status, code]) => {
     const before = world.upstream.seen.length;
     const answer = await world.post('/mcp', await world.token(), body);
     expect([answer.status, (JSON.parse(answer.text) as { error: { code: number } }).error.code]).toEqual([
@@ -164,13 +161,13 @@ describe('bodies', () => {
     expect(world.upstream.seen.length).toBe(before);
   });
 
-  test('contract §5/body — http: not read, so neither limited nor understood', async () => {
+  test('R-99: does not read a body on an HTTP route', async () => {
     const body = `{${'x'.repeat(4096)}`;
     expect(await world.post('/plain', await world.token(), body)).toMatchObject({ status: 200 });
     expect(world.upstream.seen.at(-1)?.body).toBe(body);
   });
 
-  test('contract §5/header-contradicts — 2026-07-28: the header names another method or tool than the body', async () => {
+  test('R-102: refuses a header that names another method or tool than the body', async () => {
     for (const [method, name] of [
       ['tools/list', 'get_x'],
       ['tools/call', 'get_y'],
@@ -193,7 +190,7 @@ describe('bodies', () => {
 });
 
 describe('event streams', () => {
-  test('contract §5/streams — chunked, without a length, not to be buffered by others', async () => {
+  test('R-137: streams without a length and asks proxies not to buffer', async () => {
     const { headers, text } = await world.post('/mcp', await world.token(), toolCall('get_x'));
     expect(text).toBe('data: x\n\n');
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -205,15 +202,15 @@ describe('event streams', () => {
     expect(headers.has('content-encoding')).toBe(false);
   });
 
-  test('contract §5/streams — anything else keeps its length and its own word on buffering', async () => {
+  test('R-137: leaves the length and the buffering of other answers alone', async () => {
     const { headers } = await world.send('/plain', { token: await world.token() });
     expect([headers.get('content-length'), headers.get('x-accel-buffering')]).toEqual(['9', 'yes']);
   });
 });
 
-describe('what our own answers carry', () => {
+describe('answers of the gateway itself', () => {
   test.for([7, 'seven', 0, ''])(
-    'contract §5/json-rpc — a refusal has the id %j of the request, its reason and its decision',
+    'R-25, R-28: refuses with the id %j of the request, the reason and the decision, and no more',
     async (id) => {
       const { text, headers } = await world.post('/mcp', await world.token(), toolCall('drop', id));
       expect(headers.get('content-type')).toBe('application/json');
@@ -227,7 +224,7 @@ describe('what our own answers carry', () => {
     },
   );
 
-  test('contract §5/json-rpc — and null where the body was not read, or could not be', async () => {
+  test('R-25: refuses with the id null where it did not read the body', async () => {
     for (const answer of [await mcp(), await world.post('/mcp', await world.token(), '{')]) {
       expect(JSON.parse(answer.text)).toMatchObject({ jsonrpc: '2.0', id: null });
     }
@@ -240,14 +237,14 @@ describe('what our own answers carry', () => {
     ['GET /plain/../x HTTP/1.1', 400],
     ['NONSENSE', 400],
     ['GET /.well-known/oauth-protected-resource/mcp HTTP/1.1', 200],
-  ] as const)('contract §5/request-id — X-Request-Id on the answer to %s', async ([line, status]) => {
+  ] as const)('R-27: sends an X-Request-Id of its own for %s', async ([line, status]) => {
     const raw = await world.sendRaw(line, 'Host: gateway.test', 'X-Request-Id: forged');
     expect(raw).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(raw).toMatch(/^x-request-id: [0-9a-f-]{36}\r$/im);
     expect(raw).not.toContain('forged');
   });
 
-  test('contract §5/challenge-form — parseable by careless clients, one header, the same bytes each time', async () => {
+  test('R-22: writes challenges that careless clients can parse, with the same bytes each time', async () => {
     const seen = new Set<string>();
     for (const token of [undefined, 'unknown', await world.token({ scope: 'x' }), await world.token({ scope: 'x' })]) {
       for (const path of ['/plain', '/api', '/mcp']) {
