@@ -63,7 +63,7 @@ describe('tokens for the MCP server', () => {
     expect(Number(exp) - Number(iat)).toBeLessThanOrEqual(60);
   });
 
-  test('are for `read` when no scope is named', async () => {
+  test('R-213: are for `read` when no scope is named', async () => {
     const { scope } = await obtainToken({ issuer, client: agent, user: 'alice' });
     expect(scope).toBe('read');
   });

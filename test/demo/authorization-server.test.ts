@@ -91,7 +91,7 @@ describe('R-183: dynamic client registration', () => {
     subject_type: 'public',
   };
 
-  test('R-184: answers with every setting that it applies', async () => {
+  test('R-184, R-211, R-212: answers with every setting that it applies', async () => {
     const { body, status } = await register(issuer, modest);
     expect(status).toBe(201);
     expect(body).toMatchObject({ ...dictated, client_name: 'Agent', redirect_uris: modest.redirect_uris });

@@ -89,6 +89,12 @@ test('each test of test/spec begins with a requirement, and none is skipped', ()
   expect(skipped.map(({ path }) => path)).toEqual([]);
 });
 
+test('each page that a requirement links is there', () => {
+  const pages = new Set(files.map(({ path }) => path));
+  const linked = live.flatMap(({ sources }) => sources.flatMap((source) => /\]\((.+)\)/.exec(source)?.[1] ?? []));
+  expect(linked.filter((page) => !pages.has(`docs/${page}`))).toEqual([]);
+});
+
 test('each section of a standard in a title of test/spec is a source of a requirement beside it', () => {
   const sources = new Map(requirements.map((requirement) => [requirement.id, requirement.sources]));
   const stray = specs.flatMap(({ path, text }) =>
