@@ -6,7 +6,7 @@
  * @module
  */
 import { parseArgs } from 'node:util';
-import { readCorpus, writeCase } from './engine/corpus.ts';
+import { addCase, readCorpus } from './engine/corpus.ts';
 import { startCoverage } from './engine/coverage.ts';
 import { fuzz } from './engine/fuzz.ts';
 import { createRandom } from './engine/random.ts';
@@ -40,7 +40,7 @@ for (const name of values.target) {
     coverage,
     shrink: values.keep,
     onFinding({ input, what }) {
-      console.log(`\nFINDING, kept as fuzz/corpus/${name}/${writeCase(name, input, 'finding-')}:\n${what}\n`);
+      console.log(`\nFINDING, kept in fuzz/corpus/${name}.jsonl as ${addCase(name, input, 'finding-')}:\n${what}\n`);
     },
     onProgress(cases, kept) {
       forgetPrints();
@@ -54,7 +54,7 @@ for (const name of values.target) {
   console.log(`${name}: ${report.cases} cases in ${seconds()} s, ${report.ways} ways, ${report.findings} findings`);
   console.log(`  ${reached} of ${known} blocks in ${files} files of src have run so far`);
   if (target.summary !== undefined) console.log(`  ${target.summary()}`);
-  if (values.keep) for (const input of report.kept) writeCase(name, input);
+  if (values.keep) for (const input of report.kept) addCase(name, input);
   if (report.kept.length > 0)
     console.log(`  ${report.kept.length} cases reached something new${values.keep ? ', and are kept' : ''}`);
   found += report.findings;

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readCorpus } from '../../fuzz/engine/corpus.ts';
+import { caseOf, lineOf, readCorpus } from '../../fuzz/engine/corpus.ts';
 import type { Target } from '../../fuzz/target.ts';
 import { targets } from '../../fuzz/targets.ts';
 import { startRequestTarget } from '../../fuzz/request/target.ts';
@@ -30,5 +31,19 @@ describe('every case that fuzzing has kept', () => {
     async () => {
       expect(await findings('request', await startRequestTarget({ withProxies: false }))).toEqual([]);
     },
+  );
+});
+
+test('a line of a corpus file keeps any bytes and any name, in ASCII', () => {
+  const bytes = fc.oneof(
+    fc.uint8Array(),
+    fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),
+  );
+  fc.assert(
+    fc.property(fc.string(), bytes, (name, content) => {
+      const line = lineOf(name, Buffer.from(content));
+      expect(line).toMatch(/^[ -~]+$/);
+      expect(caseOf(line)).toEqual([name, Buffer.from(content)]);
+    }),
   );
 });
