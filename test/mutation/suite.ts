@@ -69,7 +69,9 @@ function tabled(declare: (name: string, body: Body) => void): Record<'each' | 'f
   return { each: over((row) => (Array.isArray(row) ? row : [row])), for: over((row) => [row]) };
 }
 
-export const test = Object.assign(declareTest, tabled(declareTest));
+const skipIf = (isSkipped: unknown): typeof declareTest => (isSkipped ? () => {} : declareTest);
+
+export const test = Object.assign(declareTest, { skipIf, ...tabled(declareTest) });
 export const describe = Object.assign(declareSuite, tabled(declareSuite));
 export const beforeAll = (body: Body): unknown => current.before.all.push(body);
 export const beforeEach = (body: Body): unknown => current.before.each.push(body);
