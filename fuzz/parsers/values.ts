@@ -1,7 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { addressBlock } from '../../src/lib/address-block.ts';
-import { maxAgeMs } from '../../src/http/max-age.ts';
-import { retryAfterMs } from '../../src/http/retry-after.ts';
+import { maxAgeMs, retryAfterMs } from '../../src/http/header-fields.ts';
 import { readTraceContext, traceparentOf } from '../../src/http/trace-context.ts';
 import { withoutQuery } from '../../src/http/without-query.ts';
 import { pointerReader } from '../../src/json/pointer.ts';

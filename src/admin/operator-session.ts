@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
-import { cookiesNamed } from '../http/cookies.ts';
+import { cookiesNamed } from '../http/header-fields.ts';
 import { ADMIN_COOKIE } from '../model/admin-cookie.ts';
 
 /** After this time an operator signs in again. */

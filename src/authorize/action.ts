@@ -1,4 +1,4 @@
-import { declaresBody } from '../http/declares-body.ts';
+import { declaresBody } from '../http/header-fields.ts';
 import type { HandleBinding, Refusal } from '../mcp/handles-binding.ts';
 import { createsNoTask } from '../mcp/handles.ts';
 import { tasksRequired } from '../mcp/tasks-extension.ts';

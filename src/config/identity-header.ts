@@ -1,5 +1,5 @@
 import { isNeverFromClients, plainName, saysWho } from '../model/client-fields.ts';
-import { hopByHop } from '../http/hop-by-hop.ts';
+import { hopByHop } from '../http/header-fields.ts';
 
 /**
  * What an upstream relies on for framing, routing or trust, or what the gateway itself says or takes away there, besides

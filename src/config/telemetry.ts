@@ -1,4 +1,4 @@
-import { hopByHop } from '../http/hop-by-hop.ts';
+import { hopByHop } from '../http/header-fields.ts';
 import type { Telemetry } from '../model/config.ts';
 import type { Field } from './field.ts';
 import { plainUrl } from './urls.ts';

@@ -1,18 +1,18 @@
-import { createEventIdFilter } from '../mcp/event-ids.ts';
 import {
+  type BodyFilter,
   createDroppingFilter,
   createEventFilter,
   createJsonFilter,
   createUnreadableFilter,
-  type BodyFilter,
   type Rewriting,
 } from '../mcp/body-filter.ts';
 import { cacheableMethods, createPrivateFilter } from '../mcp/cache-scope.ts';
+import { createEventIdFilter } from '../mcp/event-ids.ts';
+import { filteredMessage, listMethods, withoutTasks } from '../mcp/lists.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Grant } from '../model/grant.ts';
+import type { McpTarget } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
-import { handleRewriting, type BindHandles } from './handle-binding.ts';
-import { listRewriting, mayHoldList, taskListRewriting } from './list-filter.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 
 /** Chooses the filter for a successful answer by its header section and status; undefined lets it flow as it is. */
@@ -142,4 +142,57 @@ function filterOf(answer: ResponseHeaders, status: number, rewriting: Rewriting)
   if (!rewriting.mustRead) return undefined;
   // Streamable HTTP: a 202 has no body. Servers of HTTP+SSE say "Accepted" in it.
   return status === 202 ? createDroppingFilter() : createUnreadableFilter();
+}
+
+/** Whether the answer to a call may hold a list that the route's policy wants filtered, and so must not be compressed. */
+function mayHoldList(route: Route, { action: { attempt } }: Grant): boolean {
+  if (route.policy?.lists !== 'filter' || attempt.kind !== 'mcp') return false;
+  // Legacy revisions: a stream that broke off is resumed by another request, which may be any GET.
+  return attempt.method === undefined || listMethods.has(attempt.method);
+}
+
+/**
+ * What takes the tasks out of an answer that may list them; undefined where it does not. Only that to `tasks/list` itself
+ * must be read whole: elsewhere the ids of foreign tasks stay the upstream's, which open nothing here.
+ */
+function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefined {
+  if (attempt.kind !== 'mcp') return undefined;
+  const { method } = attempt;
+  if (method !== undefined && !method.startsWith('tasks/')) return undefined;
+  const mustRead = method === 'tasks/list';
+  return { concerns: (part) => mustRead || part.includes('taskId'), rewrite, mustRead };
+
+  function rewrite(text: string): string | undefined {
+    // What lists none stays as it is, to the byte.
+    if (!mustRead && !text.includes('"tasks"')) return undefined;
+    try {
+      return withoutTasks(text);
+    } catch (error) {
+      if (mustRead || !(error instanceof SyntaxError)) throw error;
+      return undefined;
+    }
+  }
+}
+
+/** What narrows the lists of an answer to what this caller could call. */
+function listRewriting({ principal }: Grant, { policy }: Route): Rewriting {
+  if (policy === undefined || principal === undefined)
+    throw new TypeError('a list to filter, without policy or principal');
+  const visible = (target: McpTarget): boolean => policy.couldCall(principal, target);
+  return { concerns: () => true, rewrite: (text) => filteredMessage(text, visible), mustRead: true };
+}
+
+/** The text of a message with the upstream's handles bound to the caller; undefined where it has none. */
+export type BindHandles = (text: string, grant: Grant) => string | undefined;
+
+/** The names of the members that hold handles, `taskIds` too. */
+const names = ['taskId', 'requestState'];
+
+/** What binds the handles of an answer. Nothing has to be read: a handle that slips by unbound opens nothing. */
+function handleRewriting(grant: Grant, bindHandles: BindHandles): Rewriting {
+  return {
+    concerns: (part) => names.some((name) => part.includes(name)),
+    rewrite: (text) => bindHandles(text, grant),
+    mustRead: false,
+  };
 }

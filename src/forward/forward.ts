@@ -1,22 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { declaresBody } from '../http/header-fields.ts';
+import { drain, YieldingStream } from '../http/yielding-stream.ts';
 import type { Clock } from '../lib/clock.ts';
-import { declaresBody } from '../http/declares-body.ts';
-import { YieldingStream, drain } from '../http/yielding-stream.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Call } from '../model/call.ts';
 import type { GrantedCall } from '../model/grant.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
-import { answerFilter, type BindEventId } from './answer-filter.ts';
-import type { BindHandles } from './handle-binding.ts';
+import { answerFilter, type BindEventId, type BindHandles } from './answer-filter.ts';
+import type { SignIdentity } from './identity-headers.ts';
 import type { OpenStreams } from './open-streams.ts';
 import type { Pools } from './pools.ts';
 import { Relay, type RelayParts } from './relay.ts';
-import { createRequestHeaders } from './request-headers.ts';
 import type { CleanAnswer } from './response-headers.ts';
-import type { SignIdentity } from './signed-identity.ts';
-import { createUpstreamPath } from './upstream-path.ts';
+import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 
 /**
  * Sends a granted call to its upstream and the answer back, both as they flow. Settles when the answer has ended.

@@ -1,10 +1,9 @@
-import { plainName } from '../model/client-fields.ts';
 import type { Call } from '../model/call.ts';
+import { plainName } from '../model/client-fields.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
-import { createIdentityHeaders } from './identity-headers.ts';
-import type { SignIdentity } from './signed-identity.ts';
+import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts';
 
 /** What a proxy is to say to its upstream, and what it must not let pass by. */
 export interface PermitHeaders {

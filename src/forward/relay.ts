@@ -10,11 +10,9 @@ import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import type { AnswerFilter } from './answer-filter.ts';
 import { ClientAnswer } from './client-answer.ts';
-import { createEventBoundary, type EventBoundary } from './event-boundary.ts';
-import { createKeepalive, type Keepalive } from './keepalive.ts';
-import type { OpenStreams } from './open-streams.ts';
+import { createEventBoundary, createKeepalive, type EventBoundary, type Keepalive } from './keepalive.ts';
+import { guardStream, type OpenStreams } from './open-streams.ts';
 import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
-import { guardStream } from './stream-guards.ts';
 import { unreadableAnswer, upstreamDenial } from './upstream-denial.ts';
 
 /** What all answers on a route need on their way. */

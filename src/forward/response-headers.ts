@@ -1,10 +1,9 @@
-import { hopByHop } from '../http/hop-by-hop.ts';
+import { hopByHop, nominatedBy } from '../http/header-fields.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant } from '../model/grant.ts';
-import { commandFields, type CommandField } from '../model/route.ts';
+import { type CommandField, commandFields } from '../model/route.ts';
 import { privateCacheControl, sharedCacheFields } from './private-answers.ts';
-import { nominatedBy } from './request-headers.ts';
 
 /** What of an upstream's header section goes to the client, and what it says of the body. */
 export interface ResponseHeaders {

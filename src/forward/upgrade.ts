@@ -7,10 +7,10 @@ import type { GrantedCall } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { ClientAnswer } from './client-answer.ts';
 import type { ForwardParts } from './forward.ts';
-import { createRequestHeaders } from './request-headers.ts';
+import { guardStream } from './open-streams.ts';
 import type { ResponseHeaders } from './response-headers.ts';
-import { guardStream } from './stream-guards.ts';
-import { createUpstreamPath } from './upstream-path.ts';
+import { handshakeDenial } from './upstream-denial.ts';
+import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 
 /**
  * Sends a granted WebSocket handshake on, RFC 6455 §4; then bytes go both ways until somebody leaves or the token ends.
@@ -69,7 +69,7 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
     const onError = (error: Error): void => {
       if (state !== 'waiting' || socket.destroyed) return;
       state = 'answered';
-      refuse(unanswered(error));
+      refuse(handshakeDenial(error));
     };
     proxy.on('error', onError);
 
@@ -116,16 +116,6 @@ function endTogether(client: Duplex, upstream: Socket): void {
   upstream.once('close', () => client.once('finish', endSoon));
   if (client.destroyed) upstream.destroy();
   else client.once('close', () => upstream.destroySoon());
-}
-
-function unanswered(error: Error): Denial {
-  if (error instanceof Denial) return error;
-  if ('code' in error && String(error.code).startsWith('HPE_')) {
-    return new Denial('upstream.invalid', error.message, { cause: error });
-  }
-  // How the library says that nobody took the connection in time.
-  const reason = error.message === 'ECONNECT_TIMEOUT' ? 'upstream.timeout' : 'upstream.unreachable';
-  return new Denial(reason, error.message, { cause: error });
 }
 
 /** The request as the library may see it: our header section, our path, and the handshake's own two fields. */

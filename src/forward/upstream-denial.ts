@@ -22,3 +22,14 @@ export function unreadableAnswer(error: Error): Denial | undefined {
   if (error instanceof SyntaxError) return new Denial('upstream.invalid', 'a list that is not JSON cannot be filtered');
   return error instanceof RangeError ? new Denial('upstream.invalid', error.message) : undefined;
 }
+
+/** What http-proxy-3 says of an upstream that did not answer a handshake. */
+export function handshakeDenial(error: Error): Denial {
+  if (error instanceof Denial) return error;
+  if ('code' in error && String(error.code).startsWith('HPE_')) {
+    return new Denial('upstream.invalid', error.message, { cause: error });
+  }
+  // How the library says that nobody took the connection in time.
+  const reason = error.message === 'ECONNECT_TIMEOUT' ? 'upstream.timeout' : 'upstream.unreachable';
+  return new Denial(reason, error.message, { cause: error });
+}

@@ -7,8 +7,8 @@
 
 import { createActionReader } from '../authorize/action.ts';
 import { createPermitHeaders } from '../forward/permit-headers.ts';
-import type { SignIdentity } from '../forward/signed-identity.ts';
-import { declaresBody } from '../http/declares-body.ts';
+import type { SignIdentity } from '../forward/identity-headers.ts';
+import { declaresBody } from '../http/header-fields.ts';
 import { arrive } from '../listen/call.ts';
 import { originalCall } from '../listen/original-request.ts';
 import { createClientBehind, createIsWithin } from '../listen/trusted-proxies.ts';

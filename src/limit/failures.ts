@@ -1,3 +1,4 @@
+import { retryAfterSeconds } from '../http/header-fields.ts';
 import { addressBlock } from '../lib/address-block.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createExpiringCache } from '../lib/expiring-cache.ts';
@@ -6,8 +7,6 @@ import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Failures, RateLimiters, TokenQuestion } from '../model/limits.ts';
 import type { Rate } from '../model/route.ts';
-import { retryAfterSeconds } from './retry-after-seconds.ts';
-import { createUnlistedProxyWarning } from './unlisted-proxy.ts';
 
 /** Refused tokens that are remembered at most. Only one that counted is added, so one address adds few. */
 const MAX_REFUSED = 50_000;
@@ -127,4 +126,22 @@ function exceeded(address: string, waitMs: number): Denial {
   return new Denial('failures.exceeded', `too many refused tokens from ${address}: ${remedy}`, {
     retryAfterSeconds: retryAfterSeconds(waitMs),
   });
+}
+
+/** Addresses that are remembered at most: clients write the header themselves, and must not fill the log. */
+const MAX_ADDRESSES = 100;
+
+/**
+ * Creates the warning that the address of a call, which exceeded `limits.failures`, may be a proxy of our own: it sends
+ * `X-Forwarded-For`, which does not count. All its callers share one limit then. Each address is warned of once.
+ */
+export function createUnlistedProxyWarning(warn: (address: string) => void): (call: Call) => void {
+  const warned = new Set<string>();
+  return ({ client, peer, fields }) => {
+    if (client !== peer || !fields.names.includes('x-forwarded-for')) return;
+    const address = addressBlock(peer);
+    if (warned.size >= MAX_ADDRESSES || warned.has(address)) return;
+    warned.add(address);
+    warn(peer);
+  };
 }

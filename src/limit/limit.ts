@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { retryAfterSeconds } from '../http/header-fields.ts';
 import { addressBlock } from '../lib/address-block.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { Call } from '../model/call.ts';
@@ -6,7 +7,6 @@ import { Denial } from '../model/denial.ts';
 import type { RateLimiters } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Rate, Route } from '../model/route.ts';
-import { retryAfterSeconds } from './retry-after-seconds.ts';
 
 /** Counts a call; at once where no store has to be asked. */
 export type Limit = (call: Call, principal: Principal | undefined) => void | Promise<void>;

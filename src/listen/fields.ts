@@ -1,5 +1,6 @@
-import { Denial } from '../model/denial.ts';
+import { connectionOptions } from '../http/header-fields.ts';
 import type { Fields } from '../model/call.ts';
+import { Denial } from '../model/denial.ts';
 
 /**
  * Fields of which a second one would let two readers choose differently. Node joins or drops duplicates silently, and
@@ -160,8 +161,7 @@ function duplicate(name: string): Denial {
 
 /** RFC 9110 §7.6.1: `Connection` MUST NOT nominate a field that is intended for all recipients. */
 function requireHarmless(connection: string): void {
-  for (const option of connection.split(',')) {
-    const name = option.trim().toLowerCase();
+  for (const name of connectionOptions(connection)) {
     if (name !== 'upgrade' && name !== 'transfer-encoding' && placeOf(name) !== -1) {
       throw new Denial('request.framing', `Connection nominates ${name}`);
     }

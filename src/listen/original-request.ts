@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { connectionOptions } from '../http/header-fields.ts';
 import type { Call, Fields } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
-import { headerSection, type CanonicalTarget } from './call.ts';
+import { type CanonicalTarget, headerSection } from './call.ts';
 import type { ClientBehind } from './trusted-proxies.ts';
 
 /** Where proxies ask whether a request may pass. */
@@ -82,7 +83,7 @@ function originalRequest(request: IncomingMessage, fields: Fields): OriginalRequ
 
 /** A field that `Connection` nominates is for the next hop alone, RFC 9110 §7.6.1; who else reads it reads too much. */
 function requirePlainConnection(connection: string | undefined): void {
-  const options = connection?.split(',').map((option) => option.trim().toLowerCase()) ?? [];
+  const options = connection === undefined ? [] : connectionOptions(connection);
   if (!options.every((option) => plainConnection.test(option))) {
     throw new Denial('request.framing', 'Connection nominates a field of the question');
   }

@@ -5,11 +5,10 @@ import { http } from '../http/node-http.ts';
 import type { Address } from '../model/config.ts';
 import type { Reason } from '../model/denial.ts';
 import type { TlsObserver } from '../model/observer.ts';
-import { createExchanges, endSoon, responseOn } from './exchanges.ts';
+import { createAdmissionScheduler } from './admission-scheduler.ts';
+import { createConnections, endSoon, responseOn, watchSlowBodies } from './connections.ts';
 import type { OwnCertificate } from './own-certificate.ts';
 import { createSecureServer } from './secure-server.ts';
-import { watchSlowBodies } from './slow-bodies.ts';
-import { createAdmissionScheduler } from './admission-scheduler.ts';
 
 /** What a listener hands on. `head`: the first bytes after a WebSocket handshake; absent for all other requests. */
 export type OnRequest = (request: IncomingMessage, response: ServerResponse, head?: Buffer) => void;
@@ -56,7 +55,7 @@ export async function listen(
   onMalformed: OnMalformed,
   security?: Security,
 ): Promise<Listener> {
-  const exchanges = createExchanges();
+  const connections = createConnections();
   const turns = createAdmissionScheduler();
   const options: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
@@ -93,19 +92,19 @@ export async function listen(
   const serve: OnRequest = (request, response, head) => {
     // RFC 9112 §9.6: what comes behind a refusal that closes the connection, the rest of a late header section, is not served.
     if (request.socket.writableEnded) return;
-    const earlier = exchanges.begun(request, response);
+    const earlier = connections.begun(request, response);
     if (earlier !== undefined) serveAfter(earlier, request, response);
     else turns.take(request.socket.remoteAddress ?? '', () => onRequest(request, response, head));
   };
   const serveAfter = (earlier: ServerResponse, request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    if (socket.destroyed || exchanges.serveAfter(earlier, socket, () => onRequest(request, response))) return;
+    if (socket.destroyed || connections.serveAfter(earlier, socket, () => onRequest(request, response))) return;
     refuse(socket, 'request.framing', 'too many requests behind an unanswered one');
     socket.destroy();
   };
   const refuse = (socket: Duplex, reason: Reason, detail: string): void => {
     const { status, requestId } = onMalformed(reason, detail);
-    if (exchanges.canBeAnswered(socket)) {
+    if (connections.canBeAnswered(socket)) {
       socket.write(
         `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\nX-Request-Id: ${requestId}\r\n\r\n`,
       );
@@ -113,7 +112,7 @@ export async function listen(
     endSoon(socket);
   };
   const served = security === undefined ? sockets : secured(server);
-  watchSlowBodies(server, served, exchanges, (socket) => refuse(socket, 'request.timeout', 'a slow body'));
+  watchSlowBodies(server, served, connections, (socket) => refuse(socket, 'request.timeout', 'a slow body'));
   server.on('request', serve);
   server.on('checkExpectation', serve);
   server.on('checkContinue', (request, response) => {
@@ -126,7 +125,7 @@ export async function listen(
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
     // Node allows one answer at a time on a socket, and throws.
-    if (exchanges.isDue(socket)) refuse(socket, 'request.framing', 'an upgrade behind an unanswered request');
+    if (connections.isDue(socket)) refuse(socket, 'request.framing', 'an upgrade behind an unanswered request');
     else serve(request, responseOn(request, socket), head);
   });
   // Without a listener Node hangs up, and nothing would say why.
@@ -137,10 +136,10 @@ export async function listen(
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const { code = '' } = error;
     // RFC 9112 §9.6: what comes after `Connection: close` MUST NOT be processed; the answer before it is still due.
-    if (code === 'HPE_CLOSED_CONNECTION' && exchanges.isDue(socket)) return;
+    if (code === 'HPE_CLOSED_CONNECTION' && connections.isDue(socket)) return;
     // A client that left in the middle of a request: whoever serves that sees it end. One that broke TLS, RFC 8446 §6.2:
     // no more can be said to it.
-    const left = code === 'HPE_INVALID_EOF_STATE' && exchanges.isDue(socket);
+    const left = code === 'HPE_INVALID_EOF_STATE' && connections.isDue(socket);
     if (left || code === 'ECONNRESET' || code.startsWith('ERR_SSL_') || !socket.writable) socket.destroy();
     else refuse(socket, malformedReasons[code] ?? 'request.malformed', error.code ?? error.message);
   });

@@ -1,7 +1,7 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import type { Call, Fields } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
-import { thumbprintOfHeader } from './client-cert-header.ts';
+import { thumbprintOfHeader } from './client-certificate.ts';
 
 /** What is known of a client behind proxies. */
 type Client = Pick<Call, 'client' | 'forwardedFor' | 'certificateThumbprint'>;

@@ -1,8 +1,9 @@
+import type { Clock } from '../lib/clock.ts';
+import type { RotatingKeys } from '../lib/rotating-keys.ts';
 import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import { answer } from './answer.ts';
-import { KEY_SET_PATH, type KeySet } from './key-set.ts';
 import { isMetadataPath, metadataDocuments } from './resource-metadata.ts';
 
 /** Answers a call for something that the gateway itself publishes, or says that this is none. */
@@ -45,4 +46,16 @@ function show(call: Call, mediaType: string, document: Buffer): void {
   else if (call.method === 'GET' || call.method === 'HEAD') {
     answer(call, 200, { ...openToAll, 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=300' }, document);
   } else answer(call, 405, { ...openToAll, Allow: 'GET, HEAD, OPTIONS' });
+}
+
+/** Where upstreams find the keys of signed identities. */
+const KEY_SET_PATH = '/.well-known/sallyport-jwks.json';
+
+/** The JWK Set, RFC 7517 §5, as it is now; undefined while no route signs identities. */
+export type KeySet = () => Buffer | undefined;
+
+/** Creates the set of the public keys that verify what `config`'s routes sign. */
+export function createKeySet({ routes }: Config, keys: RotatingKeys, clock: Clock): KeySet {
+  if (routes.every(({ upstream }) => upstream.signedIdentity === undefined)) return () => undefined;
+  return () => Buffer.from(JSON.stringify({ keys: keys.published(clock()) }));
 }

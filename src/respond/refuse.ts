@@ -1,10 +1,10 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Call } from '../model/call.ts';
-import { refusals, type Denial, type Refusal } from '../model/denial.ts';
+import { type Denial, type Refusal, refusals } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { answer } from './answer.ts';
-import { createChallenges } from './challenges.ts';
+import { createChallenges } from './challenge.ts';
 import type { CrossOrigin } from './cross-origin.ts';
 
 /** Answers a call that was refused. */

@@ -1,4 +1,4 @@
-import { declaresBody } from '../http/declares-body.ts';
+import { declaresBody } from '../http/header-fields.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Route } from '../model/route.ts';

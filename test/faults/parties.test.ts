@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { leastPace } from '../../src/listen/slow-bodies.ts';
+import { leastPace } from '../../src/listen/connections.ts';
 import { head, open, startRawUpstream, startWorld, until, type RawConnection } from '../forward/world.ts';
 import { createKey } from '../support/issuer.ts';
 import { createProver } from '../support/prover.ts';
@@ -109,7 +109,7 @@ test('shared store: is killed and comes back empty', patient, async () => {
 });
 
 test('client: sends a body too slowly', patient, async () => {
-  // As slowly as the gateway lets it at most: what a window of its own length shows is in test/listen/slow-bodies.test.ts.
+  // As slowly as the gateway lets it at most: what a window of its own length shows is in test/listen/connections.test.ts.
   expect(leastPace).toEqual({ windowMs: 30_000, bytes: 4_096 });
   const upstream = await startUpstream();
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });

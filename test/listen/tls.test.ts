@@ -107,11 +107,6 @@ describe('a client’s certificate', () => {
     expect(world.told.filter((line) => !line.startsWith('in force'))).toEqual(told === undefined ? [] : [told]);
   });
 
-  test('its thumbprint is x5t#S256 as OpenSSL has it', () => {
-    const hex = x509('client').fingerprint256.replaceAll(':', '');
-    expect(thumbprintOf('client')).toBe(Buffer.from(hex, 'hex').toString('base64url'));
-  });
-
   test('each connection has its own, and keeps it', async () => {
     world = await startSecure({ clientCa: 'any' });
     const [one, other, none] = [

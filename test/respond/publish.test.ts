@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { RotatingKeys } from '../../src/lib/rotating-keys.ts';
 import type { Config } from '../../src/model/config.ts';
 import { Denial } from '../../src/model/denial.ts';
-import { createPublish } from '../../src/respond/publish.ts';
+import { createKeySet, createPublish } from '../../src/respond/publish.ts';
 import { recorded } from './recorded.ts';
 
 const route = (path: string): object => ({ path, resource: {}, authorizationServers: [] });
@@ -86,4 +87,17 @@ describe('RFC 9728 §3.1: the well-known part comes before the path', () => {
 
 test('where no route signs identities there are no keys', () => {
   expect(published('GET', keysPath, [], () => undefined)).toBe('route.unknown');
+});
+
+const rotating = { published: (now: number) => [{ kid: `of ${now}` }] } as unknown as RotatingKeys;
+const plain = { upstream: {} };
+const signing = { upstream: { signedIdentity: {} } };
+
+test.each([
+  ['no route', [], undefined],
+  ['none of them', [plain], undefined],
+  ['one of them', [plain, signing], '{"keys":[{"kid":"of 5"}]}'],
+])('RFC 7517 §5: where %s signs identities', (_title, routes, wanted) => {
+  const keySet = createKeySet({ routes } as unknown as Config, rotating, () => 5);
+  expect(keySet()?.toString()).toBe(wanted);
 });

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { http } from '../http/node-http.ts';
@@ -18,7 +18,7 @@ interface Connection {
 const MAX_WAITING = 64;
 
 /** What was asked and answered on each connection, as far as the next answer depends on it. */
-export interface Exchanges {
+export interface Connections {
   /** Returns the answer that must be out before this one is served; undefined for none. */
   begun(request: IncomingMessage, response: ServerResponse): ServerResponse | undefined;
   /**
@@ -43,7 +43,7 @@ export interface Exchanges {
 }
 
 /** Creates the memory of a listener; it forgets a connection with its socket. */
-export function createExchanges(): Exchanges {
+export function createConnections(): Connections {
   const connections = new WeakMap<Duplex, Connection>();
   const isDue = (socket: Duplex): boolean => connections.get(socket)?.newest.writableFinished === false;
   return {
@@ -97,4 +97,43 @@ export function responseOn(request: IncomingMessage, socket: Duplex): ServerResp
 export function endSoon(socket: Duplex): void {
   socket.end();
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+/** What a client must bring of a body that is wanted: so many bytes in each window. */
+export interface Pace {
+  readonly windowMs: number;
+  readonly bytes: number;
+}
+
+/** Slower than any network that still is one; an upload may last as long as it likes above it. */
+export const leastPace: Pace = { windowMs: 30_000, bytes: 4_096 };
+
+/**
+ * Calls `onSlow` for each connection whose request body comes more slowly than `pace`, so that nobody keeps connections
+ * by dribbling. In place of Node's `requestTimeout`, which ends a long upload however fast it is.
+ *
+ * Costs nothing per request: all connections are looked at once in each window.
+ */
+export function watchSlowBodies(
+  server: Server,
+  sockets: Iterable<Socket>,
+  connections: Pick<Connections, 'receiving'>,
+  onSlow: (socket: Socket) => void,
+  pace: Pace = leastPace,
+): void {
+  /** What was under way at the last look, and how much had been read by then. */
+  let before = new Map<IncomingMessage, number>();
+  const look = (): void => {
+    const now = new Map<IncomingMessage, number>();
+    for (const socket of sockets) {
+      const request = connections.receiving(socket);
+      if (request === undefined) continue;
+      const { bytesRead } = socket;
+      if (bytesRead - (before.get(request) ?? -Infinity) < pace.bytes) onSlow(socket);
+      else now.set(request, bytesRead);
+    }
+    before = now;
+  };
+  const timer = setInterval(look, pace.windowMs).unref();
+  server.once('close', () => clearInterval(timer));
 }

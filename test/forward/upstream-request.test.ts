@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { identityNames } from '../../src/forward/identity-headers.ts';
-import { createRequestHeaders } from '../../src/forward/request-headers.ts';
+import { createRequestHeaders, createUpstreamPath } from '../../src/forward/upstream-request.ts';
 import { readFields } from '../../src/listen/fields.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
@@ -235,4 +235,28 @@ describe('a claim as a field value', () => {
 
 test('however many names callers make up', () => {
   for (let i = 0; i < 3000; i += 1) expect(passed(`x-${i}`, '1', `X_Forwarded_${i}`, '1')).toEqual([`x-${i}: 1`]);
+});
+
+test.each([
+  ['/api', '/base', '/api', '', '/base'],
+  ['/api', '/base', '/api/', '', '/base/'],
+  ['/api', '/base', '/api/x/y', '?z=1', '/base/x/y?z=1'],
+  ['/api', '', '/api', '', '/'],
+  ['/api', '', '/api', '?z', '/?z'],
+  ['/api', '', '/api/x', '?', '/x?'],
+  ['/', '', '/', '', '/'],
+  ['/', '', '/x%20y', '', '/x%20y'],
+  ['/', '/base', '/', '', '/base/'],
+  ['/', '/base', '/x', '?a="b"', '/base/x?a="b"'],
+])('%s on %s: %s%s → %s', (path, base, asked, query, wanted) => {
+  expect(createUpstreamPath({ path, upstream: { path: base } } as Route)(asked, query)).toBe(wanted);
+});
+
+test.each([
+  ['refuse', 'refuse', '/base'],
+  ['pass', 'refuse', '/base/admin'],
+  ['refuse', 'pass', '/base?confirm=yes'],
+] as const)('below: %s, query: %s → %s', (below, query, wanted) => {
+  const route = { path: '/mcp', below, query, upstream: { path: '/base' } } as Route;
+  expect(createUpstreamPath(route)('/mcp/admin', '?confirm=yes')).toBe(wanted);
 });

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { createExchanges } from '../../src/listen/exchanges.ts';
-import { watchSlowBodies } from '../../src/listen/slow-bodies.ts';
+import { createConnections, watchSlowBodies } from '../../src/listen/connections.ts';
 
 const pace = { windowMs: 200, bytes: 100 };
 const closers: (() => void)[] = [];
@@ -13,11 +12,11 @@ afterEach(() => {
 
 /** A listener that reads bodies, or not, and answers at their end; with the sockets that were found slow. */
 async function start(reads = true) {
-  const exchanges = createExchanges();
+  const connections = createConnections();
   const sockets = new Set<Socket>();
   const slow: Socket[] = [];
   const server = createServer((request, response) => {
-    exchanges.begun(request, response);
+    connections.begun(request, response);
     if (reads) request.resume().once('end', () => response.end('ok'));
   }).on('connection', (socket) => {
     sockets.add(socket);
@@ -27,7 +26,7 @@ async function start(reads = true) {
     slow.push(socket);
     socket.destroy();
   };
-  watchSlowBodies(server, sockets, exchanges, onSlow, pace);
+  watchSlowBodies(server, sockets, connections, onSlow, pace);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});

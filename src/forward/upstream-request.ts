@@ -1,12 +1,10 @@
-import { isNeverFromClients, plainName } from '../model/client-fields.ts';
-import { withoutCookie } from '../http/cookies.ts';
-import { hopByHop } from '../http/hop-by-hop.ts';
+import { hopByHop, nominatedBy, withoutCookie } from '../http/header-fields.ts';
 import { ADMIN_COOKIE } from '../model/admin-cookie.ts';
 import type { Call } from '../model/call.ts';
+import { isNeverFromClients, plainName } from '../model/client-fields.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
-import { createIdentityHeaders } from './identity-headers.ts';
-import type { SignIdentity } from './signed-identity.ts';
+import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts';
 
 const traceFields: ReadonlySet<string> = new Set(['traceparent', 'tracestate']);
 
@@ -95,9 +93,13 @@ export function createRequestHeaders(
   };
 }
 
-/** The field names of a `Connection` header; undefined for the two values that everybody sends. */
-export function nominatedBy(connection: string): ReadonlySet<string> | undefined {
-  const options = connection.toLowerCase();
-  if (options === 'keep-alive' || options === 'close') return undefined;
-  return new Set(options.split(',').map((option) => option.trim()));
+/**
+ * The path and query for the upstream: the matched part is replaced. The rest and the query are kept byte for byte where
+ * the route passes them; elsewhere no client can choose them, even if a guard before this one is missing.
+ */
+export function createUpstreamPath(route: Route): (path: string, query: string) => string {
+  const matched = route.path === '/' ? 0 : route.path.length;
+  const { path: base } = route.upstream;
+  const rest = (path: string): string => (route.below === 'refuse' ? '' : path.slice(matched));
+  return (path, query) => (base + rest(path) || '/') + (route.query === 'refuse' ? '' : query);
 }

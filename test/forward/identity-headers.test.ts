@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, errors, jwtVerify, type JWTPayload } from 'jose';
+import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ROTATION_MS } from '../../src/lib/rotating-keys.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { head, open } from './world.ts';
 

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { thumbprintOfHeader } from '../../src/listen/client-cert-header.ts';
-import { thumbprint } from '../../src/listen/client-certificate.ts';
+import { thumbprint, thumbprintOfHeader } from '../../src/listen/client-certificate.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { x509 } from '../support/certificates.ts';
 import { runs } from '../support/runs.ts';
@@ -32,4 +31,9 @@ test('RFC 9440 §2.2 — whatever stands in Client-Cert: the certificate that it
     { numRuns: runs },
   );
   expect(read(good)).toBe(thumbprint(x509('client').raw));
+});
+
+test('RFC 8705 §3.1 — the thumbprint of a certificate is the SHA-256 that OpenSSL computes', () => {
+  const hex = x509('client').fingerprint256.replaceAll(':', '');
+  expect(thumbprint(x509('client').raw)).toBe(Buffer.from(hex, 'hex').toString('base64url'));
 });
