@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AdminRefusal, createAccess } from './access.ts';
-import { consolePage, consolePolicy, type RouteView } from './console.ts';
-import { signInPage, signInPolicy } from './sign-in-page.ts';
+import { consolePage, signInPage, type HtmlPage, type RouteView } from './pages.ts';
 import type { Clock } from '../lib/clock.ts';
 import { http } from '../http/node-http.ts';
 import type { AdminRules, AdminSettings } from '../model/config.ts';
@@ -114,7 +113,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     [
       '/sign-in',
       (request, response) => {
-        if (access.hasSignIn()) return html(response, 200, signInPage, signInPolicy);
+        if (access.hasSignIn()) return html(response, 200, signInPage);
         access.requireOperator(request);
         throw new AdminRefusal(404, '');
       },
@@ -122,7 +121,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
   ]);
   /** Pages for operators. */
   const pages = new Map<string, Serve>([
-    ['/', (_, response) => html(response, 200, consolePage, consolePolicy)],
+    ['/', (_, response) => html(response, 200, consolePage)],
     ['/console.json', async (_, response) => json(response, { ...view.inForce, ...(await view.state()) })],
   ]);
 
@@ -147,7 +146,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     const { status, headers, message } = error;
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (status === 401 && request.method === 'GET' && request.headers.accept?.includes('text/html') === true)
-      return html(response, 401, signInPage, signInPolicy);
+      return html(response, 401, signInPage);
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(message);
   }
 
@@ -175,7 +174,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
   };
 }
 
-function html(response: ServerResponse, status: number, page: string, policy: string): void {
+function html(response: ServerResponse, status: number, { html: page, policy }: HtmlPage): void {
   response
     .writeHead(status, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy })
     .end(page);

@@ -1,7 +1,6 @@
 import { loadConfig } from '../config/load.ts';
 import { warningsOf } from '../config/warnings.ts';
-import type { ExitCode } from './exit-code.ts';
-import { reportProblems } from './report-problems.ts';
+import { type ExitCode, reportProblems } from './exit.ts';
 
 /** `sallyport check`: loads everything and says what is wrong. A warning does not change the exit code. */
 export async function check(file: string): Promise<ExitCode> {

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { UsageError } from './usage-error.ts';
-import type { ExitCode } from './exit-code.ts';
+import { type ExitCode, UsageError } from './exit.ts';
 
 /** One command of the program; what it needs is loaded when it runs, since a gateway should start at once. */
 export interface Command {
@@ -176,9 +175,11 @@ ${configHelp}`,
     help: 'Prints the JSON Schema of gateway.yaml (the default), of a policy or of its tests.\n',
     words: ['gateway', 'policy', 'policy-test'],
     options: {},
-    async run(word) {
-      const { printSchema } = await import('./print-schema.ts');
-      return printSchema(word === 'policy' || word === 'policy-test' ? word : 'gateway');
+    async run(word): Promise<ExitCode> {
+      const { schemas } = await import('../config/schema.ts');
+      const schema = schemas[word === 'policy' || word === 'policy-test' ? word : 'gateway'];
+      process.stdout.write(`${JSON.stringify(schema, undefined, 2)}\n`);
+      return 0;
     },
   },
 };

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { DecisionInput } from '../model/decision-record.ts';
+import type { DecisionInput } from '../model/decision-input.ts';
 import { policyReasons, unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
-import { principalWith } from './principal-with.ts';
+import { principalWith } from './described-call.ts';
 
 /** One line of the decision log, as much of it as a decision needs. */
 export interface RecordedDecision {

@@ -1,11 +1,10 @@
 import type { Config } from '../model/config.ts';
 import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
-import type { Claims, Principal } from '../model/principal.ts';
+import { callerKey, type Claims, type Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { durationSeconds } from '../policy/condition.ts';
-import { principalWith } from './principal-with.ts';
-import { usualMethod } from './test-case.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './exit.ts';
+import { expandScopes } from '../policy/hierarchy.ts';
 
 /** A call in the words of a command line. */
 export interface DescribedCall {
@@ -22,6 +21,14 @@ export interface DescribedCall {
   /** `60s`; `exp - iat`. */
   readonly lifetime: string | undefined;
 }
+
+/** How each kind of thing is acted on where nothing else is said. */
+export const usualMethod = {
+  tool: 'tools/call',
+  resource: 'resources/read',
+  template: 'completion/complete',
+  prompt: 'prompts/get',
+} as const satisfies Readonly<Record<McpTarget['kind'], string>>;
 
 /**
  * The caller and the call that options describe.
@@ -90,4 +97,41 @@ function jsonObject(text: string, option: string): Claims {
   throw new UsageError(
     `${option} is not a JSON object such as ${option === '--claims' ? '{"sub":"alice"}' : '{"id":1}'}`,
   );
+}
+
+/** A caller in so many words. */
+export interface Described {
+  readonly issuer: string;
+  readonly subject: string | undefined;
+  readonly clientId: string | undefined;
+  readonly scope: readonly string[];
+  readonly claims: Claims;
+  /** `exp - iat`; undefined: the token says neither. */
+  readonly lifetimeSeconds: number | undefined;
+}
+
+/** When described tokens are issued: any time will do, since no policy asks for it. */
+const issuedAt = 1_800_000_000;
+
+/** The caller as the stages before the policy would hand them on. What `claims` says stands, even where it contradicts the rest. */
+export function principalWith(
+  { issuer, subject, clientId, scope, claims, lifetimeSeconds }: Described,
+  hierarchy: ReadonlyMap<string, readonly string[]>,
+): Principal {
+  const dates = lifetimeSeconds === undefined ? undefined : { iat: issuedAt, exp: issuedAt + lifetimeSeconds };
+  return {
+    issuer,
+    subject,
+    clientId,
+    callerKey: callerKey({ issuer, subject, clientId }),
+    grantedScopes: scope,
+    scopes: expandScopes(scope, hierarchy),
+    audience: [],
+    expiresAt: dates?.exp,
+    issuedAt: dates?.iat,
+    form: 'jwt',
+    confirmation: undefined,
+    introspectionJwt: undefined,
+    claims: { iss: issuer, ...(scope.length > 0 && { scope: scope.join(' ') }), ...dates, ...claims },
+  };
 }

@@ -1,16 +1,18 @@
 import { load } from '../config/load.ts';
 import type { Config } from '../model/config.ts';
-import { Denial } from '../model/denial.ts';
-import type { Attempt, Decision } from '../model/policy.ts';
+import { Denial, refusals } from '../model/denial.ts';
+import type { Attempt, Decision, Explanation } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { described, type DescribedCall } from './described-call.ts';
-import type { ExitCode } from './exit-code.ts';
-import { explainDecision, hasUnknown } from './explain-decision.ts';
-import { explanationJson, explanationTable, type Explained } from './explanation-table.ts';
-import { reportProblems } from './report-problems.ts';
-import { tokenPrincipal } from './token-principal.ts';
-import { UsageError } from './usage-error.ts';
+import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { type Explained, explanationJson, explanationTable } from './explanation-table.ts';
+import { decisionsIn, recordedAttempt, recordedPrincipal, wasPolicys, type RecordedDecision } from './decision-log.ts';
+import { text } from 'node:stream/consumers';
+import { createAuthenticators } from '../authenticate/authenticator.ts';
+import { createServerClient } from '../authorization-server/client.ts';
+import { unlimitedFailures } from '../limit/failures.ts';
+import type { AccessToken } from '../model/grant.ts';
 
 /** What `sallyport explain` was asked for. */
 export interface ExplainOptions extends DescribedCall {
@@ -92,4 +94,115 @@ function ofCall(route: Route, principal: Principal, attempt: Attempt): Explained
     notes: hasUnknown(conditions) ? ['without --arguments, what the policy asks of them is unknown'] : [],
     conditions,
   };
+}
+
+/**
+ * Explains a logged decision: what was decided and why as the log says it, and, where a policy decided, each condition of
+ * the policy as it is now with what the log knows.
+ *
+ * @param id of the decision, or of its request.
+ * @param log A file, or `-` for stdin.
+ * @throws {UsageError} for an id that the log does not have.
+ */
+export async function explainDecision(config: Config, id: string, log: string): Promise<Explained> {
+  for await (const record of decisionsIn(log)) {
+    if (record?.decision === id || record?.requestId === id) return ofRecord(config, record);
+  }
+  throw new UsageError(`${log} has neither a decision nor a request ${id}`);
+}
+
+/** Whether the outcome of any of the conditions is unknown. */
+function hasUnknown(conditions: readonly Explanation[]): boolean {
+  return conditions.some(({ outcome, parts }) => outcome === 'unknown' || hasUnknown(parts));
+}
+
+function ofRecord(config: Config, record: RecordedDecision): Explained {
+  const { allow, shadow, reason, detail, rule, neededScope, policy } = record;
+  const route = config.routes.find(({ name }) => name === record.route);
+  return {
+    route: record.route === '' ? undefined : record.route,
+    decidedBy: decidedBy(record),
+    policy,
+    allow,
+    shadow,
+    reason,
+    detail,
+    rule,
+    neededScope: neededScope?.split(' ') ?? [],
+    ...(wasPolicys(record) ? byPolicy(record, route, config) : { notes: elsewhere(record), conditions: [] }),
+  };
+}
+
+function decidedBy(record: RecordedDecision): string {
+  if (!record.allow && !wasPolicys(record)) return 'not refused by a policy';
+  return record.policy === undefined ? 'no policy' : `policy ${record.policy}`;
+}
+
+/** What refused a call where no policy did. */
+function elsewhere({ allow, reason = '' }: RecordedDecision): readonly string[] {
+  if (allow) return ['the route is public, or has no policy'];
+  const status = Object.hasOwn(refusals, reason) ? refusals[reason as keyof typeof refusals].status : undefined;
+  const answer = status === undefined ? '' : `the client got ${status}; `;
+  return [`${answer}docs/reasons.md says what ${reason} means, and what mends it`];
+}
+
+function byPolicy(
+  record: RecordedDecision,
+  route: Route | undefined,
+  config: Config,
+): Pick<Explained, 'notes' | 'conditions'> {
+  if (route === undefined) {
+    return { notes: ['the configuration no longer has this route: its conditions are unknown'], conditions: [] };
+  }
+  const { policy } = route;
+  if (policy === undefined) {
+    const notes = record.policy === undefined ? ['any valid token may call'] : ['the route no longer has a policy'];
+    return { notes, conditions: [] };
+  }
+  const principal = recordedPrincipal(record, config.scopeHierarchy);
+  const attempt = recordedAttempt(record, route);
+  const conditions = policy.explain(principal, attempt);
+  const { omitted = [] } = record.input;
+  const unknown = hasUnknown(conditions);
+  const notes = [
+    ...(unknown ? ['arguments are not logged: what the policy asks of them is unknown'] : []),
+    ...omitted.map((name) => `claim ${name} was too long for the log: what the policy asks of it is unknown`),
+    ...changed(record, policy.decide(principal, attempt), unknown || omitted.length > 0),
+  ];
+  return { notes, conditions };
+}
+
+/** Says where the policy has changed since. What depends on something unknown may still be as it was. */
+function changed(record: RecordedDecision, now: Decision, isUnknown: boolean): readonly string[] {
+  const denial = now.allow ? now.shadow : now.denial;
+  if (now.allow === record.allow && denial?.reason === record.reason) return [];
+  if (isUnknown && now.allow) return [];
+  const words = now.allow ? 'would let the call pass' : `would refuse the call: ${now.denial.reason}`;
+  return [`the policy as it is now ${words}`];
+}
+
+/** Nobody presents the token, so nobody proves to have what it is bound to. */
+const unproved = (principal: Principal): Principal => principal;
+
+/**
+ * Whose token it is, by the validation that serves: keys are fetched, an opaque token is asked about.
+ *
+ * @param token `-`: read from stdin, so that it is in no list of processes and no shell history.
+ * @throws {Denial} as the route would refuse it.
+ */
+async function tokenPrincipal(route: Route, config: Config, token: string): Promise<Principal> {
+  if (route.public) throw new UsageError(`${route.name} is public: it looks at no token`);
+  const value = (token === '-' ? await text(process.stdin) : token).trim();
+  const clients = new Map(
+    [...config.authorizationServers].map(([name, server]) => [name, createServerClient(server, () => {}, Date.now)]),
+  );
+  try {
+    const authentication = createAuthenticators(() => {}, Date.now)(clients, config.scopeHierarchy, unlimitedFailures)(
+      route,
+      unproved,
+    );
+    return await authentication.revalidate({ scheme: 'bearer', value: value as AccessToken });
+  } finally {
+    for (const client of clients.values()) client.close();
+  }
 }

@@ -1,6 +1,6 @@
 import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ExitCode } from './exit-code.ts';
+import type { ExitCode } from './exit.ts';
 
 /** What is written, in the order in which it is read; below `templates/`, or where the schemas are. */
 const configuration = [

@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
 import { commands } from './commands.ts';
-import { UsageError } from './usage-error.ts';
-import type { ExitCode } from './exit-code.ts';
+import { type ExitCode, UsageError } from './exit.ts';
 
 /** Runs what a command line asks for; resolves when it is done. */
 export async function runCommand(argv: readonly string[]): Promise<ExitCode> {

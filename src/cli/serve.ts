@@ -1,11 +1,9 @@
 import cluster from 'node:cluster';
 import { load, type Loaded } from '../config/load.ts';
-import type { ExitCode } from './exit-code.ts';
+import { type ExitCode, reportProblems } from './exit.ts';
 import { reloadOnEdit } from '../serve/reload.ts';
-import { reportProblems } from './report-problems.ts';
-import { listenFault } from '../serve/listen-fault.ts';
+import { listenFault, type Running, start } from '../serve/start.ts';
 import { startWorkers } from '../serve/primary.ts';
-import { start, type Running } from '../serve/start.ts';
 
 /** What open streams get when the gateway is told to stop. */
 const graceMs = 10_000;

@@ -1,8 +1,8 @@
 import type { PolicyTest } from '../config/policy-tests.ts';
-import type { Attempt, Decision, McpTarget } from '../model/policy.ts';
+import type { Attempt, Decision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { durationSeconds } from '../policy/condition.ts';
-import { principalWith } from './principal-with.ts';
+import { principalWith, usualMethod } from './described-call.ts';
 
 /** The caller of a test, as a stage before the policy would describe them. */
 export function callerOf(
@@ -23,14 +23,6 @@ export function callerOf(
     hierarchy,
   );
 }
-
-/** How each kind of thing is acted on where nothing else is said. */
-export const usualMethod = {
-  tool: 'tools/call',
-  resource: 'resources/read',
-  template: 'completion/complete',
-  prompt: 'prompts/get',
-} as const satisfies Readonly<Record<McpTarget['kind'], string>>;
 
 const kinds = Object.keys(usualMethod) as readonly (keyof typeof usualMethod)[];
 

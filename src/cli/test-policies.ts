@@ -5,9 +5,7 @@ import { type PolicyTestFile, readPolicyTests } from '../config/policy-tests.ts'
 import { ConfigError, printable } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
 import { type Decided, gapsOf } from './coverage.ts';
-import type { ExitCode } from './exit-code.ts';
-import { junit } from './junit.ts';
-import { reportProblems } from './report-problems.ts';
+import { type ExitCode, reportProblems } from './exit.ts';
 import { attemptOf, callerOf, foundOf, fulfils, wantedOf } from './test-case.ts';
 
 /** What `sallyport test` was asked for. */
@@ -69,7 +67,7 @@ async function runOnce(options: TestOptions): Promise<{ readonly code: ExitCode;
   const all = tests.flatMap((each) => run(each, loaded));
   const rows = all.filter(({ policy, name }) => `${policy} ${name}`.includes(options.filter ?? ''));
   const gaps = options.filter === undefined ? gapLines(loaded, rows) : [];
-  if (options.junit !== undefined) await writeFile(options.junit, junit(rows.map(caseOf)));
+  if (options.junit !== undefined) await writeFile(options.junit, junit(rows));
   if (rows.length === 0 && options.filter !== undefined) {
     process.stderr.write(`no test has ${JSON.stringify(options.filter)} in its policy or name\n`);
     return { code: 1, files: loaded.files };
@@ -122,10 +120,6 @@ function gapLines({ config, policyFolder }: Loaded, rows: readonly Row[]): reado
   });
 }
 
-function caseOf({ policy, file, line, name, fault }: Row): Parameters<typeof junit>[0][number] {
-  return { suite: policy, name, file, line, failure: fault?.join('; ') };
-}
-
 function report(
   rows: readonly Row[],
   gaps: readonly string[],
@@ -151,4 +145,30 @@ function table(rows: readonly Row[]): string {
     return `${start}FAILED\n  ${file}:${line}\n    ${fault.join('\n    ')}\n`;
   });
   return lines.join('');
+}
+
+/** A report in the XML that CI servers read: one suite for each file of tests. */
+function junit(rows: readonly Row[]): string {
+  const suites = Map.groupBy(rows, ({ policy }) => policy);
+  const bodies = [...suites].map(([suite, own]) => {
+    const failures = own.filter(({ fault }) => fault !== undefined).length;
+    const attributes = `name="${escaped(suite)}" tests="${own.length}" failures="${failures}" errors="0" skipped="0"`;
+    return `  <testsuite ${attributes}>\n${own.map(testcase).join('')}  </testsuite>\n`;
+  });
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${bodies.join('')}</testsuites>\n`;
+}
+
+function testcase({ policy, name, file, line, fault }: Row): string {
+  const place = `file="${escaped(file)}" line="${line}"`;
+  const start = `    <testcase classname="${escaped(policy)}" name="${escaped(name)}" ${place}`;
+  if (fault === undefined) return `${start}/>\n`;
+  return `${start}>\n      <failure message="${escaped(fault.join('; '))}"/>\n    </testcase>\n`;
+}
+
+/** XML 1.0 §2.2 and §2.4: characters that it has no way to say are replaced. */
+function escaped(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '\u{FFFD}')
+    .replaceAll(/[&<>"'\n\r\t]/g, (character) => `&#${character.codePointAt(0)};`);
 }

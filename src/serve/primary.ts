@@ -1,23 +1,19 @@
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { startAdmin, type Admin, type InForce } from '../admin/admin.ts';
-import { routesOf } from '../admin/console.ts';
+import { routesOf } from '../admin/pages.ts';
 import type { Loaded } from '../config/load.ts';
 import { watchFiles } from '../config/watch.ts';
 import { openCertificate } from '../listen/own-certificate.ts';
 import type { Config } from '../model/config.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
-import { createLog } from '../telemetry/log.ts';
-import { createRefusedRenewal } from '../telemetry/tls.ts';
-import { createWorkerMetrics } from '../telemetry/worker-metrics.ts';
-import { copyLines } from './copy-lines.ts';
+import { createLog, createRefusedRenewal } from '../telemetry/log.ts';
+import { createWorkerMetrics } from '../telemetry/metrics.ts';
+import { copyLines, standardOutput } from './standard-output.ts';
 import { closeOrphanedConnections } from './orphaned-connections.ts';
-import { WorkerFault } from './listen-fault.ts';
-import { fixedIn } from './needs-restart.ts';
-import { standardOutput } from './standard-output.ts';
-import { adminOptions, type Running } from './start.ts';
-import type { FromWorker, ToWorker } from './worker-messages.ts';
-import { createStates } from './worker-states.ts';
+import { adminOptions, type Running, WorkerFault } from './start.ts';
+import { fixedIn } from './reload.ts';
+import { createStates, type FromWorker, type ToWorker } from './worker-messages.ts';
 
 /** How long a replacement waits after a worker that ended, at first; doubled each time, until one lives. */
 const AGAIN_FIRST_MS = 100;

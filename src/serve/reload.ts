@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { load, type Loaded } from '../config/load.ts';
 import { ConfigError, problemsOf } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
-import { needsRestart } from './needs-restart.ts';
 import type { Running } from './start.ts';
+import type { Config } from '../model/config.ts';
 
 /** Keeps a gateway by its files. */
 export interface Reloading {
@@ -63,4 +63,34 @@ export async function reloadOnEdit(file: string, first: Loaded, since: number, r
 
   const watching = await watchFiles(first.files, now, since);
   return { now, close: () => watching.close() };
+}
+
+/** What is fixed once a process listens, as the file calls it. */
+export const needsRestart: Readonly<Record<string, (config: Config) => unknown>> = {
+  listen: ({ listen }) => listen,
+  'admin.listen': ({ admin }) => admin?.listen,
+  'forward_auth.listen': ({ forwardAuth }) => forwardAuth?.listen,
+  tls: ({ tls }) => tls,
+  telemetry: ({ telemetry }) => telemetry,
+  'limits.request_headers': ({ limits }) => limits.requestHeadersBytes,
+};
+
+/** What of a configuration holds what is fixed, as JSON can carry it. */
+export type Fixed = ReturnType<typeof fixedIn>;
+
+/** {@link Fixed} of a configuration. */
+export function fixedIn({ listen, forwardAuth, tls, telemetry, limits }: Config) {
+  return { listen, forwardAuth, tls, telemetry, limits };
+}
+
+/** `config`, but what needs a restart is as it was at the start. */
+export function asAtStart(config: Config, { listen, forwardAuth, tls, telemetry, limits }: Fixed): Config {
+  return {
+    ...config,
+    listen,
+    forwardAuth: forwardAuth && { trusted: [], ...config.forwardAuth, listen: forwardAuth.listen },
+    tls,
+    telemetry,
+    limits: { ...config.limits, requestHeadersBytes: limits.requestHeadersBytes },
+  };
 }

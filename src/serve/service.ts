@@ -16,7 +16,7 @@ import type { TlsObserver } from '../model/observer.ts';
 import type { StoreState } from '../model/shared.ts';
 import { createReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
 import { serve, type Gateway } from '../pipeline.ts';
-import { createTlsObserver } from '../telemetry/tls.ts';
+import { createTlsObserver } from '../telemetry/log.ts';
 
 /** A gateway that serves. */
 export interface Service {

@@ -16,7 +16,7 @@ import { toolOf, type KnownCall, type Outcome } from '../model/outcome.ts';
 import type { Route } from '../model/route.ts';
 import type { Span, SpanAttributes, Tracer } from '../model/tracer.ts';
 import type { Gateway, Stages } from '../pipeline.ts';
-import { serverAddress } from '../telemetry/server-address.ts';
+import { serverAddress } from '../telemetry/traced-client.ts';
 import { markOurs, traceStages } from './traced-stages.ts';
 
 /** What spans have to know of a listener. */

@@ -1,7 +1,7 @@
 import { Denial, refusals } from '../model/denial.ts';
 import type { Span, Tracer } from '../model/tracer.ts';
 import type { Stages } from '../pipeline.ts';
-import { serverAddress } from '../telemetry/server-address.ts';
+import { serverAddress } from '../telemetry/traced-client.ts';
 
 /**
  * The stages of one call that is recorded: those that decide, or may have to wait, with spans of their own.

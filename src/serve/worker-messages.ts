@@ -2,7 +2,8 @@ import type { Snapshot } from '../config/files.ts';
 import type { Certificates } from '../lib/certificate-files.ts';
 import type { ServerState } from '../model/authorization-server.ts';
 import type { StoreState } from '../model/shared.ts';
-import type { Fixed } from './needs-restart.ts';
+import type { Fixed } from './reload.ts';
+import type { Worker } from 'node:cluster';
 
 /** What the primary process tells a worker. */
 export type ToWorker =
@@ -42,4 +43,33 @@ export interface WorkerState {
 /** Tells the primary process, from a worker. */
 export function tellPrimary(message: FromWorker): void {
   process.send?.(message);
+}
+
+/** How long a worker may take to say how it sees the world. */
+const PATIENCE_MS = 1_000;
+
+/** Creates what asks workers how they see the world. Who does not say so soon is left out. */
+export function createStates(
+  tell: (worker: Worker, message: ToWorker) => void,
+): (workers: readonly Worker[]) => Promise<readonly WorkerState[]> {
+  let asked = 0;
+
+  function ask(worker: Worker): Promise<WorkerState | undefined> {
+    return new Promise((resolve) => {
+      const id = (asked += 1);
+      const listen = (message: FromWorker): void => {
+        if (message.kind === 'state' && message.id === id) done(message.state);
+      };
+      const timer = setTimeout(() => done(undefined), PATIENCE_MS);
+      const done = (state: WorkerState | undefined): void => {
+        clearTimeout(timer);
+        worker.off('message', listen);
+        resolve(state);
+      };
+      worker.on('message', listen);
+      tell(worker, { kind: 'state', id });
+    });
+  }
+
+  return async (workers) => (await Promise.all(workers.map(ask))).filter((state) => state !== undefined);
 }

@@ -4,10 +4,9 @@ import { load } from '../config/load.ts';
 import { ConfigError, problemsOf } from '../config/problems.ts';
 import { toldCertificate, type ToldCertificate } from '../listen/own-certificate.ts';
 import type { Config } from '../model/config.ts';
-import { reportAsWorker } from '../telemetry/worker-metrics.ts';
-import { listenFault } from './listen-fault.ts';
-import { asAtStart } from './needs-restart.ts';
-import { startServing, type Serving } from './start.ts';
+import { reportAsWorker } from '../telemetry/metrics.ts';
+import { listenFault, type Serving, startServing } from './start.ts';
+import { asAtStart } from './reload.ts';
 import { tellPrimary, type ToWorker } from './worker-messages.ts';
 
 /** What is served, and the certificate that the primary process tells of. */

@@ -3,8 +3,82 @@ import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { ReplayMemory } from '../model/shared.ts';
 import type { StoreConnection } from './connection.ts';
-import type { LocalReplayMemory } from './memory.ts';
 import type { Sealing } from './sealing.ts';
+import { hash } from 'node:crypto';
+
+/** Bounds memory whatever callers send: some 30 MB when full. */
+const MAX_ENTRIES = 500_000;
+/** The part of it that one owner may use, so that no caller can fill it for all others. */
+const SHARE = 0.1;
+/** Of a digest: a second key with the same 128 bits cannot be found. */
+const DIGEST_BYTES = 16;
+
+/** What one process remembers by itself. */
+export interface LocalReplayMemory extends ReplayMemory {
+  firstSeen(key: string, expiresAt: number, owner: string): boolean;
+}
+
+/**
+ * Creates the memory of one process. What lives is never forgotten, since a forgotten key could be used again: a full
+ * memory refuses instead. A key is remembered to the end of the second in which it expires.
+ */
+export function createReplayMemory(clock: Clock, maxEntries = MAX_ENTRIES): LocalReplayMemory {
+  /** Digests, so that an entry is small however long a key is. */
+  const live = new Set<string>();
+  /** How many of them each owner has. */
+  const owned = new Map<string, number>();
+  const maxOwn = Math.max(1, Math.floor(maxEntries * SHARE));
+  /** The second in which digests end → their owner → the digests: the sweep looks at none that still lives. */
+  const endings = new Map<number, Map<string, string[]>>();
+  let sweptAt = 0;
+
+  function sweep(now: number): void {
+    const second = Math.floor(now / 1000);
+    if (second === sweptAt) return;
+    sweptAt = second;
+    for (const [end, owners] of endings) {
+      if (end > second) continue;
+      for (const [owner, digests] of owners) forget(owner, digests);
+      endings.delete(end);
+    }
+  }
+
+  function forget(owner: string, digests: readonly string[]): void {
+    for (const digest of digests) live.delete(digest);
+    const left = (owned.get(owner) ?? 0) - digests.length;
+    if (left > 0) owned.set(owner, left);
+    else owned.delete(owner);
+  }
+
+  function endWith(second: number, owner: string, digest: string): void {
+    const owners = endings.get(second) ?? new Map<string, string[]>();
+    endings.set(second, owners);
+    const others = owners.get(owner);
+    if (others === undefined) owners.set(owner, [digest]);
+    else others.push(digest);
+  }
+
+  return {
+    firstSeen(key, expiresAt, owner) {
+      const now = clock();
+      sweep(now);
+      const digest = hash('sha256', key, 'buffer').toString('latin1', 0, DIGEST_BYTES);
+      if (live.has(digest)) return false;
+      if (expiresAt <= now) return true;
+      const own = owned.get(owner) ?? 0;
+      if (own >= maxOwn) throw full(`${maxOwn} keys of this owner`);
+      if (live.size >= maxEntries) throw full(`${maxEntries} keys`);
+      live.add(digest);
+      owned.set(owner, own + 1);
+      endWith(Math.ceil(expiresAt / 1000), owner, digest);
+      return true;
+    },
+  };
+}
+
+function full(what: string): Denial {
+  return new Denial('shared_store.unavailable', `${what} live already: no more can be remembered`);
+}
 
 /**
  * Creates the memory that replicas have together. `local` remembers as well what comes by here: a store that lost

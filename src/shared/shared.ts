@@ -12,9 +12,8 @@ import type { RateLimiters } from '../model/limits.ts';
 import type { ReplayMemory, SharedAnswers, StoreObserver, StoreState } from '../model/shared.ts';
 import { createSharedAnswers } from './answers.ts';
 import { connectStore, type LogStore, type StoreConnection } from './connection.ts';
-import { createReplayMemory } from './memory.ts';
+import { createReplayMemory, createSharedReplayMemory } from './replay.ts';
 import { createRateLimiters, createSharedRateLimiters } from './rate.ts';
-import { createSharedReplayMemory } from './replay.ts';
 import { createSealing } from './sealing.ts';
 
 /** See the module. */

@@ -2,7 +2,8 @@ import type { Config } from '../model/config.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { allowedLine, decisionLine } from './decision-line.ts';
 import type { JsonLines } from './json-lines.ts';
-import { createRecent } from './recent.ts';
+import type { TlsObserver } from '../model/observer.ts';
+import type { Metrics } from './metrics.ts';
 
 const levels = { debug: 10, info: 20, warn: 30, error: 40 } as const;
 type Level = keyof typeof levels;
@@ -48,4 +49,45 @@ export function createLog(settings: Config['log'], lines: JsonLines): Log {
       if (enabled(of)) lines.write({ time: new Date().toISOString(), level: of, msg, ...fields });
     },
   };
+}
+
+/** The newest of many things, and no more than so many of them. */
+interface Recent<Thing> {
+  add(thing: Thing): void;
+  /** The newest first. */
+  readonly list: () => readonly Thing[];
+}
+
+/** Creates an empty one that remembers `max` things. */
+function createRecent<Thing>(max: number): Recent<Thing> {
+  const things: Thing[] = [];
+  let next = 0;
+  return {
+    add(thing) {
+      things[next] = thing;
+      next = (next + 1) % max;
+    },
+    list: () => [...things.slice(next), ...things.slice(0, next)].toReversed(),
+  };
+}
+
+/**
+ * Creates what tells of TLS. What strangers cause is told at `debug` only: everybody can make a handshake fail.
+ */
+export function createTlsObserver(log: Log, metrics: Metrics): TlsObserver {
+  return {
+    certificateInForce(expiresAt) {
+      metrics.certificateExpires(expiresAt);
+      log.event('info', 'tls certificate in force', { expires: expiresAt.toISOString() });
+    },
+    certificateRefused: createRefusedRenewal(log),
+    handshakeFailed: (detail, peer) => log.event('debug', 'tls handshake failed', { detail, peer }),
+    clientCertificateRefused: (detail, peer) =>
+      log.event('debug', 'client certificate does not count', { detail, peer }),
+  };
+}
+
+/** Tells of a renewed certificate that cannot be used; the one in force goes on. */
+export function createRefusedRenewal(log: Log): TlsObserver['certificateRefused'] {
+  return (detail) => log.event('error', 'tls certificate not renewed', { detail });
 }

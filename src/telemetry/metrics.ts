@@ -1,11 +1,10 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { ServerOperation } from '../model/authorization-server.ts';
 import { toolOf, type KnownCall, type Outcome } from '../model/outcome.ts';
 import type { ForwardObserver } from '../model/observer.ts';
 import type { Route } from '../model/route.ts';
 import type { StoreObserver } from '../model/shared.ts';
-import { RouteHistogram } from './route-histogram.ts';
-import { createTally } from './tally.ts';
+import { createTally, RouteHistogram } from './request-metrics.ts';
 
 /** Everything that `/metrics` shows. Labels come from the configuration and from closed sets, never from a caller. */
 export interface Metrics extends ForwardObserver, StoreObserver {
@@ -170,4 +169,24 @@ function decisionLabel({ allow, shadow }: Outcome): 'allow' | 'deny' | 'shadow_d
 /** A name that a caller made up must not become a time series. */
 function toolLabel(route: Route | undefined, tool: string): string {
   return route?.policy?.toolEntry(tool) ?? 'other';
+}
+
+/** The metrics of all workers as one page, for the primary process. */
+export interface WorkerMetrics {
+  readonly page: () => Promise<{ readonly type: string; readonly text: string }>;
+}
+
+/** Creates the page; each worker must have called {@link reportAsWorker}. */
+export function createWorkerMetrics(): WorkerMetrics {
+  const registry = new AggregatorRegistry();
+  return {
+    page: async () => ({ type: registry.contentType, text: await registry.clusterMetrics() }),
+  };
+}
+
+/** Lets the primary process ask a worker for what `registry` has counted. */
+export function reportAsWorker(registry: Registry): Registry {
+  AggregatorRegistry.setRegistries([registry]);
+  // Its constructor is what begins to listen for the question.
+  return new AggregatorRegistry();
 }

@@ -1,7 +1,6 @@
 import type { AuthorizationServerClient, ServerAnswer, ServerOperation } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
-import type { Tracer } from '../model/tracer.ts';
-import { serverAddress } from './server-address.ts';
+import type { SpanAttributes, Tracer } from '../model/tracer.ts';
 
 /**
  * The way to an authorization server, with a span around each question that a call waits for; of those that wait together
@@ -39,4 +38,10 @@ export function traceClient(client: AuthorizationServerClient, tracer: Tracer): 
     get: (operation, url) => measured('GET', operation, url, () => client.get(operation, url)),
     post: (operation, url, ...rest) => measured('POST', operation, url, () => client.post(operation, url, ...rest)),
   };
+}
+
+/** Which server a URL names, as spans say it. */
+export function serverAddress(url: string): SpanAttributes {
+  const { hostname, port, protocol } = new URL(url);
+  return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'https:' ? 443 : 80) };
 }

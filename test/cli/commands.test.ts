@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { base, edited, inFolder } from '../config/folder.ts';
-import { outcome } from './process.ts';
+import { outcome } from '../serve/process.ts';
 
 const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for MCP servers and HTTP APIs
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { violations } from '../../src/config/schema.ts';
-import { outcome, sallyport } from './process.ts';
+import { outcome, sallyport } from '../serve/process.ts';
 
 const files = [
   'gateway.yaml',

@@ -2,13 +2,13 @@ import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { explainDecision } from '../../src/cli/explain-decision.ts';
+import { explainDecision } from '../../src/cli/explain.ts';
 import { explanationTable } from '../../src/cli/explanation-table.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
-import { outcome } from './process.ts';
+import { outcome } from '../serve/process.ts';
 
 const policies = {
   api: 'scope: read\nclaims:\n  risk: { below: 50 }\n  /realm/roles: { contains: trader }\n',
@@ -51,7 +51,7 @@ routes:
   await get('/shade', alice);
   await tool('get_price', 0);
   await tool('pay', 5);
-  await tool('pay', 4711);
+  await tool('pay', 471147114711);
   await tool('other', 0);
   log = await gateway.decisions(10);
 
@@ -276,7 +276,7 @@ test('explain says that arguments are unknown which it was not given', async () 
 test('a line of the log has what the decision needs, and no claim that the policy does not read', () => {
   expect(log[0]).toMatchObject({ input: { claims: { risk: 20, '/realm/roles': ['trader'] }, lifetime: 300 } });
   expect(JSON.stringify(log)).not.toContain(secretive);
-  expect(JSON.stringify(log)).not.toContain('4711');
+  expect(JSON.stringify(log)).not.toContain('471147114711');
 });
 
 test('explain --token validates as the route does', async () => {

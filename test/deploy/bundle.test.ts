@@ -14,7 +14,7 @@ import { rolldown, type OutputOptions } from 'rolldown';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import bundled from '../../deploy/bundle.config.ts';
-import { sallyport } from '../cli/process.ts';
+import { sallyport } from '../serve/process.ts';
 import { freePort } from '../support/ports.ts';
 import { passed, tryOut } from './trial.ts';
 

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { outcome } from '../cli/process.ts';
+import { outcome } from '../serve/process.ts';
 import { passed, tryOut } from './trial.ts';
 
 const root = new URL('../../', import.meta.url).pathname;

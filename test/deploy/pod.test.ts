@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { outcome, sallyport } from '../cli/process.ts';
+import { outcome, sallyport } from '../serve/process.ts';
 import { config, good, tools } from './chart-values.ts';
 import { chart, helm, manifests, podOf, volumeOf } from './helm.ts';
 import { project } from './kubelet.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { outcome } from '../cli/process.ts';
+import { outcome } from '../serve/process.ts';
 
 const unit = await readFile(new URL('../../deploy/systemd/sallyport.service', import.meta.url), 'utf8');
 

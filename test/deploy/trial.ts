@@ -1,4 +1,4 @@
-import { outcome, sallyport } from '../cli/process.ts';
+import { outcome, sallyport } from '../serve/process.ts';
 
 /** What users begin with: each step, and what came of it. */
 export type Trial = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands.ts';
-import { needsRestart } from '../../src/serve/needs-restart.ts';
+import { needsRestart } from '../../src/serve/reload.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';

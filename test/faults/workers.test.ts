@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { sallyport, type Sallyport } from '../cli/process.ts';
+import { sallyport, type Sallyport } from '../serve/process.ts';
 import { inFolder } from '../config/folder.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';

@@ -1,8 +1,13 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ConditionDocument, EntryDocument, PolicyDocument, ValueDocument } from '../../src/policy/document.ts';
+import {
+  type ConditionDocument,
+  type EntryDocument,
+  matchedPatterns,
+  type PolicyDocument,
+  type ValueDocument,
+} from '../../src/policy/document.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import { matchedPatterns } from '../../src/policy/document.ts';
 
 test('finds every pattern, and says where it stands', () => {
   const document: PolicyDocument = {

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createReloadableGateway, type ReloadableGateway } from '../../src/serve/reloadable-gateway.ts';
 import type { Config } from '../../src/model/config.ts';

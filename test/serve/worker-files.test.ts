@@ -7,7 +7,7 @@ import { inFolder } from '../config/folder.ts';
 import { pem, x509 } from '../support/certificates.ts';
 import { freePort } from '../support/ports.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
-import { sallyport, type Sallyport } from '../cli/process.ts';
+import { sallyport, type Sallyport } from './process.ts';
 
 const patience = { timeout: 60_000 };
 

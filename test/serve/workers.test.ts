@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { inFolder } from '../config/folder.ts';
-import { outcome, sallyport, type Sallyport } from '../cli/process.ts';
+import { outcome, sallyport, type Sallyport } from './process.ts';
 
 let upstream: Server;
 let yaml: string;

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../src/model/outcome.ts';
-import { allowedLine, decisionLine } from '../../src/telemetry/decision-line.ts';
+import { allowedLine, decisionInput, decisionLine } from '../../src/telemetry/decision-line.ts';
+import { caller } from '../policy/caller.ts';
 
 const text = fc.oneof(
   fc.string({ unit: 'grapheme' }),
@@ -67,4 +68,24 @@ test('a caller on two routes is asked different things by each policy', () => {
     return (JSON.parse(allowedLine(one as unknown as Outcome)) as { input: { claims: unknown } }).input.claims;
   };
   expect(['a', 'b', 'a'].map(asked)).toEqual([{ a: 1 }, { b: 2 }, { a: 1 }]);
+});
+
+function inputOf(claims: Readonly<Record<string, unknown>>): ReturnType<typeof decisionInput> {
+  const policy = { claimsRead: () => claims };
+  return decisionInput({ route: { policy }, principal: caller({ lifetime: 60 }) } as unknown as Outcome);
+}
+
+test('the claims that were read, and the lifetime', () => {
+  expect(inputOf({ tenant: 'acme', risk: 3 })).toEqual({ claims: { tenant: 'acme', risk: 3 }, lifetime: 60 });
+});
+
+test.each([
+  ['too long', 'x'.repeat(600)],
+  ['too deep to be written', JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) as unknown],
+])('a claim that is %s is named and left out', (_why, value) => {
+  expect(inputOf({ tenant: 'acme', big: value })).toEqual({
+    claims: { tenant: 'acme' },
+    omitted: ['big'],
+    lifetime: 60,
+  });
 });

@@ -1,6 +1,6 @@
 import { AggregatorRegistry, Histogram, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { RouteHistogram } from '../../src/telemetry/route-histogram.ts';
+import { RouteHistogram } from '../../src/telemetry/request-metrics.ts';
 
 const about = { name: 'seconds', help: 'How long', buckets: [0.001, 0.01, 0.1] };
 const observed: readonly (readonly [route: string, value: number])[] = [
