@@ -1,6 +1,6 @@
 import { principalOfAnswer } from '../../src/authenticate/introspection-answer.ts';
 import { readProof } from '../../src/authenticate/dpop-proof.ts';
-import { createIsTarget } from '../../src/authenticate/proof-target.ts';
+import { createIsTarget } from '../../src/authenticate/proof-check.ts';
 import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
 import { changedJson } from '../mutate/json.ts';
 import { parserTarget } from '../target.ts';

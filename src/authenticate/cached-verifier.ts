@@ -1,19 +1,17 @@
 import { addressBlock } from '../lib/address-block.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
-import { Denial } from '../model/denial.ts';
 import type { Call } from '../model/call.ts';
+import { Denial } from '../model/denial.ts';
 import type { AccessToken, PresentedToken, RefusedToken } from '../model/grant.ts';
 import type { Failures } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { introspectAtEach, shortestReuse, type TokenAuthority } from './introspect-each.ts';
+import type { Introspector } from './introspection.ts';
 import { claimedIssuer, type JwtVerifier } from './jwt.ts';
 import type { KeySource } from './keys.ts';
-import { createRefusedTokens, isRefusal } from './refused-tokens.ts';
-import type { Introspector } from './shared-introspection.ts';
-import { tokenKey } from './token-key.ts';
-import { createVerifiedTokens } from './verified-tokens.ts';
+import { createRefusedTokens, createVerifiedTokens, isRefusal, tokenKey } from './known-tokens.ts';
 
 /** Validates tokens for all routes that trust alike, before the audience is asked. */
 export interface CachedVerifier {

@@ -1,8 +1,8 @@
+import { hash } from 'node:crypto';
 import type { JWTPayload, ProtectedHeaderParameters } from 'jose';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
 import { Denial } from '../model/denial.ts';
-import { proofKeyOf, type ProofKey } from './proof-key.ts';
 
 /** A DPoP proof as its bytes say, RFC 9449 §4.2; its signature is still to be verified. */
 export interface DpopProof {
@@ -79,4 +79,76 @@ function decode(text: string): { readonly header: ProtectedHeaderParameters; rea
 
 function invalid(why: string): Denial {
   return new Denial('proof.invalid', `the proof ${why}`);
+}
+
+/** A public key of a proof, RFC 7517 §4, with the members that its thumbprint is made of and no others. */
+export type ProofKey = Readonly<Record<string, string>>;
+
+interface Shape {
+  readonly constant: ProofKey;
+  /** Lengths of what is in base64url. */
+  readonly parts: Readonly<Record<string, { readonly least: number; readonly most: number }>>;
+}
+
+const length = (least: number, most = least) => ({ least, most });
+const curve = (crv: string, chars: number): Shape => ({
+  constant: { kty: 'EC', crv },
+  parts: { x: length(chars), y: length(chars) },
+});
+// 2048 to 8192 bits: RFC 7518 §3.3 wants the first, and a proof has to end somewhere.
+const rsa: Shape = { constant: { kty: 'RSA' }, parts: { n: length(342, 1368), e: length(1, 8) } };
+const edwards: Shape = { constant: { kty: 'OKP', crv: 'Ed25519' }, parts: { x: length(43) } };
+
+/** The key that each algorithm verifies with, RFC 7518 §6, RFC 8037 §2: none of them symmetric. */
+const shapes: Readonly<Record<string, Shape>> = {
+  ES256: curve('P-256', 43),
+  ES384: curve('P-384', 64),
+  ES512: curve('P-521', 88),
+  EdDSA: edwards,
+  Ed25519: edwards,
+  RS256: rsa,
+  RS384: rsa,
+  RS512: rsa,
+  PS256: rsa,
+  PS384: rsa,
+  PS512: rsa,
+};
+
+/** RFC 7518 §6.2.2, §6.3.2, §6.4.1. Who sends one has given the key away. */
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
+const base64url = /^[A-Za-z0-9_-]+$/;
+
+/**
+ * The public key in a proof's `jwk`, of the kind that `algorithm` verifies with, RFC 9449 §4.3.
+ *
+ * @throws {Denial} `proof.invalid` for any other.
+ */
+export function proofKeyOf(jwk: unknown, algorithm: string): ProofKey {
+  if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) throw unfit('is not an object');
+  const members = jwk as Record<string, unknown>;
+  if (privateMembers.some((name) => Object.hasOwn(members, name))) throw unfit('has a private key');
+  const shape = Object.hasOwn(shapes, algorithm) ? shapes[algorithm] : undefined;
+  if (shape === undefined) throw unfit(`is for an algorithm that has no key here`);
+  const key: Record<string, string> = { ...shape.constant };
+  for (const [name, value] of Object.entries(shape.constant)) {
+    if (members[name] !== value) throw unfit(`is not a key for ${algorithm}: ${name} is not ${value}`);
+  }
+  for (const [name, { least, most }] of Object.entries(shape.parts)) {
+    const value = members[name];
+    if (typeof value !== 'string' || value.length < least || value.length > most || !base64url.test(value)) {
+      throw unfit(`is not a key for ${algorithm}: ${name} is missing, too short or too long`);
+    }
+    key[name] = value;
+  }
+  return key;
+}
+
+/** SHA-256 of a key in base64url, RFC 7638 §3: over its required members, in the order of their names, without spaces. */
+export function thumbprintOf(key: ProofKey): string {
+  const members = Object.entries(key).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return hash('sha256', JSON.stringify(Object.fromEntries(members)), 'base64url');
+}
+
+function unfit(why: string): Denial {
+  return new Denial('proof.invalid', `jwk of the proof ${why}`);
 }

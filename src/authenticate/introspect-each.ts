@@ -1,5 +1,5 @@
 import { Denial } from '../model/denial.ts';
-import type { Introspected, Introspector } from './shared-introspection.ts';
+import type { Introspected, Introspector } from './introspection.ts';
 
 /** A server that may know an opaque token. */
 export interface TokenAuthority {

@@ -10,10 +10,8 @@ import { Denial } from '../model/denial.ts';
 import type { AccessToken } from '../model/grant.ts';
 import type { Dpop } from '../model/route.ts';
 import type { ReplayMemory } from '../model/shared.ts';
-import { readProof, type DpopProof } from './dpop-proof.ts';
+import { type DpopProof, readProof, thumbprintOf } from './dpop-proof.ts';
 import type { Nonces } from './nonces.ts';
-import { thumbprintOf } from './proof-key.ts';
-import { createIsTarget } from './proof-target.ts';
 
 /** Requires of a call the proof that its caller has the key with this thumbprint, made for this token and request. */
 export type CheckProof = (call: Call, token: AccessToken, thumbprint: string, owner: string) => Promise<void>;
@@ -118,4 +116,41 @@ async function importKey(jwk: DpopProof['key'], algorithm: string): Promise<Cryp
 
 function invalid(why: string): Denial {
   return new Denial('proof.invalid', `of the proof ${why}`);
+}
+
+/** Whether the `htu` of a proof names the path that is called. */
+export type IsTarget = (htu: string, path: string) => boolean;
+
+/** RFC 3986 §2: what a URI may have. `new URL` would take a backslash for a slash and leave out a tab. */
+const uriCharacters = /^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/;
+const unreserved = /[\w\-.~]/;
+
+/**
+ * Creates the comparison of `htu` with the URI of a request, RFC 9449 §4.3: without query and fragment, after
+ * normalization by syntax and scheme (RFC 3986 §6.2.2, §6.2.3). The request's is made of `publicUrl`, an origin, and never of
+ * what a client says in Host: whoever took a proof on a host of their own could use it here.
+ */
+export function createIsTarget(publicUrl: string): IsTarget {
+  return (htu, path) => {
+    const expected = publicUrl + path;
+    if (htu === expected) return true;
+    const normal = normalized(htu);
+    return normal !== undefined && normal === normalized(expected);
+  };
+}
+
+function normalized(uri: string): string | undefined {
+  if (!uriCharacters.test(uri)) return undefined;
+  const bare = uri.replace(/[?#].*/, '');
+  if (!/^https?:\/\/[^/]/i.test(bare)) return undefined;
+  // RFC 3986 §6.2.2.2: before dot segments are removed.
+  const url = URL.parse(bare.replaceAll(/%[0-9A-Fa-f]{2}/g, plainOctet));
+  if (url === null || url.username !== '' || url.password !== '') return undefined;
+  return url.origin + url.pathname;
+}
+
+/** RFC 3986 §6.2.2.1, §6.2.2.2: an octet that needs no encoding as itself, another one in capitals. */
+function plainOctet(octet: string): string {
+  const character = String.fromCharCode(Number.parseInt(octet.slice(1), 16));
+  return unreserved.test(character) ? character : octet.toUpperCase();
 }

@@ -1,12 +1,11 @@
-import { createCircuitBreaker, type CircuitBreaker, type Random } from './circuit-breaker.ts';
-import type { Clock } from '../lib/clock.ts';
-import { createFairSemaphore, type FairSemaphore } from './fair-semaphore.ts';
-import { createJsonFetcher, type FetchJsonOptions } from './fetch-json.ts';
-import type { JsonAnswer } from './json-answer.ts';
 import { maxAgeMs, retryAfterMs } from '../http/header-fields.ts';
 import { withoutQuery } from '../http/without-query.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer, ServerOperation, ServerState } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
+import { type CircuitBreaker, createCircuitBreaker, type Random } from './circuit-breaker.ts';
+import { createFairSemaphore, type FairSemaphore } from './fair-semaphore.ts';
+import { createJsonFetcher, type FetchJsonOptions, type JsonAnswer } from './fetch-json.ts';
 
 /** So many calls of one operation may be under way at once: a slow server must not eat up sockets and memory. */
 const MAX_IN_FLIGHT = 256;

@@ -1,15 +1,15 @@
+import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
+import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant, PresentedToken, UpstreamCredential } from '../model/grant.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route, TokenExchange } from '../model/route.ts';
 import type { SharedAnswers } from '../model/shared.ts';
-import { cacheKey, purposeOf } from './cache-key.ts';
 import { createExchangeMemory, type ExchangeMemory } from './memory.ts';
 import { createOwnTokens, type OwnTokens } from './own-token.ts';
-import { withNeededScopes } from './scope-denial.ts';
-import { createTokenExchange, type ExchangeParts } from './token-exchange.ts';
+import { createTokenExchange, type ExchangeParts, withNeededScopes } from './token-exchange.ts';
 
 /** What a route does about its upstream's credential. */
 export interface Exchange {
@@ -140,4 +140,31 @@ function another(value: string, { value: own }: PresentedToken): UpstreamCredent
 
 function credential(value: string): UpstreamCredential {
   return value as NonNullable<UpstreamCredential>;
+}
+
+/**
+ * Everything that an exchange depends on but its subject token, as one string that no other exchange makes: each list
+ * is preceded by its count.
+ */
+export function purposeOf({ server, endpoint, credentials, ...asked }: TokenExchange): string {
+  return lengthPrefixed([
+    server.issuer,
+    endpoint ?? '',
+    credentials.clientId,
+    asked.subjectTokenType,
+    asked.requestedTokenType,
+    asked.actor,
+    ...counted(asked.audience),
+    ...counted(asked.resource),
+    ...counted(asked.scope),
+  ]);
+}
+
+/** The name of what was exchanged for a subject token: SHA-256, so that nobody who sees it has the token. */
+export function cacheKey(purpose: string, subjectToken: string, issuer: string): string {
+  return hash('sha256', purpose + lengthPrefixed([issuer, subjectToken]), 'base64url');
+}
+
+function counted(list: readonly string[]): readonly string[] {
+  return [String(list.length), ...list];
 }

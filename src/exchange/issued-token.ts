@@ -1,6 +1,18 @@
 import { decodeJwt } from 'jose/jwt/decode';
+import type { AuthorizationServerClient } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
-import type { TokenType } from '../model/route.ts';
+import type { TokenExchange, TokenType } from '../model/route.ts';
+
+/**
+ * Where tokens are exchanged: as configured, or as the server's metadata says (RFC 8414 §2).
+ *
+ * @throws {Denial} `exchange.refused` where neither says it, `authorization_server.unavailable` without metadata.
+ */
+export async function tokenEndpoint(exchange: TokenExchange, client: AuthorizationServerClient): Promise<string> {
+  const endpoint = exchange.endpoint ?? (await client.metadata()).tokenEndpoint;
+  if (endpoint !== undefined) return endpoint;
+  throw new Denial('exchange.refused', 'the metadata has no token_endpoint; set exchange.endpoint');
+}
 
 /** RFC 8693 §3, by the names that the configuration has for them. */
 export const tokenTypes: Readonly<Record<TokenType, string>> = {
@@ -95,4 +107,10 @@ function members(body: unknown): Readonly<Record<string, unknown>> {
 
 function invalid(detail: string): Denial {
   return new Denial('exchange.invalid', detail);
+}
+
+/** The `error` of a token endpoint's answer, RFC 6749 §5.2, as it may be shown: a code, never what else stands there. */
+export function errorCodeOf(body: unknown): string {
+  const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
+  return typeof error === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(error) ? error : 'without an error code';
 }

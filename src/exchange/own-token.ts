@@ -5,9 +5,7 @@ import { createSingleFlight } from '../lib/single-flight.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 import type { TokenExchange } from '../model/route.ts';
-import { errorCodeOf } from './error-answer.ts';
-import { keptUntil, readIssuedToken, type IssuedToken } from './issued-token.ts';
-import { tokenEndpoint } from './token-endpoint.ts';
+import { errorCodeOf, type IssuedToken, keptUntil, readIssuedToken, tokenEndpoint } from './issued-token.ts';
 
 /** The gateway's own access token at one authorization server: what says that it is we who act, RFC 8693 §1.1. */
 export interface OwnToken {

@@ -1,15 +1,20 @@
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../model/authorization-server.ts';
 import { Denial, refusals } from '../model/denial.ts';
-import type { PresentedToken } from '../model/grant.ts';
+import type { Grant, PresentedToken } from '../model/grant.ts';
+import type { Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { TokenExchange } from '../model/route.ts';
-import { errorCodeOf } from './error-answer.ts';
-import { keptUntil, readIssuedToken, requireIssuedType, tokenTypes } from './issued-token.ts';
+import {
+  errorCodeOf,
+  keptUntil,
+  readIssuedToken,
+  requireIssuedType,
+  tokenEndpoint,
+  tokenTypes,
+} from './issued-token.ts';
 import type { NewCredential } from './memory.ts';
 import type { OwnToken } from './own-token.ts';
-import { scopeDenial } from './scope-denial.ts';
-import { tokenEndpoint } from './token-endpoint.ts';
 
 /** What one exchange needs besides its subject token. */
 export interface ExchangeParts {
@@ -120,4 +125,41 @@ function fixedParameters(exchange: TokenExchange): URLSearchParams {
   for (const resource of exchange.resource) form.append('resource', resource);
   if (exchange.scope.length > 0) form.set('scope', exchange.scope.join(' '));
   return form;
+}
+
+/**
+ * Why an exchange did not bring the scopes that it must. `exchange.insufficient_scope`, which a client can mend, where
+ * the server that refuses them is the one that issued the caller's token, and left them out of that: a new token with
+ * them could be exchanged. Anything else is between us and that server.
+ *
+ * @param missing What the answer lacks; undefined: the server did not say which (`invalid_scope`).
+ */
+function scopeDenial(exchange: TokenExchange, principal: Principal, missing?: readonly string[]): Denial {
+  // Without what the configured hierarchy implies: the server that exchanges does not know it.
+  const held = new Set(principal.grantedScopes);
+  const mendable = (missing ?? exchange.scope).filter((scope) => !held.has(scope));
+  const all = missing === undefined ? mendable.length > 0 : mendable.length === missing.length;
+  const what =
+    missing === undefined
+      ? `the exchange was refused with invalid_scope for "${exchange.scope.join(' ')}"`
+      : `the exchange granted no "${missing.join(' ')}"`;
+  if (all && principal.issuer === exchange.server.issuer) {
+    return new Denial(
+      'exchange.insufficient_scope',
+      `${what}; the caller's token has no "${mendable.join(' ')}" either`,
+    );
+  }
+  return new Denial('exchange.scope', what);
+}
+
+/** A refusal for one operation: the challenge names all that this operation needs, ours last. */
+export function withNeededScopes(
+  denial: Denial,
+  exchange: TokenExchange,
+  policy: Policy | undefined,
+  { principal, action }: Grant,
+): Denial {
+  const needed = principal === undefined ? undefined : policy?.neededScopes(principal, action.attempt);
+  const scope = [...new Set([...(needed ?? []), ...exchange.scope])];
+  return new Denial(denial.reason, denial.detail, { scope });
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createAuthenticators } from '../authenticate/authenticator.ts';
 import { createNonces } from '../authenticate/nonces.ts';
 import { createServerClient } from '../authorization-server/client.ts';
-import { tokenKey } from '../authenticate/token-key.ts';
+import { tokenKey } from '../authenticate/known-tokens.ts';
 import { warningsOf } from '../config/warnings.ts';
 import { createExchanges } from '../exchange/exchange.ts';
 import { createStreamIndex, type OpenStream } from '../forward/open-streams.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createCachedVerifier, type Authority, type CachedVerifier } from '../../src/authenticate/cached-verifier.ts';
-import { tokenKey } from '../../src/authenticate/token-key.ts';
+import { tokenKey } from '../../src/authenticate/known-tokens.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { RefusedToken } from '../../src/model/grant.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createTokenReader } from '../../src/authenticate/credentials.ts';
-import { tokenKey } from '../../src/authenticate/token-key.ts';
+import { tokenKey } from '../../src/authenticate/known-tokens.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { runs } from '../support/runs.ts';

@@ -5,7 +5,7 @@ import {
   shortestReuse,
   type TokenAuthority,
 } from '../../src/authenticate/introspect-each.ts';
-import type { Introspected, Introspector } from '../../src/authenticate/shared-introspection.ts';
+import type { Introspected, Introspector } from '../../src/authenticate/introspection.ts';
 import { Denial } from '../../src/model/denial.ts';
 
 const known = { reusableUntil: 5 } as Introspected;

@@ -1,6 +1,8 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { principalOf, withHierarchy } from '../../src/authenticate/principal.ts';
+import { confirmationOf, principalOf, withHierarchy } from '../../src/authenticate/principal.ts';
 import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
+import { Denial } from '../../src/model/denial.ts';
 import type { Claims, Principal } from '../../src/model/principal.ts';
 
 const server = { name: 'main', issuer: 'https://as.example' } as AuthorizationServer;
@@ -129,4 +131,58 @@ test('another kind of token is told by what it has, unless its header says that 
   expect(() => principalOf({ nonce: 'n' }, 'jwt', false, server, hierarchy)).toThrow(refused('token.type'));
   expect(() => principalOf({ typ: 'ID' }, 'jwt', true, server, hierarchy)).toThrow(refused('token.type'));
   expect(principalOf({ nonce: 'n' }, 'opaque', true, server, hierarchy).form).toBe('opaque');
+});
+
+const one = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I';
+const other = 'bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2';
+
+test.each([
+  [undefined, undefined],
+  [{ jkt: one }, { jwkThumbprint: one, certificateThumbprint: undefined }],
+  [{ 'x5t#S256': other }, { jwkThumbprint: undefined, certificateThumbprint: other }],
+  [
+    { jkt: one, 'x5t#S256': other },
+    { jwkThumbprint: one, certificateThumbprint: other },
+  ],
+])('%j', (cnf, expected) => {
+  expect(confirmationOf(cnf)).toEqual(expected);
+});
+
+test.each([[null], ['x'], [''], [5], [true], [[]], [[{ jkt: one }]]])('%j is no object, whatever it has', (cnf) => {
+  expect(() => confirmationOf(cnf)).toThrow('cnf is not an object');
+});
+
+test.each([
+  ['cnf is empty', {}],
+  ['cnf has a member besides jkt and x5t#S256', { jkt: one, kid: 'k' }],
+  ['jkt of cnf is not a SHA-256', { jkt: 'x', 'x5t#S256': other }],
+  ['x5t#S256 of cnf is not a SHA-256', { jkt: one, 'x5t#S256': 'x' }],
+])('the operator learns which: %s', (why, cnf) => {
+  expect(() => confirmationOf(cnf)).toThrow(why);
+});
+
+test.each([
+  [{}],
+  [{ jkt: '' }],
+  [{ jkt: null, 'x5t#S256': one }],
+  [{ jkt: one, 'x5t#S256': 5 }],
+  [{ jkt: `${one}=` }],
+  [{ jkt: `x${one}` }],
+  [{ jkt: `${one} ` }],
+  [{ jkt: [one] }],
+  [{ kid: 'k' }],
+  [{ jwk: {} }],
+  [{ jkt: one, kid: 'k' }],
+  [{ 'x5t#s256': one }],
+])('bound in a way that cannot be checked: %j', (cnf) => {
+  expect(() => confirmationOf(cnf)).toThrow(expect.objectContaining({ reason: 'token.sender_constrained' }) as Error);
+});
+
+test('anything else is refused by a Denial', () => {
+  const anything = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom('jkt', 'x5t#S256', 'kid'), fc.jsonValue()));
+  fc.assert(
+    fc.property(anything, (cnf) => {
+      expect(() => confirmationOf(cnf)).toThrow(Denial);
+    }),
+  );
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { IntrospectionAnswer } from '../../src/authenticate/introspection-answer.ts';
-import { createSharedIntrospection, type Introspector } from '../../src/authenticate/shared-introspection.ts';
+import { createSharedIntrospection, type Introspector } from '../../src/authenticate/introspection.ts';
 import type { Introspection } from '../../src/model/authorization-server.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { KeptAnswer, SharedAnswers } from '../../src/model/shared.ts';

@@ -1,11 +1,10 @@
 import { createLocalJWKSet, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
-import type { IntrospectionAnswer } from '../../src/authenticate/introspection-answer.ts';
+import { createKey } from '../support/issuer.ts';
+import { createSignedAnswerReader, type IntrospectionAnswer } from '../../src/authenticate/introspection-answer.ts';
 import type { KeySource } from '../../src/authenticate/keys.ts';
-import { createSignedAnswerReader } from '../../src/authenticate/signed-answer.ts';
 import type { AuthorizationServer, JwtValidation } from '../../src/model/authorization-server.ts';
 import { Denial } from '../../src/model/denial.ts';
-import { createKey } from '../support/issuer.ts';
 
 const issuer = 'https://as.example';
 const now = 1_800_000_000;

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Grant } from '../../src/model/grant.ts';
 import { bearer } from '../support/bearer.ts';
-import { credentialOf, grantFor, issued, startExchangeWorld, type ExchangeWorld } from './world.ts';
+import { cacheKey, purposeOf } from '../../src/exchange/exchange.ts';
+import type { Grant } from '../../src/model/grant.ts';
+import type { TokenExchange } from '../../src/model/route.ts';
+import { credentialOf, exchangeWith, type ExchangeWorld, grantFor, issued, startExchangeWorld } from './world.ts';
 
 let world: ExchangeWorld;
 beforeEach(async () => {
@@ -161,4 +163,39 @@ test('a credential without a token or a caller to make it from is a bug, not a p
   expect(() => world.create({ kind: 'forward' }).credential({} as Grant, undefined)).toThrow(TypeError);
   expect(() => world.route().credential({} as Grant, bearer('t'))).toThrow(TypeError);
   expect(() => world.route().credential(grantFor({}), undefined)).toThrow(TypeError);
+});
+
+test.each<[string, Partial<TokenExchange>]>([
+  ['the endpoint', { endpoint: 'https://as.example/other' }],
+  ['our client', { credentials: { clientId: 'other', clientSecret: 's', clientAuth: 'client_secret_post' } }],
+  ['audience', { audience: ['b'] }],
+  ['an audience more', { audience: ['a', 'b'] }],
+  ['the same as resource', { audience: [], resource: ['a'] }],
+  ['scope', { scope: ['write'] }],
+  ['two scopes that look like one', { scope: ['read4:', 'read'] }],
+  ['the type of the subject token', { subjectTokenType: 'jwt' }],
+  ['the type asked for', { requestedTokenType: 'jwt' }],
+  ['the actor', { actor: 'client_credentials' }],
+])('%s makes another purpose', (_, otherwise) => {
+  const plain = exchangeWith({ audience: ['a'] });
+  expect(purposeOf({ ...plain, ...otherwise })).not.toBe(purposeOf(plain));
+});
+
+test('another server makes another purpose', () => {
+  const plain = exchangeWith();
+  const server = { ...plain.server, issuer: 'https://other.example' };
+  expect(purposeOf({ ...plain, server })).not.toBe(purposeOf(plain));
+});
+
+test('another token, issuer or purpose makes another key, which shows none of them', () => {
+  const keys = [
+    cacheKey('p', 't', 'i'),
+    cacheKey('p', 'u', 'i'),
+    cacheKey('p', 't', 'j'),
+    cacheKey('q', 't', 'i'),
+    cacheKey('p', '', 'it'),
+    cacheKey('p', '1:t', 'i'),
+  ];
+  expect(new Set(keys).size).toBe(keys.length);
+  for (const key of keys) expect(key).toMatch(/^[\w-]{43}$/);
 });
