@@ -95,7 +95,7 @@ const now = Math.floor(Date.now() / 1000);
 const call = (tool: string): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool } });
 
-/** Section → what somebody does → what the log must say, as the section promises. */
+/** Section → what a client does → the reason that the log must have, as the section says. */
 const cases: readonly (readonly [section: string, what: string, reason: string, status: number, Attempt])[] = [
   ['"Server returned 403 after trying upscoping"', 'no scope', 'scope.insufficient', 403, { tool: 'pay' }],
   ['401 although the token is fresh', 'no header', 'credentials.missing', 401, { token: '' }],
@@ -129,7 +129,7 @@ const cases: readonly (readonly [section: string, what: string, reason: string, 
     { headers: { origin: 'https://x.example' } },
   ],
   ['"Origin not allowed", "Host not allowed"', 'a name', 'request.host', 403, { headers: { host: 'x.example' } }],
-  ['502, 503, 504', 'nobody there', 'upstream.unreachable', 502, { path: '/gone', claims: { aud: 'gone' } }],
+  ['502, 503, 504', 'an upstream that is down', 'upstream.unreachable', 502, { path: '/gone', claims: { aud: 'gone' } }],
   ['502, 503, 504', 'its own 401', 'upstream.invalid', 502, { headers: { 'x-answer': '401' } }],
 ];
 
