@@ -129,7 +129,13 @@ const cases: readonly (readonly [section: string, what: string, reason: string, 
     { headers: { origin: 'https://x.example' } },
   ],
   ['"Origin not allowed", "Host not allowed"', 'a name', 'request.host', 403, { headers: { host: 'x.example' } }],
-  ['502, 503, 504', 'an upstream that is down', 'upstream.unreachable', 502, { path: '/gone', claims: { aud: 'gone' } }],
+  [
+    '502, 503, 504',
+    'an upstream that is down',
+    'upstream.unreachable',
+    502,
+    { path: '/gone', claims: { aud: 'gone' } },
+  ],
   ['502, 503, 504', 'its own 401', 'upstream.invalid', 502, { headers: { 'x-answer': '401' } }],
 ];
 
