@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { certificate } from '../support/certificates.ts';
 import { blocksIn, sectionsOf } from './page.ts';
 
-/** What stands in gateway.yaml where a recipe says nothing of it. */
+/** The keys of gateway.yaml that a recipe leaves out. */
 const usual: Readonly<Record<string, (policy: string) => string>> = {
   public_url: () => 'http://127.0.0.1:8080',
   authorization_servers: () => '{ main: { issuer: https://as.example.com, jwt: { algorithms: [RS256] } } }',
@@ -18,7 +18,7 @@ const usual: Readonly<Record<string, (policy: string) => string>> = {
       : `[{ name: r, path: /mcp, protocol: mcp, policy: ${policy}, upstream: { url: http://mcp:1 } }]`,
 };
 
-const sections = await sectionsOf('cookbook.md');
+const sections = new Map([...(await sectionsOf('cookbook.md')), ...(await sectionsOf('cookbook-gateway.md'))]);
 let folder: string;
 
 beforeEach(async () => {
@@ -37,7 +37,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Writes a recipe's files, with the usual around them, and gives the names of its policies. */
+/** Writes a recipe's files, completed by the usual keys, and returns the names of its policies. */
 async function written(recipe: string): Promise<readonly string[]> {
   const blocks = blocksIn(sections.get(recipe) ?? '').map(({ file, text }) => ({ file: file ?? '', text }));
   const names = blocks.flatMap(({ file }) => /^policies\/([\w-]+)\.yaml$/.exec(file)?.[1] ?? []);
@@ -51,12 +51,12 @@ async function written(recipe: string): Promise<readonly string[]> {
   return names;
 }
 
-test.each([...sections.keys()])('%s: loads, and its tests decide every rule', async (recipe) => {
+test.each([...sections.keys()])('%s: the files load, and the tests decide every rule', async (recipe) => {
   const names = await written(recipe);
   const config = await loadConfig(join(folder, 'gateway.yaml'));
   expect([...config.policies.keys()].toSorted()).toEqual(names.toSorted());
   if (names.length === 0) return;
-  // Every policy is in use, or the recipe would say nothing of what it is for.
+  // Each policy is used by a route, so that the recipe shows its purpose.
   expect(new Set(config.routes.flatMap(({ policy }) => policy?.name ?? []))).toEqual(new Set(names));
 
   let said = '';
@@ -75,7 +75,7 @@ test.each([...sections.keys()])('%s: loads, and its tests decide every rule', as
   for (const name of names) expect(said).toContain(`${name}.test.yaml`);
 });
 
-test('each says in a sentence when to use it', () => {
+test('each recipe says when to use it', () => {
   const openings = [...sections.values()].map((text) => text.slice(0, text.indexOf('```')));
   expect(openings.filter((opening) => !/\b(?:when|for|before|where)\b[^.]+/i.test(opening))).toEqual([]);
 });

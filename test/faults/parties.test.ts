@@ -11,7 +11,7 @@ import { call } from './seen.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-test('upstream: closes a kept connection as it is used', patient, async () => {
+test('upstream: closes a kept-alive connection as it is used', patient, async () => {
   const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
   const requests: string[] = [];
   const raw = await startRawUpstream(({ socket }) => {
@@ -40,7 +40,7 @@ test('upstream: closes a kept connection as it is used', patient, async () => {
   await raw.close();
 });
 
-test('upstream: sends interim answers for ever', patient, async () => {
+test('upstream: sends interim answers without end', patient, async () => {
   const raw = await startRawUpstream(({ socket }) => {
     const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 50);
     socket.once('close', () => clearInterval(timer));

@@ -14,37 +14,40 @@ const excusesOf: Readonly<Record<Party, Excuses>> = {
 
 /** What the wire to each party does in a row of the table. */
 export const wireFaults = {
-  'upstream: is not there': { kind: 'refuse' },
+  'upstream: is down': { kind: 'refuse' },
   'upstream: resets every connection': { kind: 'reset' },
-  'upstream: takes connections and says nothing': { kind: 'stall' },
-  'upstream: sends a byte at a time': { kind: 'drip', everyMs: 20 },
-  'upstream: ends its way and goes on reading': { kind: 'half-open' },
+  'upstream: accepts connections and never answers': { kind: 'stall' },
+  'upstream: sends one byte at a time': { kind: 'drip', everyMs: 20 },
+  'upstream: half-closes its connections': { kind: 'half-open' },
   'upstream: dies within a header': { kind: 'cut', way: 'answers', after: 20 },
   'upstream: dies within a body': { kind: 'cut', way: 'answers', after: 20_000 },
   'upstream: dies within an event': { kind: 'cut', way: 'answers', after: 1_500 },
-  'authorization server: is not there': { kind: 'refuse' },
+  'authorization server: is down': { kind: 'refuse' },
   'authorization server: resets every connection': { kind: 'reset' },
-  'authorization server: takes connections and says nothing': { kind: 'stall' },
-  'authorization server: sends a byte at a time': { kind: 'drip', everyMs: 20 },
-  'authorization server: ends its way and goes on reading': { kind: 'half-open' },
+  'authorization server: accepts connections and never answers': { kind: 'stall' },
+  'authorization server: sends one byte at a time': { kind: 'drip', everyMs: 20 },
+  'authorization server: half-closes its connections': { kind: 'half-open' },
   'authorization server: dies within an answer': { kind: 'cut', way: 'answers', after: 150 },
-  'shared store: is not there': { kind: 'refuse' },
+  'shared store: is down': { kind: 'refuse' },
   'shared store: resets every connection': { kind: 'reset' },
-  'shared store: takes connections and says nothing': { kind: 'stall' },
-  'shared store: ends its way and goes on reading': { kind: 'half-open' },
+  'shared store: accepts connections and never answers': { kind: 'stall' },
+  'shared store: half-closes its connections': { kind: 'half-open' },
   'shared store: dies within an answer': { kind: 'cut', way: 'answers', after: 7 },
   'client: resets every connection': { kind: 'reset' },
   'client: neither reads nor writes': { kind: 'stall' },
-  'client: reads a byte at a time': { kind: 'drip', everyMs: 5 },
-  'client: ends its way and goes on reading': { kind: 'half-open' },
-  'client: leaves within a header': { kind: 'cut', way: 'requests', after: 20 },
-  'client: leaves within an upload': { kind: 'cut', way: 'requests', after: 30_000 },
-  'client: leaves within an answer': { kind: 'cut', way: 'answers', after: 20_000 },
-  'client: leaves within an event': { kind: 'cut', way: 'answers', after: 1_500 },
+  'client: reads one byte at a time': { kind: 'drip', everyMs: 5 },
+  'client: half-closes its connections': { kind: 'half-open' },
+  'client: disconnects within a header': { kind: 'cut', way: 'requests', after: 20 },
+  'client: disconnects within an upload': { kind: 'cut', way: 'requests', after: 30_000 },
+  'client: disconnects within an answer': { kind: 'cut', way: 'answers', after: 20_000 },
+  'client: disconnects within an event': { kind: 'cut', way: 'answers', after: 1_500 },
 } as const satisfies Partial<Record<Row, ConnectionFault>>;
 
 /** In these rows it is the client that does not let its calls end. */
-const held: ReadonlySet<Row> = new Set<WireRow>(['client: neither reads nor writes', 'client: reads a byte at a time']);
+const held: ReadonlySet<Row> = new Set<WireRow>([
+  'client: neither reads nor writes',
+  'client: reads one byte at a time',
+]);
 
 /** A row whose fault is one of a wire. */
 export type WireRow = keyof typeof wireFaults;

@@ -10,8 +10,8 @@ import { wireFault, wireFaults, type WireRow } from './wire-faults.ts';
 /** One of each party; a longer test goes through all of them again and again. */
 const few: readonly WireRow[] = [
   'upstream: dies within an event',
-  'authorization server: is not there',
-  'shared store: is not there',
+  'authorization server: is down',
+  'shared store: is down',
   'client: resets every connection',
 ];
 const MOST_MIB = 48;
@@ -23,7 +23,7 @@ test.each(wireRows)('%s', patient, async (name) => {
   expect(await endure(bed(), wireFault(name))).toEqual([]);
 });
 
-test('all: one after another, in one process', patient, async () => {
+test('all: one fault after another, in one process', patient, async () => {
   await atRest(bed());
   const before = openNow();
   const faults = (rounds > 1 ? wireRows : few.filter((row) => wireRows.includes(row))).map(wireFault);

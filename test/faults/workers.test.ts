@@ -14,7 +14,7 @@ const ENOUGH = 24;
 test('worker: is killed under load', patient, async () => {
   expect(await whileKilling('SIGKILL')).toEqual([]);
 });
-test('worker: stops, and is killed then', patient, async () => {
+test('worker: hangs and is then killed', patient, async () => {
   expect(await whileKilling('SIGSTOP')).toEqual([]);
 });
 
