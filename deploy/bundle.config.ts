@@ -1,8 +1,8 @@
 import { defineConfig } from 'rolldown';
 
 /**
- * The program and the packages that it runs, in a few files: to find, read and link some four hundred is most of what a
- * start takes. The image carries it.
+ * Bundles the program and its packages into a few files, for the image. Finding, reading and linking about four hundred
+ * files takes most of the start-up time.
  */
 export default defineConfig({
   input: 'src/main.ts',
@@ -10,9 +10,9 @@ export default defineConfig({
   output: {
     dir: 'bundle',
     cleanDir: true,
-    // As deep as what they are made of: `../../templates` is the same folder from both.
+    // The same depth as the sources, so that `../../templates` is the same folder from both.
     chunkFileNames: 'parts/[name].js',
-    // Stacks name the sources' lines where Node is asked for it (--enable-source-maps).
+    // With --enable-source-maps, stacks have the lines of the sources.
     sourcemap: true,
     comments: { legal: true },
   },

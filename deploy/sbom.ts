@@ -1,8 +1,8 @@
 /**
- * Prints the bill of materials (CycloneDX) of what runs: `npm run sbom`.
+ * Prints the bill of materials (CycloneDX) of the runtime: `npm run sbom`.
  *
- * It is npm's own, made of a lockfile without the development's part: `npm sbom --omit dev` leaves out whatever the
- * development needs too, and with it half of what runs (jose, ajv, yaml).
+ * `npm sbom` runs on a lockfile without development dependencies. `npm sbom --omit dev` omits too much: every package that
+ * development also uses, half of the runtime (jose, ajv, yaml).
  *
  * @module
  */
@@ -30,7 +30,7 @@ const packages = Object.entries(lockfile.packages)
 
 const own = mkdtempSync(join(tmpdir(), 'sallyport-sbom-'));
 try {
-  // npm calls a project as its folder is called.
+  // npm names the project after its folder.
   const project = join(own, 'sallyport');
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), JSON.stringify(without(manifest)));

@@ -1,8 +1,8 @@
 -- Asks Sallyport at SALLYPORT_AUTHORIZE whether a request may pass: `http-request lua.sallyport`, then
--- `http-request deny unless { var(txn.sallyport) -m str allow }`, since HAProxy goes on after an error in a script.
+-- `http-request deny unless { var(txn.sallyport) -m str allow }`, because HAProxy continues after an error in a script.
 local authorize = os.getenv("SALLYPORT_AUTHORIZE")
 
--- About the question and the answer themselves, not about the request.
+-- Headers of the query and its answer, not of the request.
 local own = {
   ["cache-control"] = true,
   ["connection"] = true,
@@ -11,7 +11,7 @@ local own = {
   ["keep-alive"] = true,
   ["transfer-encoding"] = true,
 }
--- Of the client's fields these are not shown: the framing is that of the question, and the rest is ours to say.
+-- Headers of the client that are not sent: the query has its own framing, and the script sets the others.
 local not_shown = {
   ["connection"] = true,
   ["content-length"] = true,
@@ -63,7 +63,7 @@ core.register_action("sallyport", { "http-req" }, function(txn)
     return
   end
 
-  -- Nobody answered, or something else did: status 0, a redirect.
+  -- No answer (status 0), or not Sallyport's (a redirect).
   local reply = txn:reply({ status = answer.status >= 400 and answer.status or 503 })
   for name, list in pairs(answer.headers or {}) do
     if not own[name] then

@@ -2,58 +2,78 @@ import { describe, expect, test } from 'vitest';
 import { config, good } from './chart-values.ts';
 import { helm, runHelm } from './helm.ts';
 
-describe.skipIf(helm === undefined)('what it refuses', () => {
+describe.skipIf(helm === undefined)('the chart refuses', () => {
   const withConfig = (from: string | RegExp, to: string) => ({ ...good, config: config.replace(from, to) });
   const withAdmin = (admin: string) => withConfig(/^admin:\n(?: .*\n)+/m, `${admin}\n`);
   test.for<readonly [string, unknown, string]>([
-    ['nothing', {}, 'config is empty: give it your gateway.yaml, --set-file config=gateway.yaml'],
-    ['replicas without a key', { ...good, sessionKey: {} }, 'several replicas need one session key'],
+    ['an empty config', {}, 'config is empty: pass your gateway.yaml with --set-file config=gateway.yaml'],
     [
-      'that may become several',
+      'several replicas without a session key',
+      { ...good, sessionKey: {} },
+      'several replicas need the same session key',
+    ],
+    [
+      'an autoscaler without a session key',
       { ...good, replicas: 1, autoscaling: { enabled: true }, sessionKey: {} },
       'several rep',
     ],
     [
-      'a store without a key',
+      'a shared store without a session key',
       { ...good, replicas: 1, sessionKey: {}, shared: { existingSecret: 'r' } },
-      'by the session',
+      'needs the session key',
     ],
-    ['a missing policy', { ...good, policies: {} }, 'route tools wants the policy tools, which is not there'],
-    ['a secret', withConfig('# introspection', 'x: { client_secret: hunter2 }\n    #'), 'config has a secret in it'],
+    ['a missing policy', { ...good, policies: {} }, 'route tools uses the policy tools, which is missing'],
     [
-      'a quoted one',
-      withConfig('# session_key: ${env:SESSION_KEY}', 'session_key: "abc"'),
-      'config has a secret in it (session_key',
+      'a secret in config',
+      withConfig('# introspection', 'x: { client_secret: hunter2 }\n    #'),
+      'config contains a secret',
     ],
-    ['a password', withConfig(/^limits:/m, 'shared: redis://:pw@redis\nlimits:'), 'config.shared has a password in it'],
-    ['loopback', withConfig(/^listen: .*/m, 'listen: 127.0.0.1:8080'), 'config.listen is a loopback address'],
-    ['another port', withConfig(/^listen: .*/m, 'listen: 0.0.0.0:9999'), 'config.listen is 0.0.0.0:9999, but in ports'],
-    ['no admin', withAdmin('admin: off'), 'config.admin is off'],
-    ['no admin, in a mapping', withAdmin('admin: { listen: off }'), 'config.admin is off'],
-    ['admin on loopback', withAdmin('admin: { listen: "127.0.0.1:9090" }'), 'config.admin is a loopback address'],
-    ['another admin port', withAdmin('admin: { listen: "0.0.0.0:1" }'), 'config.admin is 0.0.0.0:1, but in ports'],
+    [
+      'a quoted secret',
+      withConfig('# session_key: ${env:SESSION_KEY}', 'session_key: "abc"'),
+      'config contains a secret (session_key',
+    ],
+    [
+      'a password in the URL of the store',
+      withConfig(/^limits:/m, 'shared: redis://:pw@redis\nlimits:'),
+      'config.shared contains a password',
+    ],
+    ['a loopback address', withConfig(/^listen: .*/m, 'listen: 127.0.0.1:8080'), 'config.listen is a loopback address'],
+    ['another port', withConfig(/^listen: .*/m, 'listen: 0.0.0.0:9999'), 'config.listen is 0.0.0.0:9999, but its port'],
+    ['a disabled admin listener', withAdmin('admin: off'), 'config.admin is off'],
+    ['a disabled admin listener in a mapping', withAdmin('admin: { listen: off }'), 'config.admin is off'],
+    [
+      'an admin listener on loopback',
+      withAdmin('admin: { listen: "127.0.0.1:9090" }'),
+      'config.admin is a loopback address',
+    ],
+    [
+      'another port of the admin listener',
+      withAdmin('admin: { listen: "0.0.0.0:1" }'),
+      'config.admin is 0.0.0.0:1, but its port',
+    ],
     [
       'an admin token in the text',
       withAdmin('admin: { listen: "0.0.0.0:9090", token: hunter2hunter2hunter2 }'),
       'config.admin.token is a secret',
     ],
     [
-      'an admin token that goes nowhere',
+      'a Secret for an admin token that config does not use',
       { ...withAdmin('admin: 0.0.0.0:9090'), adminToken: { existingSecret: 'admin' } },
       'config.admin has no token',
     ],
     [
-      'another folder',
+      'another folder of policies',
       withConfig(/^limits:/m, 'policies: /etc/policies\nlimits:'),
       'config.policies must be ./policies',
     ],
-    ['what is not YAML', { ...good, config: 'a: [' }, 'config is not YAML'],
+    ['a config that is not YAML', { ...good, config: 'a: [' }, 'config is not YAML'],
     ['one line of JSON', { ...good, config: '{"routes": []}' }, 'does not look like a gateway.yaml'],
-    ['two sources', { ...good, env: { SESSION_KEY: 'x' } }, 'SESSION_KEY is in env, and comes from a Secret too'],
+    ['a variable with two sources', { ...good, env: { SESSION_KEY: 'x' } }, 'SESSION_KEY is in env and in a Secret'],
     [
-      'too little time',
+      'too little time to stop',
       { ...good, terminationGracePeriodSeconds: 15 },
-      'terminationGracePeriodSeconds must be 15 more',
+      'terminationGracePeriodSeconds must be at least',
     ],
     ['a policy as a mapping', { ...good, policies: { tools: { scope: 'read' } } }, 'policies'],
     ['an unknown key', { ...good, replicaCount: 3 }, 'replicaCount'],

@@ -1,22 +1,22 @@
 {{/*
-gateway.yaml. What is read here is only looked at: it goes into the ConfigMap as it was written, and behind it what it
-does not say and the chart knows.
+gateway.yaml. The text is parsed here only for checks. It goes into the ConfigMap unchanged, followed by the keys that it
+lacks and the chart knows.
 */}}
 {{- define "sallyport.config" -}}
 {{- $text := .Values.config | default (.Files.Get "files/gateway.yaml") -}}
 {{- if not (trim $text) -}}
-{{- fail "config is empty: give it your gateway.yaml, --set-file config=gateway.yaml" -}}
+{{- fail "config is empty: pass your gateway.yaml with --set-file config=gateway.yaml" -}}
 {{- end -}}
 {{- $config := fromYaml $text -}}
 {{- if hasKey $config "Error" -}}
 {{- fail (printf "config is not YAML: %s" $config.Error) -}}
 {{- end -}}
 {{- if not (regexMatch "(?m)^[a-z_]+:" $text) -}}
-{{- fail "config does not look like a gateway.yaml: none of its keys stands at the beginning of a line" -}}
+{{- fail "config does not look like a gateway.yaml: no key begins at the start of a line" -}}
 {{- end -}}
 {{- $lines := regexReplaceAll "(?m)^\\s*#.*$" $text "" -}}
 {{- with regexFind "(?:client_secret|client_key|session_key)[\"']?:[ \\t]*[\"']?[^ \\t\\r\\n\"'$]" $lines -}}
-{{- fail (printf "config has a secret in it (%s…), and a ConfigMap is no place for one: name it as ${env:NAME}, and NAME in secretEnv" (regexFind "^[a-z_]+" .)) -}}
+{{- fail (printf "config contains a secret (%s…), which must not be in a ConfigMap: write ${env:NAME}, and add NAME to secretEnv" (regexFind "^[a-z_]+" .)) -}}
 {{- end -}}
 {{- $listen := get $config "listen" | toString -}}
 {{- $admin := get $config "admin" | toString -}}
@@ -27,39 +27,39 @@ does not say and the chart knows.
 {{- end -}}
 {{- range $key, $said := dict "listen" $listen "admin" $admin -}}
 {{- if regexMatch "^(127\\.|localhost|\\[::1\\])" $said -}}
-{{- fail (printf "config.%s is a loopback address, where neither clients nor probes get to: leave it out" $key) -}}
+{{- fail (printf "config.%s is a loopback address, which neither clients nor probes can reach: remove it" $key) -}}
 {{- end -}}
 {{- $port := ternary $.Values.ports.http $.Values.ports.admin (eq $key "listen") -}}
 {{- if and (regexMatch ":[0-9]+$" $said) (not (contains "$" $said)) (not (hasSuffix (printf ":%v" $port) $said)) -}}
-{{- fail (printf "config.%s is %s, but in ports it is %v: leave it out" $key $said $port) -}}
+{{- fail (printf "config.%s is %s, but its port in ports is %v: remove it" $key $said $port) -}}
 {{- end -}}
 {{- end -}}
 {{- if or (eq $admin "off") (eq $admin "false") -}}
-{{- fail "config.admin is off: Kubernetes asks there whether the gateway lives; leave it out" -}}
+{{- fail "config.admin is off, but the probes of Kubernetes need it: remove it" -}}
 {{- end -}}
 {{- if and $adminToken (not (hasPrefix "$" $adminToken)) -}}
-{{- fail "config.admin.token is a secret, and a ConfigMap is no place for one: write ${env:SALLYPORT_ADMIN_TOKEN}, and name a Secret in adminToken.existingSecret" -}}
+{{- fail "config.admin.token is a secret, which must not be in a ConfigMap: write ${env:SALLYPORT_ADMIN_TOKEN}, and name a Secret in adminToken.existingSecret" -}}
 {{- end -}}
 {{- if and .Values.adminToken.existingSecret $admin (not $adminToken) -}}
-{{- fail "adminToken names a Secret, but config.admin has no token: write ${env:SALLYPORT_ADMIN_TOKEN} there, or leave config.admin out" -}}
+{{- fail "adminToken names a Secret, but config.admin has no token: write ${env:SALLYPORT_ADMIN_TOKEN} there, or remove config.admin" -}}
 {{- end -}}
 {{- if not (has (toString ($config.policies | default "./policies")) (list "./policies" "./policies/" "policies" "policies/")) -}}
-{{- fail "config.policies must be ./policies: that is where the chart puts them" -}}
+{{- fail "config.policies must be ./policies, where the chart mounts them" -}}
 {{- end -}}
 {{- if regexMatch "^[^$]*://[^/$]*@" (toString $config.shared) -}}
-{{- fail "config.shared has a password in it, and a ConfigMap is no place for one: name a Secret in shared.existingSecret" -}}
+{{- fail "config.shared contains a password, which must not be in a ConfigMap: name a Secret in shared.existingSecret" -}}
 {{- end -}}
 {{- $hasKey := or $config.session_key .Values.sessionKey.existingSecret -}}
 {{- if and (include "sallyport.isReplicated" .) (not $hasKey) -}}
-{{- fail "several replicas need one session key, or each would refuse the sessions of the others: name a Secret in sessionKey.existingSecret" -}}
+{{- fail "several replicas need the same session key, or each refuses the sessions of the others: name a Secret in sessionKey.existingSecret" -}}
 {{- end -}}
 {{- if and (or $config.shared .Values.shared.existingSecret) (not $hasKey) -}}
-{{- fail "what is shared is encrypted by the session key: name a Secret in sessionKey.existingSecret" -}}
+{{- fail "the shared store needs the session key for encryption: name a Secret in sessionKey.existingSecret" -}}
 {{- end -}}
 {{- $policies := include "sallyport.policies" . | fromJson -}}
 {{- range $config.routes -}}
 {{- if and (kindIs "map" .) .policy (not (hasKey $policies (toString .policy))) -}}
-{{- fail (printf "route %s wants the policy %s, which is not there: --set-file policies.%s=policies/%s.yaml" (toString .name) .policy .policy .policy) -}}
+{{- fail (printf "route %s uses the policy %s, which is missing: pass it with --set-file policies.%s=policies/%s.yaml" (toString .name) .policy .policy .policy) -}}
 {{- end -}}
 {{- end -}}
 {{- trimSuffix "\n" $text }}

@@ -24,14 +24,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{/* Whether more than one may run at a time; empty is no. */}}
+{{/* Whether several replicas may run at a time; empty means no. */}}
 {{- define "sallyport.isReplicated" -}}
 {{- if .Values.autoscaling.enabled -}}
 {{- if gt (int .Values.autoscaling.maxReplicas) 1 }}yes{{ end -}}
 {{- else if gt (int .Values.replicas) 1 }}yes{{ end -}}
 {{- end -}}
 
-{{/* The text of every policy by its name, as JSON: the chart's own files, and what the values say instead. */}}
+{{/* The text of every policy by its name, as JSON: the chart's files, replaced by the values. */}}
 {{- define "sallyport.policies" -}}
 {{- $policies := dict -}}
 {{- range $path, $_ := .Files.Glob "files/policies/*.yaml" -}}

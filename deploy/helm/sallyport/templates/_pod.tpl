@@ -6,7 +6,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What gateway.yaml may name as ${env:NAME}. The first two are what `sallyport init` writes of addresses. */}}
+{{/* The variables for ${env:NAME} in gateway.yaml. The first two are the addresses in the file of `sallyport init`. */}}
 {{- define "sallyport.env" -}}
 {{- $own := dict "GATEWAY_LISTEN" (printf "0.0.0.0:%v" .Values.ports.http) "GATEWAY_ADMIN" (printf "0.0.0.0:%v" .Values.ports.admin) -}}
 {{- $secrets := dict -}}
@@ -22,7 +22,7 @@
 {{- $secrets = merge (deepCopy .Values.secretEnv) $secrets -}}
 {{- range $name, $value := merge (deepCopy .Values.env) $own -}}
 {{- if hasKey $secrets $name -}}
-{{- fail (printf "%s is in env, and comes from a Secret too" $name) -}}
+{{- fail (printf "%s is in env and in a Secret: remove one" $name) -}}
 {{- end }}
 - name: {{ $name }}
   value: {{ $value | toString | quote }}
