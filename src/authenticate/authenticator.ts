@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../lib/clock.ts';
-import type { AuthorizationServerClient } from '../model/authorization-server.ts';
+import type { AuthorizationServer, AuthorizationServerClient } from '../model/authorization-server.ts';
 import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';
-import { Denial } from '../model/denial.ts';
+import { Denial, type ReloadReason } from '../model/denial.ts';
 import type { PresentedToken, RefusedToken } from '../model/grant.ts';
 import type { Failures } from '../model/limits.ts';
-import type { Principal } from '../model/principal.ts';
+import type { Principal, TokenForm } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import type { SharedAnswers } from '../model/shared.ts';
 import { type Authority, type CachedVerifier, type CountCacheLookup, createCachedVerifier } from './cached-verifier.ts';
 import { createClaims } from './introspect-each.ts';
 import { createIntrospector } from './introspection.ts';
-import { claimedIssuer, createJwtVerifier, requireSignature } from './jwt.ts';
+import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from './jwt.ts';
 import { createKeySource, type KeySource } from './keys.ts';
 import type { Possession } from './possession.ts';
 import { withHierarchy } from './principal.ts';
@@ -149,14 +149,10 @@ function authenticationFor(
       const server = route.authorizationServers.find(({ issuer }) => issuer === principal.issuer);
       if (server === undefined) throw new Denial('token.issuer', 'its authorization server is trusted no longer');
       const form = claimedIssuer(token.value) === undefined ? 'opaque' : 'jwt';
-      if (!route.tokens.has(form)) throw new Denial('token.form', `${form} tokens are taken no longer`);
-      if (form === 'opaque' && trusted.some(({ issuer, claims }) => issuer === server.issuer && !claims(token.value)))
-        throw new Denial('token.issuer', 'by introspection.prefix, its authorization server no longer issues it');
-      if (principal.signature !== undefined) requireSignature(principal.signature, server.jwt);
-      if (principal.claims['aud'] === undefined && server.introspection?.audience !== 'optional')
-        throw new Denial('token.audience', 'tokens without aud are taken no longer');
-      requireBoundAs(route.dpop, principal);
-      return withHierarchy(requireAudience(principal, audiences), scopeHierarchy);
+      const mayBeItsOwn = trusted.every(({ issuer, claims }) => issuer !== server.issuer || claims(token.value));
+      const held = { principal, form, mayBeItsOwn, server, route, audiences } as const;
+      for (const check of Object.values(reloadChecks)) check(held);
+      return withHierarchy(principal, scopeHierarchy);
     },
     // RFC 9449 §4.3 binds a proof to one request: the stream that one began goes on by the token alone.
     revalidate: async (token, client) => requireAudience(await verified.revalidate(token, client), audiences),
@@ -167,13 +163,51 @@ function authenticationFor(
   }
 }
 
-/** What can be said without a proof, which is for the first request of a stream alone. */
-function requireBoundAs(dpop: Route['dpop'], { confirmation }: Principal): void {
-  if (confirmation === undefined && dpop?.required === true)
-    throw new Denial('token.unbound', 'tokens that are bound to nothing are taken no longer');
-  if (confirmation?.jwkThumbprint !== undefined && dpop === undefined)
-    throw new Denial('token.sender_constrained', 'DPoP is served no longer');
+/** A token that was validated under other settings, and the settings of now. */
+interface TokenInUse {
+  readonly principal: Principal;
+  readonly form: TokenForm;
+  /** Whether `server` may see it as an opaque token, by its prefix. */
+  readonly mayBeItsOwn: boolean;
+  readonly server: AuthorizationServer;
+  readonly route: Route;
+  readonly audiences: ReadonlySet<string>;
 }
+
+/**
+ * What the settings decide about a token, by the reason for which it is then refused. Nothing is asked of anybody, and no
+ * proof of possession is wanted again: RFC 9449 §4.3 binds one to the first request of a stream.
+ */
+const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> = {
+  'token.form'({ principal, form, server, route }) {
+    if (!route.tokens.has(form)) throw new Denial('token.form', `${form} tokens are taken no longer`);
+    if (principal.signature === undefined || server.jwt !== undefined) return;
+    throw new Denial('token.form', 'its authorization server has no jwt');
+  },
+  'token.issuer'({ form, mayBeItsOwn }) {
+    if (form === 'jwt' || mayBeItsOwn) return;
+    throw new Denial('token.issuer', 'by introspection.prefix, its authorization server no longer issues it');
+  },
+  'token.algorithm'({ principal: { signature }, server }) {
+    if (signature !== undefined) requireAlgorithm(signature, server.jwt);
+  },
+  'token.type'({ principal: { signature }, server }) {
+    if (signature !== undefined) requireType(signature, server.jwt);
+  },
+  'token.audience'({ principal, server, audiences }) {
+    if (principal.claims['aud'] === undefined && server.introspection?.audience !== 'optional')
+      throw new Denial('token.audience', 'tokens without aud are taken no longer');
+    requireAudience(principal, audiences);
+  },
+  'token.unbound'({ principal: { confirmation }, route: { dpop } }) {
+    if (confirmation === undefined && dpop?.required === true)
+      throw new Denial('token.unbound', 'tokens that are bound to nothing are taken no longer');
+  },
+  'token.sender_constrained'({ principal: { confirmation }, route: { dpop } }) {
+    if (confirmation?.jwkThumbprint !== undefined && dpop === undefined)
+      throw new Denial('token.sender_constrained', 'DPoP is served no longer');
+  },
+};
 
 /** RFC 9068 §4 and RFC 8707 §2: `aud` contains this resource exactly. */
 function requireAudience(principal: Principal, audiences: ReadonlySet<string>): Principal {

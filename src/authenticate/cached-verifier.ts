@@ -2,7 +2,7 @@ import { addressBlock } from '../lib/address-block.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
 import type { Call } from '../model/call.ts';
-import { Denial } from '../model/denial.ts';
+import { Denial, isTokenDenial } from '../model/denial.ts';
 import type { AccessToken, PresentedToken, RefusedToken } from '../model/grant.ts';
 import type { Failures } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
@@ -11,7 +11,7 @@ import { introspectAtEach, shortestReuse, type TokenAuthority } from './introspe
 import type { Introspector } from './introspection.ts';
 import { claimedIssuer, type JwtVerifier } from './jwt.ts';
 import type { KeySource } from './keys.ts';
-import { createRefusedTokens, createVerifiedTokens, isRefusal, tokenKey } from './known-tokens.ts';
+import { createRefusedTokens, createVerifiedTokens, tokenKey } from './known-tokens.ts';
 
 /** Validates tokens for all routes that trust alike, before the audience is asked. */
 export interface CachedVerifier {
@@ -122,7 +122,7 @@ export function createCachedVerifier(
       known.set(key, principal, expiryOf(principal), { keys, generation });
       return principal;
     } catch (error) {
-      if (isRefusal(error)) onRefused({ key, issuers: judge.issuers, reason: error.reason });
+      if (isTokenDenial(error)) onRefused({ key, issuers: judge.issuers, reason: error.reason });
       throw error;
     }
   }
@@ -139,7 +139,7 @@ export function createCachedVerifier(
       known.set(key, principal, reusableUntil);
       return principal;
     } catch (error) {
-      if (isRefusal(error)) refused.remember(key, error, shortestReuse(trusted));
+      if (isTokenDenial(error)) refused.remember(key, error, shortestReuse(trusted));
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer } from '../model/authorization-server.ts';
-import { Denial, type Reason } from '../model/denial.ts';
+import { Denial, isTokenDenial, refusals } from '../model/denial.ts';
 import type { Claims, Principal } from '../model/principal.ts';
 import { createJwtVerifier, verifiedJwt } from './jwt.ts';
 import type { KeySource } from './keys.ts';
@@ -83,13 +83,6 @@ const MAX_LENGTH = 32 * 1024;
 const MAX_AGE_SECONDS = 60;
 const compactJws = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-/** What a phantom token can say of the caller's. Anything else that is wrong with it is the server's fault, and no answer. */
-const saidOfTheToken: ReadonlySet<Reason> = new Set([
-  'token.expired',
-  'token.not_yet_valid',
-  'token.sender_constrained',
-]);
-
 /**
  * Creates the reader of answers that must be signed by `server`, with one of `algorithms`, for us: `clientId`.
  *
@@ -146,7 +139,7 @@ export function createSignedAnswerReader(
     try {
       return { claims: (await verifyPhantom(jwt)).claims, jwt };
     } catch (error) {
-      if (error instanceof Denial && saidOfTheToken.has(error.reason)) throw error;
+      if (isTokenDenial(error) && refusals[error.reason].inPhantom === 'refusal') throw error;
       throw unproved('the phantom token does not hold', error);
     }
   }

@@ -8,7 +8,7 @@ import type {
   Introspection,
   ServerAnswer,
 } from '../model/authorization-server.ts';
-import { Denial } from '../model/denial.ts';
+import { Denial, isTokenDenial } from '../model/denial.ts';
 import type { Claims, Principal } from '../model/principal.ts';
 import type { KeptAnswer, SharedAnswers } from '../model/shared.ts';
 import {
@@ -145,7 +145,7 @@ export function createSharedIntrospection(
       else shared?.set('introspection', key, answer, found.reusableUntil);
       return found;
     } catch (error) {
-      if (isAboutToken(error)) shared?.delete('introspection', key);
+      if (isTokenDenial(error)) shared?.delete('introspection', key);
       throw error;
     }
   }
@@ -158,10 +158,6 @@ export function createSharedIntrospection(
     },
     afresh: (token, asker) => askAndShare(token, keyOf(token), asker),
   };
-}
-
-function isAboutToken(error: unknown): boolean {
-  return error instanceof Denial && error.reason !== 'authorization_server.unavailable';
 }
 
 /** A replica wrote it, which may be of another release. */

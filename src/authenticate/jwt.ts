@@ -43,7 +43,8 @@ export function createJwtVerifier(
         currentDate: new Date(clock()),
       });
       const signature = { algorithm: protectedHeader.alg, type: mediaType(protectedHeader.typ) };
-      requireSignature(signature, jwt);
+      requireAlgorithm(signature, jwt);
+      requireType(signature, jwt);
       return { ...principalOf(payload, 'jwt', signature.type === 'at+jwt', server, hierarchy), signature };
     } catch (error) {
       throw error instanceof Denial ? error : denialOf(error);
@@ -62,20 +63,27 @@ function requireOneSpelling(token: string): void {
   throw new Denial('token.malformed', 'the signature is not base64url as RFC 7515 has it');
 }
 
+/** What the header of a verified JWT says. */
+type Signature = NonNullable<Principal['signature']>;
+
 /**
- * Refuses a JWT by what its header says, however well it verifies.
+ * Requires the algorithm of a verified JWT to be one that is configured for its issuer.
  *
- * @param accepted As its issuer is configured; undefined: no JWTs of it are verified (any more).
- * @throws {Denial} `token.form`, `token.algorithm`, `token.type`
+ * @throws {Denial} `token.algorithm`
  */
-export function requireSignature(
-  { algorithm, type }: NonNullable<Principal['signature']>,
-  accepted: JwtValidation | undefined,
-): void {
-  if (accepted === undefined) throw new Denial('token.form', 'its authorization server has no jwt');
-  if (!accepted.algorithms.includes(algorithm)) throw new Denial('token.algorithm', `alg ${algorithm} is not accepted`);
-  if ((accepted.types ?? defaultTypes).includes(type)) return;
-  throw new Denial('token.type', `typ ${JSON.stringify(type)} is not accepted`);
+export function requireAlgorithm({ algorithm }: Signature, accepted: JwtValidation | undefined): void {
+  if (accepted?.algorithms.includes(algorithm) === true) return;
+  throw new Denial('token.algorithm', `alg ${algorithm} is not accepted`);
+}
+
+/**
+ * Requires the `typ` of a verified JWT to be one that is configured for its issuer.
+ *
+ * @throws {Denial} `token.type`
+ */
+export function requireType({ type }: Signature, accepted: JwtValidation | undefined): void {
+  const types = accepted?.types ?? defaultTypes;
+  if (!types.includes(type)) throw new Denial('token.type', `typ ${JSON.stringify(type)} is not accepted`);
 }
 
 /** The issuer that a JWT claims, to choose who verifies it; undefined for a string that is not a JWT. Proves nothing. */

@@ -81,8 +81,3 @@ export function createRefusedTokens(clock: Clock): RefusedTokens {
     forget: (key) => refused.delete(key),
   };
 }
-
-/** Whether it refuses the token itself: an outage, for one, says nothing of it. */
-export function isRefusal(error: unknown): error is Denial {
-  return error instanceof Denial && error.reason.startsWith('token.');
-}

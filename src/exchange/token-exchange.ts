@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../model/authorization-server.ts';
-import { Denial, refusals } from '../model/denial.ts';
+import { Denial, isTokenDenial } from '../model/denial.ts';
 import type { Grant, PresentedToken } from '../model/grant.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
@@ -108,7 +108,7 @@ export function createTokenExchange(
       await revalidate(token);
       return undefined;
     } catch (error) {
-      if (error instanceof Denial && refusals[error.reason].status === 401) return error;
+      if (isTokenDenial(error)) return error;
       throw error;
     }
   }

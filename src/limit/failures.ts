@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createExpiringCache } from '../lib/expiring-cache.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
 import type { Call } from '../model/call.ts';
-import { Denial } from '../model/denial.ts';
+import { Denial, isTokenDenial } from '../model/denial.ts';
 import type { Failures, RateLimiters, TokenQuestion } from '../model/limits.ts';
 import type { Rate } from '../model/route.ts';
 
@@ -78,7 +78,7 @@ export function createFailures(rate: Rate | undefined, { limiters, clock, warnOf
     try {
       return await work();
     } catch (error) {
-      isRefused = error instanceof Denial && error.reason.startsWith('token.');
+      isRefused = isTokenDenial(error);
       throw error;
     } finally {
       if (isRefused) onRefused();

@@ -11,6 +11,26 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** How a reason that refuses the token itself is answered, and where else the gateway looks for it. */
+interface TokenRefusal extends Refusal {
+  /**
+   * What it means in the phantom token that an authorization server answers with. `refusal`: the caller's own token is
+   * refused. `outage`: the answer proves nothing, and the server counts as unavailable.
+   */
+  readonly inPhantom: 'refusal' | 'outage';
+  /**
+   * Whether an open stream is checked for it when the configuration changes. `checked`: settings decide about it, and
+   * `authenticate/authenticator.ts` has a check by its name. `kept`: it does not depend on settings.
+   */
+  readonly onReload: 'checked' | 'kept';
+}
+
+/** The type of the table: a `token.` row without its own columns does not compile. */
+interface Refusals {
+  readonly [reason: `token.${string}`]: TokenRefusal;
+  readonly [reason: string]: Refusal | TokenRefusal;
+}
+
 /** The `error` of a challenge: RFC 6750 §3.1, and RFC 9449 §7.1 and §9. */
 export type ChallengeError = 'invalid_token' | 'insufficient_scope' | 'invalid_dpop_proof' | 'use_dpop_nonce';
 
@@ -42,21 +62,21 @@ export const refusals = {
   'route.query': { status: 400, code: -32600, message: 'Query not supported here' },
   'route.upgrade': { status: 400, code: -32600, message: 'Upgrade not supported here' },
   'credentials.missing': token,
-  'token.malformed': token,
-  'token.form': token,
-  'token.issuer': token,
-  'token.type': token,
-  'token.algorithm': token,
-  'token.key': token,
-  'token.signature': token,
-  'token.claims': token,
-  'token.expired': token,
-  'token.not_yet_valid': token,
-  'token.inactive': token,
-  'token.audience': token,
-  'token.sender_constrained': token,
-  'token.unbound': token,
-  'token.binding': token,
+  'token.malformed': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.form': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.issuer': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.type': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.algorithm': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.key': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.signature': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.claims': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.expired': { ...token, inPhantom: 'refusal', onReload: 'kept' },
+  'token.not_yet_valid': { ...token, inPhantom: 'refusal', onReload: 'kept' },
+  'token.inactive': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.audience': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.sender_constrained': { ...token, inPhantom: 'refusal', onReload: 'checked' },
+  'token.unbound': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.binding': { ...token, inPhantom: 'outage', onReload: 'kept' },
   'proof.missing': proof,
   'proof.invalid': proof,
   'proof.nonce': { ...proof, error: 'use_dpop_nonce' },
@@ -102,10 +122,18 @@ export const refusals = {
   'upstream.invalid': { status: 502, message: 'Bad gateway' },
   'upstream.timeout': { status: 504, message: 'Gateway timeout' },
   'gateway.error': { status: 500, message: 'Internal error' },
-} as const satisfies Record<string, Refusal>;
+} as const satisfies Refusals;
 
 /** The closed set of reasons; see `docs/reasons.md` for each in words. */
 export type Reason = keyof typeof refusals;
+
+/** The reasons that refuse the token itself. */
+type TokenReason = Extract<Reason, `token.${string}`>;
+
+/** The reasons for which a change of settings can refuse a token that is in use. */
+export type ReloadReason = {
+  [Each in TokenReason]: (typeof refusals)[Each]['onReload'] extends 'checked' ? Each : never;
+}[TokenReason];
 
 /** What a {@link Denial} may carry besides its reason and detail. */
 export interface DenialExtras {
@@ -151,4 +179,12 @@ export class Denial extends Error {
     this.retryAfterSeconds = extras.retryAfterSeconds;
     this.headers = extras.headers;
   }
+}
+
+/** A refusal of the token itself. An outage, for one, says nothing about the token. */
+export type TokenDenial = Denial & { readonly reason: TokenReason };
+
+/** Whether an error refuses the token itself. */
+export function isTokenDenial(error: unknown): error is TokenDenial {
+  return error instanceof Denial && error.reason.startsWith('token.');
 }

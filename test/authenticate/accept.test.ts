@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createAuthenticators } from '../../src/authenticate/authenticator.ts';
 import { unlimitedFailures } from '../../src/limit/failures.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
+import { refusals, type Reason } from '../../src/model/denial.ts';
 import type { Confirmation, Principal } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
 import { bearer } from '../support/bearer.ts';
@@ -63,6 +64,23 @@ const ofJwt = (algorithm: string, type: string): Partial<Principal> => ({
 });
 const without = { audience: [], claims: {} };
 
+const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, Partial<Route>, token?: string])[] = [
+  ['token.issuer', 'a server that nobody knows', { issuer: 'https://other.example' }, {}],
+  ['token.issuer', 'a server that the route trusts no longer', {}, { authorizationServers: servers.slice(1) }],
+  ['token.issuer', 'a token without the prefix that its server has now', { issuer: prefixed.issuer }, {}, 't'],
+  ['token.issuer', 'a token with the prefix that another server has now', {}, {}, 'bank_t'],
+  ['token.form', 'opaque where only JWTs are taken', {}, { tokens: new Set(['jwt'] as const) }],
+  ['token.form', 'a JWT where none is taken', ofJwt('ES256', 'at+jwt'), { tokens: new Set(['opaque'] as const) }],
+  ['token.form', 'a JWT of a server without jwt', { ...ofJwt('ES256', 'at+jwt'), issuer: opaqueOnly.issuer }, {}],
+  ['token.algorithm', 'an algorithm that is accepted no longer', ofJwt('RS256', 'at+jwt'), {}],
+  ['token.type', 'a type that is accepted no longer', ofJwt('ES256', 'jwt'), {}],
+  ['token.audience', 'no aud where it is required', without, {}],
+  ['token.audience', 'no aud in a JWT', { ...ofJwt('ES256', 'at+jwt'), ...without }, {}],
+  ['token.audience', 'the aud of another route', {}, { audiences: ['other'] }],
+  ['token.unbound', 'bound to nothing where it must be', {}, { dpop: { ...dpop, required: true } }],
+  ['token.sender_constrained', 'bound to a key where DPoP is not served', { confirmation: byKey }, {}],
+];
+
 describe('a caller whose token was validated before', () => {
   test('goes on with the scopes that it has by the newest hierarchy', () => {
     expect(accept({}).scopes).toEqual(new Set(['write', 'read']));
@@ -87,22 +105,12 @@ describe('a caller whose token was validated before', () => {
     expect(() => accept(principal, route, token)).not.toThrow();
   });
 
-  test.for<[reason: string, string, Partial<Principal>, Partial<Route>, token?: string]>([
-    ['token.issuer', 'a server that nobody knows', { issuer: 'https://other.example' }, {}],
-    ['token.issuer', 'a server that the route trusts no longer', {}, { authorizationServers: servers.slice(1) }],
-    ['token.issuer', 'a token without the prefix that its server has now', { issuer: prefixed.issuer }, {}, 't'],
-    ['token.issuer', 'a token with the prefix that another server has now', {}, {}, 'bank_t'],
-    ['token.form', 'opaque where only JWTs are taken', {}, { tokens: new Set(['jwt'] as const) }],
-    ['token.form', 'a JWT where none is taken', ofJwt('ES256', 'at+jwt'), { tokens: new Set(['opaque'] as const) }],
-    ['token.form', 'a JWT of a server without jwt', { ...ofJwt('ES256', 'at+jwt'), issuer: opaqueOnly.issuer }, {}],
-    ['token.algorithm', 'an algorithm that is accepted no longer', ofJwt('RS256', 'at+jwt'), {}],
-    ['token.type', 'a type that is accepted no longer', ofJwt('ES256', 'jwt'), {}],
-    ['token.audience', 'no aud where it is required', without, {}],
-    ['token.audience', 'no aud in a JWT', { ...ofJwt('ES256', 'at+jwt'), ...without }, {}],
-    ['token.audience', 'the aud of another route', {}, { audiences: ['other'] }],
-    ['token.unbound', 'bound to nothing where it must be', {}, { dpop: { ...dpop, required: true } }],
-    ['token.sender_constrained', 'bound to a key where DPoP is not served', { confirmation: byKey }, {}],
-  ])('does not: %s, %s', ([reason, , principal, route, token]) => {
+  test.for(refusedOnReload)('does not: %s, %s', ([reason, , principal, route, token]) => {
     expect(() => accept(principal, route, token)).toThrow(expect.objectContaining({ reason }) as Error);
+  });
+
+  test('is refused for each reason that `refusals` has checked on reload, and for no other', () => {
+    const checked = Object.entries(refusals).filter(([, row]) => 'onReload' in row && row.onReload === 'checked');
+    expect(new Set(refusedOnReload.map(([reason]) => reason))).toEqual(new Set(checked.map(([reason]) => reason)));
   });
 });

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, SignJWT, type JWTVerifyGetKey } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { claimedIssuer, createJwtVerifier, requireSignature } from '../../src/authenticate/jwt.ts';
+import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from '../../src/authenticate/jwt.ts';
 import type { AuthorizationServer, JwtValidation } from '../../src/model/authorization-server.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { createKey } from '../support/issuer.ts';
@@ -133,18 +133,26 @@ describe('a refusal', () => {
 });
 
 describe('by its header, as its issuer is configured now', () => {
-  test.each<[string, { algorithm: string; type: string }, JwtValidation | undefined]>([
-    ['token.form', { algorithm: 'ES256', type: 'at+jwt' }, undefined],
-    ['token.algorithm', { algorithm: 'RS256', type: 'at+jwt' }, accepted],
-    ['token.algorithm', { algorithm: 'none', type: 'at+jwt' }, accepted],
-    ['token.type', { algorithm: 'ES256', type: 'id+jwt' }, accepted],
-    ['token.type', { algorithm: 'ES256', type: '' }, { ...accepted, types: ['at+jwt'] }],
-  ])('%s: %j', (reason, signature, validation) => {
-    expect(() => requireSignature(signature, validation)).toThrow(refused(reason));
+  test.each<[string, JwtValidation | undefined]>([
+    ['RS256', accepted],
+    ['none', accepted],
+    ['ES256', undefined],
+  ])('token.algorithm: %s', (algorithm, validation) => {
+    const signature = { algorithm, type: 'at+jwt' };
+    expect(() => requireAlgorithm(signature, validation)).toThrow(refused('token.algorithm'));
+  });
+
+  test.each<[string, JwtValidation]>([
+    ['id+jwt', accepted],
+    ['', { ...accepted, types: ['at+jwt'] }],
+  ])('token.type: "%s"', (type, validation) => {
+    expect(() => requireType({ algorithm: 'ES256', type }, validation)).toThrow(refused('token.type'));
   });
 
   test.each(['at+jwt', 'jwt', ''])('accepted: %j', (type) => {
-    expect(() => requireSignature({ algorithm: 'ES256', type }, accepted)).not.toThrow();
+    const signature = { algorithm: 'ES256', type };
+    expect(() => requireAlgorithm(signature, accepted)).not.toThrow();
+    for (const each of [accepted, undefined]) expect(() => requireType(signature, each)).not.toThrow();
   });
 });
 
