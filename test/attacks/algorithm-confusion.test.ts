@@ -4,16 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createKey, type IssuerKey } from '../support/issuer.ts';
 import { get } from './requests.ts';
-import { AUDIENCE, startWorld, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 let attacker: IssuerKey;
 /** Publishes the attacker's key, and counts who asks for it. */
 let theirs: Server;
 let asked = 0;
 beforeAll(async () => {
   // Each of them would otherwise count.
-  world = await startWorld({ yaml: 'limits: { failures: off }' });
+  world = await startAttackWorld({ yaml: 'limits: { failures: off }' });
   attacker = await createKey('k1');
   theirs = createServer((_request, response) => {
     asked += 1;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { head, lastHead, startWorld, type World } from './world.ts';
+import { head, lastHead } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 const methods = ['GET', 'POST', 'DELETE', 'OPTIONS', 'PROPFIND'];
 const inner = 'GET /admin/inner HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
@@ -59,9 +60,9 @@ const singletons: readonly (readonly [field: string, values: readonly string[]])
 ];
 
 describe.each(['http', 'https'])('by %s', (scheme) => {
-  let world: World;
+  let world: AttackWorld;
   beforeAll(async () => {
-    world = await startWorld({ tls: scheme === 'https' });
+    world = await startAttackWorld({ tls: scheme === 'https' });
   });
   afterAll(() => world.close());
 

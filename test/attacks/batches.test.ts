@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callOf, post } from './requests.ts';
-import { startWorld, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startAttackWorld();
 });
 afterAll(() => world.close());
 

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bodyOf, get } from './requests.ts';
-import { lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { lastHead } from '../support/raw.ts';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     routes: [
       'name: legacy, path: /legacy, protocol: mcp, audience: https://api.example, authorization_servers: [main], policy: tools, below: pass, query: pass, upstream: { url: UPSTREAM/old }',
     ],

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lastHead, startWorld, type World } from './world.ts';
+import { lastHead } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({ yaml: 'allowed_hosts: [gateway.test, "[::1]"]\n' });
+  world = await startAttackWorld({ yaml: 'allowed_hosts: [gateway.test, "[::1]"]\n' });
 });
 afterAll(() => world.close());
 

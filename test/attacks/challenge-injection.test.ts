@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bodyOf, callOf, fieldOf, post } from './requests.ts';
-import { startWorld, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({ policies: { tools: 'scope: read\ntools:\n  "*": { scope: payments }\n' } });
+  world = await startAttackWorld({ policies: { tools: 'scope: read\ntools:\n  "*": { scope: payments }\n' } });
 });
 afterAll(() => world.close());
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { get } from './requests.ts';
-import { AUDIENCE, startWorld, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
 /** What JavaScript, and nobody else, takes for a number under 50, an empty string or an equal one. */
 const tricks: readonly unknown[] = [
@@ -56,10 +56,10 @@ const conditions: Readonly<Record<string, readonly [condition: string, fulfils: 
   present: ['{ present: true }', (value) => value !== undefined && value !== null],
 };
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
   const names = Object.keys(conditions);
-  world = await startWorld({
+  world = await startAttackWorld({
     routes: names.map(
       (name) =>
         `name: ${name}, path: /claim/${name}, audience: "${AUDIENCE}", policy: ${name}, upstream: { url: "UPSTREAM" }`,
@@ -95,7 +95,7 @@ test('a claim that is named like what every object has is not there unless the t
     '/aud/length',
   ];
   const policies = Object.fromEntries(paths.map((path, i) => [`p${i}`, `claims: { "${path}": { present: true } }\n`]));
-  const other = await startWorld({
+  const other = await startAttackWorld({
     routes: paths.map(
       (_, i) => `name: p${i}, path: /p/${i}, audience: "${AUDIENCE}", policy: p${i}, upstream: { url: "UPSTREAM" }`,
     ),

@@ -1,11 +1,12 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bodyOf, callOf, post } from './requests.ts';
-import { lastHead, startWorld, type World } from './world.ts';
+import { lastHead } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startAttackWorld();
 });
 afterAll(() => world.close());
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lastHead, startWorld, type World } from './world.ts';
+import { lastHead } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 const foreign = [
   'http://evil',
@@ -45,9 +46,9 @@ const starts = [
   'GET /socket',
 ];
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startAttackWorld();
 });
 afterAll(() => world.close());
 

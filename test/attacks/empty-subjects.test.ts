@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callOf, get, post } from './requests.ts';
-import { AUDIENCE, startWorld, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     yaml: 'limits: { failures: off }',
     server: 'introspection: { client_id: gateway, client_secret: s3cr3t }',
   });

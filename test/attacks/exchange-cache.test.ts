@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { get } from './requests.ts';
-import { AUDIENCE, startWorld, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 let granted: (form: URLSearchParams) => object;
 
 const exchange = (asked: string): string => `token: exchange, exchange: { server: main, ${asked} }`;
 
 beforeEach(async () => {
   granted = () => ({});
-  world = await startWorld({
+  world = await startAttackWorld({
     server: 'introspection: { client_id: gateway, client_secret: s3cr3t-of-the-gateway }',
     routes: [
       `name: ex, path: /ex, audience: "${AUDIENCE}", upstream: { url: "UPSTREAM/ex", ${exchange('audience: b, scope: [api, more]')} }`,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/model/denial.ts';
 import { callOf, get, post } from './requests.ts';
-import { AUDIENCE, startWorld, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
 /** Conditions on claims that exclude something, and the values that are plainly something else. */
 const exclusions: Readonly<Record<string, readonly [policy: string, passes: (value: unknown) => boolean]>> = {
@@ -21,10 +21,10 @@ const exclusions: Readonly<Record<string, readonly [policy: string, passes: (val
   below: ['claims: { /risk/high: { present: false } }', (value) => value === undefined || value === null],
 };
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
   const names = Object.keys(exclusions);
-  world = await startWorld({
+  world = await startAttackWorld({
     routes: names.map(
       (name) =>
         `name: ${name}, path: /claim/${name}, audience: "${AUDIENCE}", policy: ${name}, upstream: { url: "UPSTREAM" }`,

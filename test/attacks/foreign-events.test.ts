@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bodyOf, fieldOf, post } from './requests.ts';
-import { lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { lastHead } from '../support/raw.ts';
 
 /** One row of numbers for the events of all sessions, as stores behind several sessions have it. */
 const events = `id: 41\ndata: "${UPSTREAM_TEXT}"\n\nid: 42\r\n\r\nevent: x\rid:43\r\rid:\n\ndata: {}\n\n`;
 const initialize = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}';
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 
-let world: World;
+let world: AttackWorld;
 let sessions = 0;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     routes: [
       'name: other, path: /other, protocol: mcp, audience: "http://gateway.test/mcp", policy: tools, upstream: { url: "UPSTREAM/mcp" }',
     ],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { bodyOf, post } from './requests.ts';
-import { startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 
 const tasksOfAll = [
   { taskId: 'task-of-alice', status: 'working', statusMessage: 'pays the doctor' },
@@ -21,9 +21,9 @@ function later(minutes: number): void {
   now += minutes * 60_000;
 }
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     clock: () => now,
     yaml: `session_key: "${session_key}"`,
     routes: [

@@ -3,9 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { get } from './requests.ts';
-import { AUDIENCE, lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { lastHead } from '../support/raw.ts';
 
-let world: World;
+let world: AttackWorld;
 let partner: Issuer;
 let plain: Issuer;
 let sockets: WebSocketServer;
@@ -18,7 +19,7 @@ const identity =
 
 beforeEach(async () => {
   [partner, plain] = await Promise.all([startIssuer(), startIssuer()]);
-  world = await startWorld({
+  world = await startAttackWorld({
     yaml: 'limits: { failures: off }',
     server: `introspection: { ${explains}, prefix: bank_ }`,
     servers: `partner: { issuer: "${partner.url}", introspection: { ${explains}, prefix: partner_, response: jwt, algorithms: [RS256] } },

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bodyOf, fieldOf, post } from './requests.ts';
-import { lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { lastHead } from '../support/raw.ts';
 
 /** What the upstream calls the one session that it ever begins. */
 const theirs = 'upstream-session-1';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     routes: [
       'name: other, path: /other, protocol: mcp, audience: "http://gateway.test/mcp", policy: tools, upstream: { url: "UPSTREAM/other" }',
     ],

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { head, lastHead, startWorld, type World } from './world.ts';
+import { head, lastHead } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 /** What a proxy would say, or a framework obeys: where a call comes from, and that it is another than it is. */
 const said = [
@@ -48,9 +49,9 @@ describe.each([
     'x-forwarded-for: 6.6.6.6, 127.0.0.1',
   ],
 ])('from %s', (peer, yaml, forwardedFor) => {
-  let world: World;
+  let world: AttackWorld;
   beforeAll(async () => {
-    world = await startWorld({ yaml });
+    world = await startAttackWorld({ yaml });
   });
   afterAll(() => world.close());
 
@@ -100,9 +101,9 @@ describe.each([
 });
 
 describe('asked about by a proxy', () => {
-  let world: World;
+  let world: AttackWorld;
   beforeAll(async () => {
-    world = await startWorld();
+    world = await startAttackWorld();
   });
   afterAll(() => world.close());
 

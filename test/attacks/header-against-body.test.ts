@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/model/denial.ts';
 import { bodyOf, callOf, post } from './requests.ts';
-import { startWorld, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     policies: {
       tools:
         'scope: read\ntools: { get_price: {}, "größe": {} }\nresources: { "prices://a": {} }\nprompts: { greet: {} }\nmethods: { tasks/get: {} }\n',

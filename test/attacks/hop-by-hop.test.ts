@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { lastHead } from '../support/raw.ts';
 
-let world: World;
+let world: AttackWorld;
 /** What the upstream says of its connection. */
 let theirs: Readonly<Record<string, string>> = {};
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     answer: (_request, response) => response.writeHead(200, { ...theirs, 'x-kept': '1' }).end(UPSTREAM_TEXT),
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SeenRequest } from '../support/upstream.ts';
-import { head, lastHead, startWorld, type World } from './world.ts';
+import { head, lastHead } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 /** RFC 9110 §5.6.2 `tchar` that is no letter or digit: CGI and its kin make `_` of some or all of them. */
 const separators = "-_.!#$%&'*+^`|~".split('');
@@ -38,9 +39,9 @@ function told({ rawHeaders }: SeenRequest): string[] {
     .toSorted();
 }
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startAttackWorld();
 });
 afterAll(() => world.close());
 

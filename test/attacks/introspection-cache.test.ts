@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { get } from './requests.ts';
-import { AUDIENCE, startWorld, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 let other: Issuer;
 let passedMs: number;
 const introspection = '{ client_id: gateway, client_secret: s3cr3t, cache: 10m }';
@@ -11,7 +11,7 @@ const introspection = '{ client_id: gateway, client_secret: s3cr3t, cache: 10m }
 beforeEach(async () => {
   passedMs = 0;
   other = await startIssuer();
-  world = await startWorld({
+  world = await startAttackWorld({
     yaml: 'limits: { failures: off }',
     server: `introspection: ${introspection}`,
     servers: `other: { issuer: "${other.url}", introspection: ${introspection} }`,

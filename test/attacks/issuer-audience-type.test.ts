@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/model/denial.ts';
 import { startIssuer, type Issuer, type SignOptions } from '../support/issuer.ts';
 import { get } from './requests.ts';
-import { AUDIENCE, startWorld, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 /** Nobody trusts it, though it signs with the very same key. */
 let other: Issuer;
 beforeAll(async () => {
   // Each of them would otherwise count.
-  world = await startWorld({ yaml: 'limits: { failures: off }' });
+  world = await startAttackWorld({ yaml: 'limits: { failures: off }' });
   other = await startIssuer(0, world.issuer.key);
 });
 afterAll(async () => {

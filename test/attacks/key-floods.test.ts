@@ -2,16 +2,16 @@ import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createKey } from '../support/issuer.ts';
 import { get } from './requests.ts';
-import { AUDIENCE, startWorld, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 let passedMs: number;
 const began = Date.now();
 const asked = (path: string): number => world.issuer.requests.filter((each) => each.path === path).length;
 
 async function start(yaml: string, server = ''): Promise<void> {
   passedMs = 0;
-  world = await startWorld({ yaml, server, clock: () => began + passedMs });
+  world = await startAttackWorld({ yaml, server, clock: () => began + passedMs });
 }
 afterEach(() => world.close());
 

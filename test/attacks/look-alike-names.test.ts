@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bodyOf, callOf, post } from './requests.ts';
-import { AUDIENCE, lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { lastHead } from '../support/raw.ts';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     routes: [
       `name: api-admin, path: /api/admin, audience: "${AUDIENCE}", policy: admin, upstream: { url: "UPSTREAM/api/admin" }`,
     ],

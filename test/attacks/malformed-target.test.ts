@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lastHead, startWorld, type World } from './world.ts';
+import { lastHead } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 const methods = ['GET', 'POST', 'DELETE', 'OPTIONS', 'CONNECT', 'PROPFIND'];
 
@@ -42,9 +43,9 @@ const targets = [
 ];
 
 describe.each(['http', 'https'])('a target that is none, by %s', (scheme) => {
-  let world: World;
+  let world: AttackWorld;
   beforeAll(async () => {
-    world = await startWorld({ tls: scheme === 'https' });
+    world = await startAttackWorld({ tls: scheme === 'https' });
   });
   afterAll(() => world.close());
 
@@ -76,9 +77,9 @@ describe.each(['http', 'https'])('a target that is none, by %s', (scheme) => {
 });
 
 describe('asked about by a proxy', () => {
-  let world: World;
+  let world: AttackWorld;
   beforeAll(async () => {
-    world = await startWorld();
+    world = await startAttackWorld();
   });
   afterAll(() => world.close());
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bodyOf, post } from './requests.ts';
-import { startWorld, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     policies: {
       tools:
         'scope: read\ntools:\n  get_price: {}\n  pay: { arguments: { /amount: { at_most: 1000 } } }\n  take: { arguments: { /amount: { integer: true, at_least: 0 } } }\n',

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bodyOf, post } from './requests.ts';
-import { startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 
 const version = 'io.modelcontextprotocol/protocolVersion';
 /** What the upstream declares now; `undefined` lists the tool without any header. */
 let declared: object | undefined;
-let world: World;
+let world: AttackWorld;
 
 const schema = {
   type: 'object',
@@ -20,7 +20,7 @@ const schema = {
 };
 
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     policies: { tools: 'scope: read\ntools:\n  get_price: {}\n' },
     answer: (request, response, body) => {
       const isList = body.includes('"tools/list"');
@@ -122,7 +122,7 @@ test('a tool that the list hid from this caller is known to the next', async () 
 });
 
 test('before any list has passed, headers go on as they came', async () => {
-  const fresh = await startWorld();
+  const fresh = await startAttackWorld();
   const attack = call({ region: 'eu' }, 'Mcp-Param-Region: us')
     .toString('latin1')
     .replace(world.authorization, fresh.authorization);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/model/denial.ts';
 import { callOf, post } from './requests.ts';
-import { startWorld, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     policies: {
       tools: 'scope: read\ntools:\n  get_price: { arguments: { /amount: { at_most: 1 } } }\n  "*_read": {}\n',
     },

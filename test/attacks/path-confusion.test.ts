@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exchangeRaw } from '../support/raw.ts';
-import { lastHead, startWorld, type World } from './world.ts';
+import { exchangeRaw, lastHead } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 /** From where the caller may be to where it may not, in every spelling that some server or proxy resolves. */
 const separators = ['/', '\\', '//', '/./', ';/', '/;/', '/;a=b/', '\t/'];
@@ -59,10 +59,10 @@ for (const separator of separators) {
 }
 generated.delete('/admin');
 
-let world: World;
+let world: AttackWorld;
 let admin: string;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startAttackWorld();
   admin = `Authorization: Bearer ${await world.token({ scope: 'read admin' })}`;
 });
 afterAll(() => world.close());

@@ -1,4 +1,4 @@
-import { lastHead } from './world.ts';
+import { lastHead } from '../support/raw.ts';
 
 /** A POST to the MCP route, as the last request on its connection. */
 export function post(authorization: string, body: string | Buffer, ...lines: readonly string[]): Buffer {

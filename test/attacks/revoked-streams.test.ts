@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { until } from '../forward/world.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { AUDIENCE, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { until } from '../support/until.ts';
 
-let world: World;
+let world: AttackWorld;
 let other: Issuer;
 let sockets: WebSocketServer;
 let passedMs: number;
@@ -22,7 +22,7 @@ beforeEach(async () => {
   held = [];
   other = await startIssuer();
   const introspection = 'introspection: { client_id: gateway, client_secret: s3cr3t, cache: 0s }';
-  world = await startWorld({
+  world = await startAttackWorld({
     yaml: 'limits: { failures: off }',
     server: introspection,
     servers: `other: { issuer: "${other.url}", ${introspection} }`,

@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isInstalled } from '../forward-auth/proxies.ts';
-import { until } from '../forward/world.ts';
+import { isInstalled } from '../worlds/proxies.ts';
 import { accepts, freePort } from '../support/ports.ts';
-import { startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { until } from '../support/until.ts';
 
 /** What an upstream says so that caches keep its answer. */
 const inviting: readonly Readonly<Record<string, string | readonly string[]>>[] = [
@@ -28,13 +28,13 @@ const inviting: readonly Readonly<Record<string, string | readonly string[]>>[] 
 let folder = '';
 let nginx: ChildProcess | undefined;
 let url = '';
-let world: World;
+let world: AttackWorld;
 let theirs: Readonly<Record<string, string | readonly string[]>> = {};
 const program = 'nginx';
 const installed = isInstalled(program, '-v');
 
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     answer: (_request, response) => response.writeHead(200, { ...theirs, 'x-kept': '1' }).end(UPSTREAM_TEXT),
   });
   if (!installed) return;

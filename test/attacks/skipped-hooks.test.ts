@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { open } from '../forward/world.ts';
-import { lastHead, startWorld, type World } from './world.ts';
+import { lastHead, open } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 const tools = (method: string, params = {}): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
 
 describe.each(['http', 'https'])('a client that expects 100-continue, by %s', (scheme) => {
-  let world: World;
+  let world: AttackWorld;
   beforeAll(async () => {
-    world = await startWorld({ tls: scheme === 'https' });
+    world = await startAttackWorld({ tls: scheme === 'https' });
   });
   afterAll(() => world.close());
 

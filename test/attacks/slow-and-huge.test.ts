@@ -2,18 +2,18 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectTo } from '../support/raw.ts';
-import { open, until } from '../forward/world.ts';
-import { head, lastHead, startWorld, type World } from './world.ts';
+import { connectTo, head, lastHead, open } from '../support/raw.ts';
+import { until } from '../support/until.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 const MIB = 1024 * 1024;
 
 describe.each(['http', 'https'])('by %s', (scheme) => {
-  let world: World;
+  let world: AttackWorld;
   /** The listener that clients reach. */
   let server: Server;
   beforeAll(async () => {
-    world = await startWorld({ tls: scheme === 'https' });
+    world = await startAttackWorld({ tls: scheme === 'https' });
     const { port } = new URL(world.url);
     const seen = (message: unknown): void => {
       const { server: asked } = message as { server: Server };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callOf, get, post } from './requests.ts';
-import { AUDIENCE, startWorld, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
 /** Patterns that the gateway takes, and texts that look as if they made a backtracking engine go back for long. */
 const patterns: readonly (readonly [tool: string, pattern: string, texts: readonly string[]])[] = [
@@ -12,10 +12,10 @@ const patterns: readonly (readonly [tool: string, pattern: string, texts: readon
 
 const refused = ['^([\\w-]+\\.?)+$', '^(\\w|\\d)+$', '^(a|a)*$', '(a?){30}b', '[a-z]+@x', '^(a+)\\1$'];
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
   const tools = patterns.map(([tool, pattern]) => `  ${tool}: { arguments: { /text: { matches: "${pattern}" } } }\n`);
-  world = await startWorld({
+  world = await startAttackWorld({
     routes: [`name: claim, path: /claim, audience: "${AUDIENCE}", policy: claim, upstream: { url: "UPSTREAM" }`],
     policies: {
       tools: `scope: read\ntools:\n${tools.join('')}`,
@@ -50,8 +50,8 @@ test('a claim is tested as an argument is', async () => {
 
 test.each(refused)('a gateway with the pattern %s does not start', async (pattern) => {
   const argument = `scope: read\ntools:\n  t: { arguments: { /text: { not: { matches: '${pattern}' } } } }\n`;
-  await expect(startWorld({ policies: { tools: argument } })).rejects.toThrow('may take too long');
-  await expect(startWorld({ policies: { api: `claims: { text: { matches: '${pattern}' } }\n` } })).rejects.toThrow(
-    'may take too long',
-  );
+  await expect(startAttackWorld({ policies: { tools: argument } })).rejects.toThrow('may take too long');
+  await expect(
+    startAttackWorld({ policies: { api: `claims: { text: { matches: '${pattern}' } }\n` } }),
+  ).rejects.toThrow('may take too long');
 });

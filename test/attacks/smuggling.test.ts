@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { open, until } from '../forward/world.ts';
-import { exchangeRaw } from '../support/raw.ts';
-import { head, lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { exchangeRaw, head, lastHead, open } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { until } from '../support/until.ts';
 
 /** Methods whose body some forwarders forget, some servers ignore, and nobody has heard of. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'SEARCH', 'QUERY'];
@@ -59,9 +59,9 @@ function framedBody(wire: string): string {
 }
 
 describe.each(['http', 'https'])('a second request within a body, by %s', (scheme) => {
-  let world: World;
+  let world: AttackWorld;
   beforeAll(async () => {
-    world = await startWorld({
+    world = await startAttackWorld({
       tls: scheme === 'https',
       routes: ['name: small, path: /small, public: true, upstream: { url: "UPSTREAM/small" }'],
     });
@@ -118,11 +118,11 @@ describe.each(['http', 'https'])('a second request within a body, by %s', (schem
 });
 
 describe('many requests on one connection', () => {
-  let world: World;
+  let world: AttackWorld;
   /** Answers that the upstream holds back. */
   const held: (() => void)[] = [];
   beforeAll(async () => {
-    world = await startWorld({
+    world = await startAttackWorld({
       answer(request, response) {
         const answer = (): void => void response.end(UPSTREAM_TEXT);
         if (request.url?.startsWith('/public/held') === true) held.push(answer);

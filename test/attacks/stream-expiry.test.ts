@@ -3,16 +3,16 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { callOf } from './requests.ts';
-import { AUDIENCE, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 
 /** A timer counts from the beginning of its turn of the event loop, which may be a moment ago on a busy machine. */
 const EARLY_MS = 100;
 
-let world: World;
+let world: AttackWorld;
 let sockets: WebSocketServer;
 
 beforeEach(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     server: 'introspection: { client_id: gateway, client_secret: s3cr3t, cache: 10m }, clock_tolerance: 0s',
     routes: [
       `name: asked, path: /asked, audience: "${AUDIENCE}", revalidate: 50ms, upgrade: websocket, upstream: { url: "UPSTREAM/asked" }`,

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bodyOf, post } from './requests.ts';
-import { startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 
 /** What the upstream answers now. */
 let say: (response: ServerResponse) => void;
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     answer: (request, response) => (request.url === '/mcp' ? say(response) : void response.writeHead(200).end()),
   });
 });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/model/denial.ts';
 import { bodyOf, callOf, fieldOf, post } from './requests.ts';
-import { startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 
-let world: World;
+let world: AttackWorld;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startAttackWorld({
     policies: {
       tools: 'scope: read\ntools:\n  get_price: {}\n  pay: { claims: { role: trader } }\n  step: { scope: more }\n',
     },
@@ -117,9 +117,9 @@ describe('a tool that the list hid is refused when it is called', () => {
 });
 
 describe('a method that some servers read as one of MCP', () => {
-  let open: World;
+  let open: AttackWorld;
   beforeAll(async () => {
-    open = await startWorld({ policies: { tools: 'tools: { get_price: {} }\nmethods: { "*": {} }\n' } });
+    open = await startAttackWorld({ policies: { tools: 'tools: { get_price: {} }\nmethods: { "*": {} }\n' } });
   });
   afterAll(() => open.close());
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { head, lastHead, startWorld, type World } from './world.ts';
+import { head, lastHead } from '../support/raw.ts';
+import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 const key = ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
 const handshake = ['Connection: Upgrade', 'Upgrade: websocket', ...key];
@@ -8,9 +9,9 @@ const second = 'GET /admin/second HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
 const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0';
 
 describe.each(['http', 'https'])('by %s', (scheme) => {
-  let world: World;
+  let world: AttackWorld;
   beforeAll(async () => {
-    world = await startWorld({ tls: scheme === 'https' });
+    world = await startAttackWorld({ tls: scheme === 'https' });
   });
   afterAll(() => world.close());
 
@@ -120,7 +121,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
 });
 
 test('a proxy that asks is told nothing of an upgrade that it could hand on', async () => {
-  const world = await startWorld();
+  const world = await startAttackWorld();
   const asked = (path: string): string[] => [
     'X-Forwarded-Method: GET',
     `X-Forwarded-Uri: ${path}`,

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startRawUpstream, type RawUpstream } from '../forward/world.ts';
-import { head, lastHead, startWorld, UPSTREAM_TEXT, type World } from './world.ts';
+import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
+import { head, lastHead, type RawUpstream, startRawUpstream } from '../support/raw.ts';
 
-let world: World;
+let world: AttackWorld;
 let upstream: RawUpstream;
 /** The bytes of its answer. */
 let answer = '';
 beforeAll(async () => {
   upstream = await startRawUpstream(({ socket }) => socket.end(answer));
-  world = await startWorld({
+  world = await startAttackWorld({
     routes: [route('raw', ''), route('files', ', allow_response_headers: [x-accel-redirect]')],
   });
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { away, createKeyWorld, one, two, type KeyWorld } from './key-world.ts';
+import { away, createKeyWorld, one, two, type KeyWorld } from '../worlds/keys.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ServerAnswer } from '../../src/model/authorization-server.ts';
 import type { Denial } from '../../src/model/denial.ts';
-import { away, createKeyWorld, issuer, one, two, type KeyWorld } from './key-world.ts';
+import { away, createKeyWorld, issuer, one, two, type KeyWorld } from '../worlds/keys.ts';
 
 let world: KeyWorld;
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createServerCalls } from '../../src/authorization-server/calls.ts';
 import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
-import { answeredMs, expectAway, startOutageWorld, type OutageOptions, type OutageWorld } from './outage-world.ts';
+import { answeredMs, expectAway, startOutageWorld, type OutageOptions, type OutageWorld } from '../worlds/outage.ts';
 
 let world: OutageWorld | undefined;
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { faults, type Fault } from '../support/fault-server.ts';
 import { createKey, type IssuerKey } from '../support/issuer.ts';
-import { answeredMs, expectAway, expectServed, startOutageWorld, type OutageWorld } from './outage-world.ts';
+import { answeredMs, expectAway, expectServed, startOutageWorld, type OutageWorld } from '../worlds/outage.ts';
 
 const everyFault = Object.keys(faults) as readonly Fault[];
 

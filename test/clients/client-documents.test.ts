@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { redirectUrl, WalkingClient } from '../../demo/walk/oauth-client.ts';
 import { createAgent, toolCalls } from './agent.ts';
 import { officialClients } from './official-clients.ts';
-import { startWorld, type World } from './world.ts';
+import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
 
 const allowed = 'https://agent.example/client.json';
 
@@ -18,9 +18,9 @@ class PublishedClient extends WalkingClient {
   readonly clientMetadataUrl = allowed;
 }
 
-let world: World;
+let world: DemoWorld;
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startDemoWorld({
     authorizationServer: {
       clientDocuments: [allowed],
       fetchClientDocument: async () =>

@@ -12,13 +12,13 @@ import { WalkingClient } from '../../demo/walk/oauth-client.ts';
 import { createProver } from '../support/prover.ts';
 import { createAgent, signedInAgent, toolCalls, type Agent } from './agent.ts';
 import { modernClients, officialClients } from './official-clients.ts';
-import { startWorld, type World } from './world.ts';
+import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
 
-let world: World;
+let world: DemoWorld;
 const agents: Agent[] = [];
 
 beforeAll(async () => {
-  world = await startWorld({
+  world = await startDemoWorld({
     authorizationServer: { dpop: true },
     edit: (yaml) =>
       yaml

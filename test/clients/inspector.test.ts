@@ -11,11 +11,11 @@ import type { Running } from '../../demo/listen.ts';
 import { hasChromium, keepScreenshot, launchChromium } from './chromium.ts';
 import { startInspector } from './inspector.ts';
 import { startStatefulServer } from './stateful-server.ts';
-import { startWorld, type World } from './world.ts';
+import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
 
 if (!hasChromium) process.stdout.write('skipped: MCP Inspector in a browser; there is no /usr/bin/chromium\n');
 
-async function connectDirectly(page: Page, inspector: Running, { mcpUrl }: World): Promise<void> {
+async function connectDirectly(page: Page, inspector: Running, { mcpUrl }: DemoWorld): Promise<void> {
   const start = new URL(inspector.url);
   start.search = new URLSearchParams({ transport: 'streamable-http', serverUrl: mcpUrl.href }).toString();
   await page.goto(start.href);
@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)('MCP Inspector', { timeout: 180_000 }, () => {
     { server: 'with-sessions', start: startStatefulServer },
   ])('signs in, lists, is asked for more and gets it, at a server $server', async ({ server, start }, { expect }) => {
     const tools = await start?.();
-    const world = await startWorld(tools === undefined ? {} : { mcpServer: tools.url });
+    const world = await startDemoWorld(tools === undefined ? {} : { mcpServer: tools.url });
     const context = await browser.newContext();
     context.setDefaultTimeout(20_000);
     const page = await context.newPage();

@@ -11,13 +11,13 @@ import type { WalkingClient } from '../../demo/walk/oauth-client.ts';
 import { createAgent, signedInAgent, toolCalls, type Agent } from './agent.ts';
 import { officialClients } from './official-clients.ts';
 import { preRegistered } from './pre-registered.ts';
-import { startWorld, type World } from './world.ts';
+import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
 
-let world: World;
+let world: DemoWorld;
 const agents: Agent[] = [];
 
 beforeAll(async () => {
-  world = await startWorld({ authorizationServer: { highPrivilegeTtl: 3 } });
+  world = await startDemoWorld({ authorizationServer: { highPrivilegeTtl: 3 } });
 });
 afterAll(async () => {
   await Promise.all(agents.map((agent) => agent.close()));

@@ -15,7 +15,7 @@ import { addAccountTools } from '../../demo/tools/accounts.ts';
 import { signedInAgent } from './agent.ts';
 import { legacyClients, modernClients, officialClients } from './official-clients.ts';
 import { startStatefulServer } from './stateful-server.ts';
-import { startWorld, type World } from './world.ts';
+import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
 
 /** The demo's tools on accounts, on SDK v2; only in the stateless revision it answers as told. */
 async function startTools(responseMode: 'json' | 'sse'): Promise<Running> {
@@ -45,10 +45,10 @@ describe.each([
   },
 ])('tools/list as $type', ({ clients, type, start, visible }) => {
   let tools: Running;
-  let world: World;
+  let world: DemoWorld;
   beforeAll(async () => {
     tools = await start();
-    world = await startWorld({ mcpServer: tools.url });
+    world = await startDemoWorld({ mcpServer: tools.url });
   });
   afterAll(async () => {
     await world.close();

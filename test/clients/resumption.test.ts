@@ -9,15 +9,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAgent } from './agent.ts';
 import { legacyClients } from './official-clients.ts';
 import { startResumableServer, type ResumableServer } from './resumable-server.ts';
-import { startWorld, type World } from './world.ts';
+import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
 
 let server: ResumableServer;
-let world: World;
+let world: DemoWorld;
 const open: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
   server = await startResumableServer();
-  world = await startWorld({ mcpServer: server.url });
+  world = await startDemoWorld({ mcpServer: server.url });
 });
 afterAll(async () => {
   await Promise.all(open.map((each) => each.close()));

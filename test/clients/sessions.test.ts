@@ -10,15 +10,15 @@ import { createRecorder } from '../../demo/walk/recorder.ts';
 import { createAgent, type Agent } from './agent.ts';
 import { legacyClients, type Connection, type OfficialClient } from './official-clients.ts';
 import { startStatefulServer, type StatefulServer } from './stateful-server.ts';
-import { startWorld, type World } from './world.ts';
+import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
 
 let server: StatefulServer;
-let world: World;
+let world: DemoWorld;
 const open: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
   server = await startStatefulServer();
-  world = await startWorld({ mcpServer: server.url });
+  world = await startDemoWorld({ mcpServer: server.url });
 });
 afterAll(async () => {
   await Promise.all(open.map((each) => each.close()));

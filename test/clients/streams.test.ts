@@ -10,15 +10,15 @@ import { createAgent } from './agent.ts';
 import { legacyClients } from './official-clients.ts';
 import { preRegistered } from './pre-registered.ts';
 import { startStatefulServer, type StatefulServer } from './stateful-server.ts';
-import { startWorld, type World } from './world.ts';
+import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
 
 let server: StatefulServer;
-let world: World;
+let world: DemoWorld;
 const open: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
   server = await startStatefulServer();
-  world = await startWorld({ mcpServer: server.url, authorizationServer: { accessTokenTtl: 3 } });
+  world = await startDemoWorld({ mcpServer: server.url, authorizationServer: { accessTokenTtl: 3 } });
 });
 afterAll(async () => {
   await Promise.all(open.map((each) => each.close()));

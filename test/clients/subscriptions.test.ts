@@ -11,11 +11,11 @@ import { createRecorder, type Seen } from '../../demo/walk/recorder.ts';
 import { signedInAgent } from './agent.ts';
 import { sdkV2Auto } from './official-clients.ts';
 import { preRegistered } from './pre-registered.ts';
-import { startWorld, type World } from './world.ts';
+import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
 
-let world: World;
+let world: DemoWorld;
 beforeAll(async () => {
-  world = await startWorld({ authorizationServer: { accessTokenTtl: 3 } });
+  world = await startDemoWorld({ authorizationServer: { accessTokenTtl: 3 } });
 });
 afterAll(() => world.close());
 

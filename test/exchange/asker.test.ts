@@ -3,7 +3,7 @@ import { createExchanges } from '../../src/exchange/exchange.ts';
 import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import { callerKey, type Principal } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
-import { credentialOf, exchangeWith, issued } from './world.ts';
+import { credentialOf, exchangeWith, issued } from '../worlds/token-endpoint.ts';
 
 test('asks the token endpoint on behalf of the caller, so that no other caller takes its share of the calls', async () => {
   const askers: unknown[] = [];

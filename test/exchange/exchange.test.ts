@@ -3,11 +3,18 @@ import { bearer } from '../support/bearer.ts';
 import { cacheKey, purposeOf } from '../../src/exchange/exchange.ts';
 import type { Grant } from '../../src/model/grant.ts';
 import type { TokenExchange } from '../../src/model/route.ts';
-import { credentialOf, exchangeWith, type ExchangeWorld, grantFor, issued, startExchangeWorld } from './world.ts';
+import {
+  credentialOf,
+  exchangeWith,
+  grantFor,
+  issued,
+  startTokenEndpointWorld,
+  type TokenEndpointWorld,
+} from '../worlds/token-endpoint.ts';
 
-let world: ExchangeWorld;
+let world: TokenEndpointWorld;
 beforeEach(async () => {
-  world = await startExchangeWorld();
+  world = await startTokenEndpointWorld();
 });
 afterEach(() => world.close());
 

@@ -4,11 +4,11 @@ import type { Grant } from '../../src/model/grant.ts';
 import type { Route } from '../../src/model/route.ts';
 import type { SharedAnswers } from '../../src/model/shared.ts';
 import { bearer } from '../support/bearer.ts';
-import { exchangeWith, issued, startExchangeWorld, type ExchangeWorld } from './world.ts';
+import { exchangeWith, issued, startTokenEndpointWorld, type TokenEndpointWorld } from '../worlds/token-endpoint.ts';
 
-let world: ExchangeWorld;
+let world: TokenEndpointWorld;
 beforeEach(async () => {
-  world = await startExchangeWorld();
+  world = await startTokenEndpointWorld();
 });
 afterEach(() => world.close());
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Denial } from '../../src/model/denial.ts';
-import { credentialOf, issued, startExchangeWorld, type ExchangeWorld } from './world.ts';
+import { credentialOf, issued, startTokenEndpointWorld, type TokenEndpointWorld } from '../worlds/token-endpoint.ts';
 
-let world: ExchangeWorld;
+let world: TokenEndpointWorld;
 beforeEach(async () => {
-  world = await startExchangeWorld();
+  world = await startTokenEndpointWorld();
 });
 afterEach(() => world.close());
 

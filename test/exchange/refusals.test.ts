@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Denial } from '../../src/model/denial.ts';
 import type { TokenForm } from '../../src/model/principal.ts';
-import { credentialOf, startExchangeWorld, type ExchangeWorld } from './world.ts';
+import { credentialOf, startTokenEndpointWorld, type TokenEndpointWorld } from '../worlds/token-endpoint.ts';
 
-let world: ExchangeWorld;
+let world: TokenEndpointWorld;
 beforeEach(async () => {
-  world = await startExchangeWorld();
+  world = await startTokenEndpointWorld();
 });
 afterEach(() => world.close());
 

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Denial } from '../../src/model/denial.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import type { Principal } from '../../src/model/principal.ts';
-import { credentialOf, issued, startExchangeWorld, type ExchangeWorld } from './world.ts';
+import { credentialOf, issued, startTokenEndpointWorld, type TokenEndpointWorld } from '../worlds/token-endpoint.ts';
 
-let world: ExchangeWorld;
+let world: TokenEndpointWorld;
 beforeEach(async () => {
-  world = await startExchangeWorld();
+  world = await startTokenEndpointWorld();
 });
 afterEach(() => world.close());
 

@@ -1,6 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { leastPace } from '../../src/listen/connections.ts';
-import { head, open, startRawUpstream, startWorld, until, type RawConnection } from '../forward/world.ts';
 import { createKey } from '../support/issuer.ts';
 import { createProver } from '../support/prover.ts';
 import { hasRedis } from '../support/redis.ts';
@@ -8,6 +7,9 @@ import { startUpstream } from '../support/upstream.ts';
 import { inAWeek, long, startBed } from './bed.ts';
 import { patience, patient } from './rows.ts';
 import { call } from './seen.ts';
+import { head, open, type RawConnection, startRawUpstream } from '../support/raw.ts';
+import { until } from '../support/until.ts';
+import { startRoutesWorld } from '../worlds/routes.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -18,7 +20,7 @@ test('upstream: closes a kept-alive connection as it is used', patient, async ()
     socket.on('data', (chunk) => requests.push(chunk.toString('latin1')));
     socket.write(answer);
   });
-  const world = await startWorld([`name: raw, path: /raw, upstream: { url: ${raw.url} }`]);
+  const world = await startRoutesWorld([`name: raw, path: /raw, upstream: { url: ${raw.url} }`]);
   const authorization = `Authorization: Bearer ${await world.token()}`;
   for (const [at, request] of [
     head('POST /raw', authorization, 'Content-Length: 4') + 'once',
@@ -45,7 +47,9 @@ test('upstream: sends interim answers without end', patient, async () => {
     const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 50);
     socket.once('close', () => clearInterval(timer));
   });
-  const world = await startWorld([`name: raw, path: /raw, upstream: { url: ${raw.url}, timeouts: { response: 1s } }`]);
+  const world = await startRoutesWorld([
+    `name: raw, path: /raw, upstream: { url: ${raw.url}, timeouts: { response: 1s } }`,
+  ]);
   const authorization = `Authorization: Bearer ${await world.token()}`;
   const client = await open(world.url, head('GET /raw', authorization));
   await client.has('HTTP/1.1 504 ');
@@ -113,7 +117,7 @@ test('client: sends a body too slowly', patient, async () => {
   expect(leastPace).toEqual({ windowMs: 30_000, bytes: 4_096 });
   const upstream = await startUpstream();
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  const gateway = await startWorld([`name: slow, path: /slow, public: true, upstream: { url: ${upstream.url} }`]);
+  const gateway = await startRoutesWorld([`name: slow, path: /slow, public: true, upstream: { url: ${upstream.url} }`]);
   const fields = ['Transfer-Encoding: chunked'];
   const client = await open(gateway.url, `${head('POST /slow', ...fields)}1\r\nx\r\n`);
   await expect

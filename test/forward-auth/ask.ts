@@ -1,5 +1,25 @@
 import { exchangeRaw } from '../support/raw.ts';
-import { parseAnswer, type Answer } from './world.ts';
+
+/** An answer as bytes say it. */
+export interface Answer {
+  readonly status: number;
+  /** By lower-case name; several of one name as a list. */
+  readonly headers: ReadonlyMap<string, readonly string[]>;
+  readonly body: string;
+}
+
+/** Reads an answer that is whole. */
+function parseAnswer(text: string): Answer {
+  const end = text.indexOf('\r\n\r\n');
+  const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n');
+  const headers = new Map<string, string[]>();
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon).toLowerCase();
+    headers.set(name, [...(headers.get(name) ?? []), line.slice(colon + 1).trim()]);
+  }
+  return { status: Number(statusLine.split(' ')[1]), headers, body: text.slice(end + 4) };
+}
 
 /** A request as a client sends it. */
 interface Asked {

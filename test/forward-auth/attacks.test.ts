@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { x509 } from '../support/certificates.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { envoy, nginx, question, traefik } from './ask.ts';
-import { startWorld, type World } from './world.ts';
+import { type ForwardAuthWorld, startForwardAuthWorld } from '../worlds/forward-auth.ts';
 
-let world: World;
+let world: ForwardAuthWorld;
 let url: string;
 let bearer: string;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startForwardAuthWorld();
   url = world.gateway.forwardAuthUrl;
   bearer = `Authorization: Bearer ${await world.token()}`;
 });
@@ -170,7 +170,7 @@ routes: [{ name: public, path: /public, public: true, upstream: { url: "http://1
 
 describe('a certificate that a header tells of', () => {
   async function statusWith(yaml: string): Promise<number> {
-    const other = await startWorld({ yaml });
+    const other = await startForwardAuthWorld({ yaml });
     const { raw } = x509('client');
     const cnf = { 'x5t#S256': createHash('sha256').update(raw).digest('base64url') };
     const lines = [`Authorization: Bearer ${await other.token({ cnf })}`, `Client-Cert: :${raw.toString('base64')}:`];

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { certificate, pem, x509 } from '../support/certificates.ts';
 import { question } from './ask.ts';
-import { isInstalled, startProxy, type Proxy } from './proxies.ts';
-import { startWorld, type World } from './world.ts';
+import { isInstalled, startProxy, type Proxy } from '../worlds/proxies.ts';
+import { type ForwardAuthWorld, startForwardAuthWorld } from '../worlds/forward-auth.ts';
 
 const { raw } = x509('client');
 const cnf = { 'x5t#S256': createHash('sha256').update(raw).digest('base64url') };
@@ -49,11 +49,11 @@ describe.each([
   ['haproxy', '-v'],
 ] as const)('%s with the example in deploy/forward-auth', (program, versionFlag) => {
   const installed = isInstalled(program, versionFlag);
-  let world: World;
+  let world: ForwardAuthWorld;
   let proxy: Proxy;
   beforeAll(async () => {
     if (!installed) return;
-    world = await startWorld(trusting);
+    world = await startForwardAuthWorld(trusting);
     proxy = await startProxy(program, world);
   });
   afterAll(async () => {
@@ -89,11 +89,11 @@ describe.each([
   ['haproxy', '-v'],
 ] as const)('%s with the line of its example that sets Client-Cert', (program, versionFlag) => {
   const installed = isInstalled(program, versionFlag);
-  let world: World;
+  let world: ForwardAuthWorld;
   let proxy: Proxy;
   beforeAll(async () => {
     if (!installed) return;
-    world = await startWorld(trusting);
+    world = await startForwardAuthWorld(trusting);
     const folder = await mkdtemp(join(tmpdir(), 'sallyport-tls-'));
     const pair = join(folder, 'pair.pem');
     await writeFile(pair, pem('server') + pem('server-key'));
@@ -160,7 +160,7 @@ describe.each([
 
 test.each(['nginx', 'caddy'] as const)('%s without its line: the gateway believes no header', async (program) => {
   if (!isInstalled(program, program === 'nginx' ? '-v' : 'version')) return;
-  const world = await startWorld({ yaml: 'trusted_proxies: [127.0.0.1]' });
+  const world = await startForwardAuthWorld({ yaml: 'trusted_proxies: [127.0.0.1]' });
   onTestFinished(() => world.close());
   const line = { nginx: 'proxy_set_header Client-Cert "";', caddy: '\n\trequest_header -Client-Cert\n' }[program];
   const proxy = await startProxy(program, world, { [line]: '\n' });

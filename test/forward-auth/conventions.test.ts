@@ -1,16 +1,16 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createProver } from '../support/prover.ts';
-import { envoy, nginx, question, traefik } from './ask.ts';
+import { type Answer, envoy, nginx, question, traefik } from './ask.ts';
 import { startTestGateway } from '../support/gateway.ts';
-import { startWorld, type Answer, type World } from './world.ts';
+import { type ForwardAuthWorld, startForwardAuthWorld } from '../worlds/forward-auth.ts';
 
-let world: World;
+let world: ForwardAuthWorld;
 let url: string;
 let bearer: string;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startForwardAuthWorld();
   url = world.gateway.forwardAuthUrl;
   bearer = `Authorization: Bearer ${await world.token({ client_id: 'app' })}`;
 });

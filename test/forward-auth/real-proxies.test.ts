@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { question } from './ask.ts';
-import { isInstalled, startProxy, type Proxy } from './proxies.ts';
-import { startWorld, type Answer, type World } from './world.ts';
+import { type Answer, question } from './ask.ts';
+import { isInstalled, startProxy, type Proxy } from '../worlds/proxies.ts';
+import { type ForwardAuthWorld, startForwardAuthWorld } from '../worlds/forward-auth.ts';
 
 describe.each([
   ['nginx', '-v'],
@@ -9,13 +9,13 @@ describe.each([
   ['haproxy', '-v'],
 ] as const)('%s with the example in deploy/forward-auth', (program, versionFlag) => {
   const installed = isInstalled(program, versionFlag);
-  let world: World;
+  let world: ForwardAuthWorld;
   let proxy: Proxy;
   let bearer: string;
 
   beforeAll(async () => {
     if (!installed) return;
-    world = await startWorld({ yaml: 'trusted_proxies: [127.0.0.1]' });
+    world = await startForwardAuthWorld({ yaml: 'trusted_proxies: [127.0.0.1]' });
     proxy = await startProxy(program, world);
     bearer = `Authorization: Bearer ${await world.token()}`;
   });
@@ -147,7 +147,7 @@ describe.each([
   });
 
   test.runIf(installed)('passes nothing while nobody answers its questions', async () => {
-    const other = await startWorld();
+    const other = await startForwardAuthWorld();
     onTestFinished(async () => {
       await Promise.all([other.issuer.close(), other.upstream.close()]);
     });
@@ -161,7 +161,7 @@ describe.each([
 });
 
 test.runIf(isInstalled('haproxy', '-v'))('haproxy passes nothing when its script fails', async () => {
-  const world = await startWorld();
+  const world = await startForwardAuthWorld();
   onTestFinished(() => world.close());
   const proxy = await startProxy('haproxy', world, { 'setenv SALLYPORT_AUTHORIZE': 'setenv ANOTHER' });
   onTestFinished(() => proxy.close());

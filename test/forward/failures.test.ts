@@ -1,18 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
-import {
-  head,
-  open,
-  sample,
-  startRawUpstream,
-  startWorld,
-  until,
-  type RawConnection,
-  type RawUpstream,
-  type World,
-} from './world.ts';
+import { head, open, type RawConnection, type RawUpstream, startRawUpstream } from '../support/raw.ts';
+import { sample } from '../support/gateway.ts';
+import { until } from '../support/until.ts';
+import { type RoutesWorld, startRoutesWorld } from '../worlds/routes.ts';
 
-let world: World;
+let world: RoutesWorld;
 let raw: RawUpstream;
 let living: Upstream;
 let onHead: (connection: RawConnection) => void = () => {};
@@ -22,7 +15,7 @@ beforeAll(async () => {
   living = await startUpstream();
   // A free one may be somebody's by the time that it is asked; this one needs a privilege, and has no service any more.
   const nobody = 1;
-  world = await startWorld([
+  world = await startRoutesWorld([
     `name: nobody, path: /nobody, upstream: { url: http://127.0.0.1:${nobody} }`,
     `name: unknown, path: /unknown, upstream: { url: http://nowhere.invalid }`,
     `name: raw, path: /raw, upstream: { url: ${raw.url}, timeouts: { connect: 5s, response: 1s } }`,
@@ -249,7 +242,7 @@ describe('a kept connection', () => {
 
 test('a client that left while its token was looked at costs the upstream nothing', async () => {
   const held: (() => void)[] = [];
-  const own = await startWorld([`name: raw, path: /raw, upstream: { url: ${raw.url} }`]);
+  const own = await startRoutesWorld([`name: raw, path: /raw, upstream: { url: ${raw.url} }`]);
   const { keys } = own.issuer;
   own.issuer.intercept = (request, response) => {
     if (request.url !== '/jwks') return false;

@@ -1,17 +1,18 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startUpstream, type SeenRequest, type Upstream } from '../support/upstream.ts';
-import { head, open, startRawUpstream, startWorld, type RawUpstream, type World } from './world.ts';
+import { head, open, type RawUpstream, startRawUpstream } from '../support/raw.ts';
+import { type RoutesWorld, startRoutesWorld } from '../worlds/routes.ts';
 
 let upstream: Upstream;
 let raw: RawUpstream;
 let answer = '';
-let world: World;
+let world: RoutesWorld;
 beforeAll(async () => {
   upstream = await startUpstream();
   raw = await startRawUpstream(({ socket }) => socket.end(answer, 'latin1'));
   const identity = 'identity: { x-auth-subject: sub, x-auth-roles: roles, x_plain: sub }';
-  world = await startWorld([
+  world = await startRoutesWorld([
     `name: api, path: /api, upstream: { url: ${upstream.url}, ${identity} }`,
     `name: raw, path: /raw, upstream: { url: ${raw.url}, ${identity} }`,
   ]);

@@ -5,7 +5,7 @@ import { ROTATION_MS } from '../../src/lib/rotating-keys.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
-import { head, open } from './world.ts';
+import { head, open } from '../support/raw.ts';
 
 const publicUrl = 'https://gateway.example';
 const jwksPath = '/.well-known/sallyport-jwks.json';

@@ -1,26 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  head,
-  open,
-  sample,
-  startRawUpstream,
-  startWorld,
-  until,
-  type RawConnection,
-  type RawUpstream,
-  type World,
-} from './world.ts';
+import { head, open, type RawConnection, type RawUpstream, startRawUpstream } from '../support/raw.ts';
+import { sample } from '../support/gateway.ts';
+import { until } from '../support/until.ts';
+import { type RoutesWorld, startRoutesWorld } from '../worlds/routes.ts';
 
 const eventStream =
   'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
 
 let upstream: RawUpstream;
-let world: World;
+let world: RoutesWorld;
 /** What the upstream says first. */
 let beginning = eventStream;
 beforeAll(async () => {
   upstream = await startRawUpstream(({ socket }) => socket.write(beginning));
-  world = await startWorld([`name: stream, path: /stream, upstream: { url: ${upstream.url} }`]);
+  world = await startRoutesWorld([`name: stream, path: /stream, upstream: { url: ${upstream.url} }`]);
 });
 afterAll(async () => {
   await world.close();

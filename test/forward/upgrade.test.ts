@@ -4,17 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
-import {
-  head,
-  open,
-  sample,
-  startRawUpstream,
-  startWorld,
-  until,
-  type RawConnection,
-  type RawUpstream,
-  type World,
-} from './world.ts';
+import { head, open, type RawConnection, type RawUpstream, startRawUpstream } from '../support/raw.ts';
+import { sample } from '../support/gateway.ts';
+import { until } from '../support/until.ts';
+import { type RoutesWorld, startRoutesWorld } from '../worlds/routes.ts';
 
 /** An upstream that echoes, and refuses `/refused`. */
 const server = createServer();
@@ -39,7 +32,7 @@ server.on('upgrade', (request, socket, first) => {
 let plain: Upstream;
 let raw: RawUpstream;
 let onHead: (connection: RawConnection) => void = () => {};
-let world: World;
+let world: RoutesWorld;
 let port = 0;
 beforeAll(async () => {
   plain = await startUpstream();
@@ -48,7 +41,7 @@ beforeAll(async () => {
   await once(server, 'listening');
   port = (server.address() as AddressInfo).port;
   const identity = 'identity: { x-auth-subject: sub, x_plain: sub, x-auth-roles: roles }';
-  world = await startWorld([
+  world = await startRoutesWorld([
     `name: socket, path: /socket, upgrade: websocket, upstream: { url: http://127.0.0.1:${port}, ${identity} }`,
     `name: raw, path: /raw, upgrade: websocket, upstream: { url: ${raw.url}, timeouts: { response: 300ms } }`,
     `name: patient, path: /patient, upgrade: websocket, upstream: { url: ${raw.url} }`,

@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { head, open, sample, startRawUpstream, startWorld, type RawUpstream, type World } from './world.ts';
+import { head, open, type RawUpstream, startRawUpstream } from '../support/raw.ts';
+import { sample } from '../support/gateway.ts';
+import { type RoutesWorld, startRoutesWorld } from '../worlds/routes.ts';
 
 let upstream: RawUpstream;
-let world: World;
+let world: RoutesWorld;
 /** All that the upstream says, at once. */
 let answer: Buffer;
 beforeAll(async () => {
   upstream = await startRawUpstream(({ socket }) => socket.end(answer));
-  world = await startWorld([`name: whole, path: /whole, upstream: { url: ${upstream.url} }`]);
+  world = await startRoutesWorld([`name: whole, path: /whole, upstream: { url: ${upstream.url} }`]);
 });
 afterAll(async () => {
   await world.close();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exchangeRaw } from '../support/raw.ts';
-import { request, startMcpWorld, type McpWorld } from './mcp-world.ts';
+import { request, startMcpWorld, type McpWorld } from '../worlds/mcp.ts';
 
 let world: McpWorld;
 

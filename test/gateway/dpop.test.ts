@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { publicUrl, startWorld, type World } from '../spec/world.ts';
+import { publicUrl, startWorld, type World } from '../worlds/gateway.ts';
 import { createProver, type Prover } from '../support/prover.ts';
 import { exchangeRaw } from '../support/raw.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startRateWorld, type RateWorld } from './rate-world.ts';
+import { startRateWorld, type RateWorld } from '../worlds/rate.ts';
 
 let world: RateWorld;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { request, startMcpWorld, type McpWorld, type SendOptions } from './mcp-world.ts';
+import { request, startMcpWorld, type McpWorld, type SendOptions } from '../worlds/mcp.ts';
 
 const related = 'io.modelcontextprotocol/related-task';
 const modernMeta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };

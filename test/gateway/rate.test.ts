@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { TestGateway } from '../support/gateway.ts';
 import { hasRedis, startRedis, type Redis } from '../support/redis.ts';
-import { startRateWorld, type RateWorld } from './rate-world.ts';
+import { startRateWorld, type RateWorld } from '../worlds/rate.ts';
 
 let world: RateWorld;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { request, startMcpWorld, type McpWorld } from './mcp-world.ts';
+import { request, startMcpWorld, type McpWorld } from '../worlds/mcp.ts';
 
 let world: McpWorld;
 const initialize = request('initialize', { protocolVersion: '2025-06-18' });

@@ -3,21 +3,22 @@ import { request as secureRequest } from 'node:https';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { thumbprint } from '../../src/listen/client-certificate.ts';
-import { sample, startWorld, type World } from '../forward/world.ts';
 import { certificate, pem, tlsLine, x509 } from '../support/certificates.ts';
 import { exchangeRaw } from '../support/raw.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { sample } from '../support/gateway.ts';
+import { type RoutesWorld, startRoutesWorld } from '../worlds/routes.ts';
 
-let world: World | undefined;
+let world: RoutesWorld | undefined;
 let upstream: Upstream | undefined;
 afterEach(async () => {
   await world?.close();
   await upstream?.close();
 });
 
-async function start(lines: string): Promise<World> {
+async function start(lines: string): Promise<RoutesWorld> {
   upstream = await startUpstream();
-  world = await startWorld(
+  world = await startRoutesWorld(
     [
       `name: api, path: /api, upstream: { url: ${upstream.url} }`,
       `name: open, path: /open, public: true, upgrade: websocket, upstream: { url: ${upstream.url} }`,
@@ -28,7 +29,7 @@ async function start(lines: string): Promise<World> {
 }
 
 /** The status that a token gets which is bound to the certificate `client`, shown with the certificate of `name`. */
-async function bound({ url, issuer }: World, name: string | undefined, headers = {}): Promise<number> {
+async function bound({ url, issuer }: RoutesWorld, name: string | undefined, headers = {}): Promise<number> {
   const token = await issuer.sign({ aud: 'https://api.example', cnf: { 'x5t#S256': thumbprint(x509('client').raw) } });
   const own = name === undefined ? {} : { cert: pem(name), key: pem(`${name}-key`) };
   const authorization = `Bearer ${token}`;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { CollectedSpan } from '../support/otlp.ts';
-import { request, startMcpWorld, type McpWorld } from './mcp-world.ts';
-import { clientSpan, startTracedWorld, traceId, type TracedWorld } from './traced-world.ts';
+import { request, startMcpWorld, type McpWorld } from '../worlds/mcp.ts';
+import { clientSpan, startTracedWorld, traceId, type TracedWorld } from '../worlds/traces.ts';
 
 let world: McpWorld;
 afterEach(() => world.close());

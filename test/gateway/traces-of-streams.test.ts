@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { startTestGateway } from '../support/gateway.ts';
-import { clientSpan, startTracedWorld, toolCall, traceId, type TracedWorld } from './traced-world.ts';
+import { clientSpan, startTracedWorld, toolCall, traceId, type TracedWorld } from '../worlds/traces.ts';
 
 let world: TracedWorld;
 afterEach(() => world.close());

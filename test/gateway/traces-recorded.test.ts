@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { clientSpan, startTracedWorld, toolCall, traceId, type TracedWorld } from './traced-world.ts';
+import { clientSpan, startTracedWorld, toolCall, traceId, type TracedWorld } from '../worlds/traces.ts';
 
 let world: TracedWorld;
 afterEach(() => world.close());

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { startTestGateway } from '../support/gateway.ts';
 import type { CollectedSpan } from '../support/otlp.ts';
-import { clientSpan, startTracedWorld, toolCall, traceId, type TracedWorld } from './traced-world.ts';
+import { clientSpan, startTracedWorld, toolCall, traceId, type TracedWorld } from '../worlds/traces.ts';
 
 let world: TracedWorld;
 afterEach(() => world.close());

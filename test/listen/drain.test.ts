@@ -4,8 +4,9 @@ import { watchFiles } from '../../src/config/watch.ts';
 import { openCertificate } from '../../src/listen/own-certificate.ts';
 import { listen, type Listener, type Security } from '../../src/listen/server.ts';
 import type { TlsObserver } from '../../src/model/observer.ts';
-import { head, open, until } from '../forward/world.ts';
 import { tlsFiles } from '../support/certificates.ts';
+import { head, open } from '../support/raw.ts';
+import { until } from '../support/until.ts';
 
 /** What a listener needs to speak https. */
 async function security(scheme: string): Promise<Security | undefined> {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { exchangeRaw } from '../support/raw.ts';
+import { exchangeRaw, head, open, type RawUpstream, startRawUpstream } from '../support/raw.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
-import { head, open, startRawUpstream, startWorld, until, type RawUpstream, type World } from '../forward/world.ts';
 import { tlsLine } from '../support/certificates.ts';
+import { until } from '../support/until.ts';
+import { type RoutesWorld, startRoutesWorld } from '../worlds/routes.ts';
 
 describe.each([
   ['http', ''],
@@ -11,7 +12,7 @@ describe.each([
   let upstream: Upstream;
   let slow: Upstream;
   let stream: RawUpstream;
-  let world: World;
+  let world: RoutesWorld;
   beforeAll(async () => {
     upstream = await startUpstream();
     slow = await startUpstream((_request, response) => setTimeout(() => response.end('slow'), 100));
@@ -20,7 +21,7 @@ describe.each([
         'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n:\n\n\r\n',
       );
     });
-    world = await startWorld(
+    world = await startRoutesWorld(
       [
         `name: public, path: /public, public: true, upstream: { url: ${upstream.url}/public }`,
         `name: slow, path: /slow, public: true, upstream: { url: ${slow.url} }`,

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { thumbprint } from '../../src/listen/client-certificate.ts';
-import { until } from '../forward/world.ts';
 import { pem, x509 } from '../support/certificates.ts';
-import { askAs, connectAs, startSecure, type SecureWorld } from './secure-world.ts';
+import { askAs, connectAs, startTlsWorld, type TlsWorld } from '../worlds/tls.ts';
+import { until } from '../support/until.ts';
 
 let folder: string;
-let world: SecureWorld | undefined;
+let world: TlsWorld | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-tls-'));
 });
@@ -29,13 +29,13 @@ async function install(name: string, parts: readonly ('cert' | 'key')[] = ['cert
 }
 
 /** Serves by the files in the folder. */
-async function start(clientCa?: string): Promise<SecureWorld> {
-  world = await startSecure({ cert: at('cert'), key: at('key'), clientCa });
+async function start(clientCa?: string): Promise<TlsWorld> {
+  world = await startTlsWorld({ cert: at('cert'), key: at('key'), clientCa });
   return world;
 }
 
 /** The name in the certificate that a new connection is shown. */
-async function shownBy(served: SecureWorld): Promise<string> {
+async function shownBy(served: TlsWorld): Promise<string> {
   const { socket } = await connectAs(served);
   const { subject } = socket.getPeerCertificate();
   socket.destroy();

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { exchangeRaw } from '../support/raw.ts';
+import { exchangeRaw, head } from '../support/raw.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
-import { head, startWorld, type World } from '../forward/world.ts';
 import { tlsLine } from '../support/certificates.ts';
+import { type RoutesWorld, startRoutesWorld } from '../worlds/routes.ts';
 
 describe.each([
   ['http', ''],
   ['https', tlsLine()],
 ])('%s', (_scheme, tls) => {
   let upstream: Upstream;
-  let world: World;
+  let world: RoutesWorld;
   beforeAll(async () => {
     upstream = await startUpstream();
-    world = await startWorld(
+    world = await startRoutesWorld(
       [
         `name: public, path: /public, public: true, upstream: { url: ${upstream.url}/public }`,
         `name: admin, path: /admin, upstream: { url: ${upstream.url}/admin }`,

@@ -3,12 +3,12 @@ import { connect as connectPlain } from 'node:net';
 import type { ConnectionOptions, SecureVersion } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { thumbprint } from '../../src/listen/client-certificate.ts';
-import { until } from '../forward/world.ts';
 import { certificate, x509 } from '../support/certificates.ts';
 import { exchangeRaw } from '../support/raw.ts';
-import { askAs, connectAs, startSecure, type SecureWorld } from './secure-world.ts';
+import { askAs, connectAs, startTlsWorld, type TlsWorld } from '../worlds/tls.ts';
+import { until } from '../support/until.ts';
 
-let world: SecureWorld;
+let world: TlsWorld;
 afterEach(() => world.close());
 
 const thumbprintOf = (name: string): string => thumbprint(x509(name).raw);
@@ -18,7 +18,7 @@ describe('what is spoken', () => {
     ['TLS 1.3', {}, 'TLSv1.3'],
     ['TLS 1.2', { maxVersion: 'TLSv1.2' }, 'TLSv1.2'],
   ])('%s', async (_title, options, protocol) => {
-    world = await startSecure();
+    world = await startTlsWorld();
     const { socket, ask } = await connectAs(world, undefined, { ...options, ALPNProtocols: ['h2', 'http/1.1'] });
     expect([socket.getProtocol(), socket.alpnProtocol, socket.authorized]).toEqual([protocol, 'http/1.1', true]);
     expect(await ask()).toBe('none');
@@ -29,13 +29,13 @@ describe('what is spoken', () => {
     ['TLS 1.1', { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }],
     ['HTTP/2 alone', { ALPNProtocols: ['h2'] }],
   ])('not %s', async (_title, options) => {
-    world = await startSecure();
+    world = await startTlsWorld();
     await expect(connectAs(world, undefined, options)).rejects.toThrow(/alert/);
     await world.tells('failed ERR_SSL_');
   });
 
   test('whoever speaks no TLS is shown out without an answer, and told of once', async () => {
-    world = await startSecure();
+    world = await startTlsWorld();
     expect(await exchangeRaw(world.url.replace('https', 'http'), 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('');
     await world.tells('failed ERR_SSL_HTTP_REQUEST');
     expect(world.told.filter((line) => !line.startsWith('in force'))).toHaveLength(1);
@@ -43,7 +43,7 @@ describe('what is spoken', () => {
   });
 
   test('whoever leaves before the handshake, or breaks TLS after it, harms nobody', async () => {
-    world = await startSecure();
+    world = await startTlsWorld();
     const silent = connectPlain(world.port, '127.0.0.1');
     await once(silent, 'connect');
     silent.destroy();
@@ -61,7 +61,7 @@ describe('what is spoken', () => {
   });
 
   test('a handshake that never ends is ended after ten seconds, and is no malformed request', async () => {
-    world = await startSecure();
+    world = await startTlsWorld();
     const silent = connectPlain(world.port, '127.0.0.1').on('error', () => {});
     await once(silent, 'connect');
     let received = '';
@@ -72,7 +72,7 @@ describe('what is spoken', () => {
   });
 
   test('a connection in the middle of its handshake does not outlive the grace', async () => {
-    world = await startSecure();
+    world = await startTlsWorld();
     const silent = connectPlain(world.port, '127.0.0.1').on('error', () => {});
     await once(silent, 'connect');
     const closed = once(silent, 'close');
@@ -102,13 +102,13 @@ describe('a client’s certificate', () => {
     ['any', undefined, 'does not count'],
     [undefined, 'client', 'does not count'],
   ])('client_ca %s, %s: %s', async (clientCa, name, verdict, told) => {
-    world = await startSecure({ clientCa });
+    world = await startTlsWorld({ clientCa });
     expect(await askAs(world, name)).toBe(verdict === 'counts' && name !== undefined ? thumbprintOf(name) : 'none');
     expect(world.told.filter((line) => !line.startsWith('in force'))).toEqual(told === undefined ? [] : [told]);
   });
 
   test('each connection has its own, and keeps it', async () => {
-    world = await startSecure({ clientCa: 'any' });
+    world = await startTlsWorld({ clientCa: 'any' });
     const [one, other, none] = [
       await connectAs(world, 'client'),
       await connectAs(world, 'self-signed'),
@@ -123,7 +123,7 @@ describe('a client’s certificate', () => {
   });
 
   test('a client cannot become another one on an open connection: no renegotiation', async () => {
-    world = await startSecure({ clientCa: 'any' });
+    world = await startTlsWorld({ clientCa: 'any' });
     const { socket } = await connectAs(world, 'client', { maxVersion: 'TLSv1.2' });
     socket.on('error', () => {});
     const answer = await new Promise<Error | null>((resolve) => {
@@ -155,7 +155,7 @@ describe('a client’s certificate', () => {
       ['any', 'self-signed', 'counts'],
       ['any', undefined, 'does not count'],
     ])('client_ca %s, %s: %s still', async (clientCa, name, verdict) => {
-      world = await startSecure({ clientCa });
+      world = await startTlsWorld({ clientCa });
       expect(await resumed(name)).toBe(verdict === 'counts' && name !== undefined ? thumbprintOf(name) : 'none');
     });
   });

@@ -7,8 +7,8 @@ import { thumbprint } from '../../src/listen/client-certificate.ts';
 import { x509 } from '../support/certificates.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { exchangeRaw } from '../support/raw.ts';
-import { startWorld } from '../forward/world.ts';
 import type { Line } from '../support/written-log.ts';
+import { startRoutesWorld } from '../worlds/routes.ts';
 
 const clientBehind = createClientBehind(['10.0.0.0/8', '192.0.2.7', '::1', 'fd00::/8'], []);
 
@@ -122,7 +122,10 @@ describe('the upstream', () => {
   /** The forwarded fields that it gets from a gateway with this line, of a client that sends `lines`. */
   async function forwarded(line: string, ...lines: readonly string[]): Promise<[string[], readonly Line[]]> {
     upstream.seen.length = 0;
-    const world = await startWorld([`name: all, path: /, public: true, upstream: { url: ${upstream.url} }`], line);
+    const world = await startRoutesWorld(
+      [`name: all, path: /, public: true, upstream: { url: ${upstream.url} }`],
+      line,
+    );
     const head = ['GET / HTTP/1.1', 'Host: gateway.test', 'Connection: close', ...lines, '', ''];
     await exchangeRaw(world.url, head.join('\r\n'));
     await world.close();

@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { head, open, startWorld, until, type World } from '../forward/world.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { head, open } from '../support/raw.ts';
+import { until } from '../support/until.ts';
+import { type RoutesWorld, startRoutesWorld } from '../worlds/routes.ts';
 
 let upstream: Upstream;
-let world: World;
+let world: RoutesWorld;
 let authorization = '';
 beforeAll(async () => {
   upstream = await startUpstream();
-  world = await startWorld([
+  world = await startRoutesWorld([
     `name: api, path: /api, methods: [GET, POST], upstream: { url: ${upstream.url} }`,
     `name: all, path: /all, upstream: { url: ${upstream.url} }`,
     `name: mcp, path: /mcp, protocol: mcp, upstream: { url: ${upstream.url} }`,

@@ -1,7 +1,7 @@
 import { CompactSign } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiAudience, startService, type Service } from './service.ts';
-import { normalized } from './world.ts';
+import { normalized } from '../support/raw.ts';
 
 let service: Service;
 beforeAll(async () => {

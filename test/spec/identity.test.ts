@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startService, type Service } from './service.ts';
-import { startWorld } from './world.ts';
+import { startWorld } from '../worlds/gateway.ts';
 
 let service: Service;
 beforeAll(async () => {

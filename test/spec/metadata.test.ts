@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metadataUrl, startService, type Service } from './service.ts';
-import { normalized, publicUrl, startWorld } from './world.ts';
+import { publicUrl, startWorld } from '../worlds/gateway.ts';
+import { normalized } from '../support/raw.ts';
 
 let service: Service;
 beforeAll(async () => {

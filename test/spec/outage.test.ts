@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKey, startIssuer } from '../support/issuer.ts';
-import { startWireWorld, toolCall, type WireWorld } from './wire-world.ts';
-import { startWorld } from './world.ts';
+import { startWireWorld, toolCall, type WireWorld } from '../worlds/wire.ts';
+import { startWorld } from '../worlds/gateway.ts';
 
 describe('the upstream', () => {
   let world: WireWorld;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWireWorld, toolCall, type WireWorld } from './wire-world.ts';
+import { startWireWorld, toolCall, type WireWorld } from '../worlds/wire.ts';
 
 let world: WireWorld;
 beforeAll(async () => {

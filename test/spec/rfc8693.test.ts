@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { granted, startExchangeWorld, type, type ExchangeWorld } from './exchange-world.ts';
+import { granted, startExchangeWorld, type, type ExchangeWorld } from '../worlds/exchange.ts';
 
 let world: ExchangeWorld;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { x509 } from '../support/certificates.ts';
 import { createProver } from '../support/prover.ts';
-import { publicUrl, startWorld, type Answer, type World } from './world.ts';
+import { publicUrl, startWorld, type Answer, type World } from '../worlds/gateway.ts';
 
 /** Behind a proxy that is trusted with what it says of certificates. */
 let world: World;

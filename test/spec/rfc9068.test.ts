@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKey } from '../support/issuer.ts';
 import { forgedToken } from './forged-token.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../worlds/gateway.ts';
 
 /** A server that is told to accept what RFC 9068 defines and nothing else. */
 let world: World;

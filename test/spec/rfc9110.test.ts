@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../worlds/gateway.ts';
 
 let world: World;
 /** Answers with bytes that no HTTP library would let through. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { thumbprint } from '../../src/listen/client-certificate.ts';
 import { pem, x509 } from '../support/certificates.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../worlds/gateway.ts';
 
 const yaml = (issuer: string, upstream: string): string => `
 authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } } }

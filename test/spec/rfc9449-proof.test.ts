@@ -2,8 +2,8 @@ import { generateKeyPairSync, hash, sign } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateSecret, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createProver } from '../support/prover.ts';
-import { startDpopWorld, type DpopWorld } from './dpop-world.ts';
-import { publicUrl } from './world.ts';
+import { startDpopWorld, type DpopWorld } from '../worlds/dpop.ts';
+import { publicUrl } from '../worlds/gateway.ts';
 
 let world: DpopWorld;
 let token: string;

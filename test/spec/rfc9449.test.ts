@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createProver } from '../support/prover.ts';
-import { startDpopWorld, type DpopWorld } from './dpop-world.ts';
-import { normalized, publicUrl } from './world.ts';
+import { startDpopWorld, type DpopWorld } from '../worlds/dpop.ts';
+import { publicUrl } from '../worlds/gateway.ts';
+import { normalized } from '../support/raw.ts';
 
 let world: DpopWorld;
 let token: string;

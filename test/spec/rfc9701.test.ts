@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerIntrospection, phantom, statement, type Question, type RawAnswer } from '../support/signed-answers.ts';
-import { startWorld, type Answer, type World } from './world.ts';
+import { startWorld, type Answer, type World } from '../worlds/gateway.ts';
 
 let world: World;
 let answers: Map<string, RawAnswer>;

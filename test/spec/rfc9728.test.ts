@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { publicUrl, startWorld, type World } from './world.ts';
+import { publicUrl, startWorld, type World } from '../worlds/gateway.ts';
 
 function yaml(issuer: string, upstream: string, at: string, resource: string): string {
   return `

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { filesIn } from '../architecture/source-files.ts';
 import type { SignOptions } from '../support/issuer.ts';
-import { startWorld, publicUrl, type Answer, type World } from './world.ts';
+import { startWorld, publicUrl, type Answer, type World } from '../worlds/gateway.ts';
 
 export const mcpAudience = `${publicUrl}/mcp`;
 export const apiAudience = 'https://api.demo.example';

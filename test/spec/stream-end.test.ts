@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../worlds/gateway.ts';
 
 /** An upstream whose stream never ends by itself. */
 let world: World;

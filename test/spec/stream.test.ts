@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exchangeRaw } from '../support/raw.ts';
+import { exchangeRaw, normalized } from '../support/raw.ts';
 import { startService, toolList, type Service } from './service.ts';
-import { normalized } from './world.ts';
 
 let service: Service;
 beforeAll(async () => {

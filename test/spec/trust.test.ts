@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from '../worlds/gateway.ts';
 
 /** Another organization's authorization server, which one route trusts and the other does not. */
 let partner: Issuer;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Answer } from './world.ts';
-import { metadataOf, startWireWorld, toolCall, type WireWorld } from './wire-world.ts';
+import type { Answer } from '../worlds/gateway.ts';
+import { metadataOf, startWireWorld, toolCall, type WireWorld } from '../worlds/wire.ts';
 
 let world: WireWorld;
 beforeAll(async () => {

@@ -58,3 +58,9 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
     close: () => running.close(0),
   };
 }
+
+/** The value of one sample of the metrics, by its name and labels as written; 0 where it is missing. */
+export async function sample({ metrics }: Pick<TestGateway, 'metrics'>, name: string): Promise<number> {
+  const line = (await metrics()).split('\n').find((text) => text.startsWith(`${name} `));
+  return Number(line?.slice(name.length + 1) ?? 0);
+}

@@ -1,6 +1,8 @@
-import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
 import { pem } from './certificates.ts';
+import { until } from './until.ts';
 
 /** Connects to the host and port of a URL; over TLS for `https:`, where the certificates of the tests are trusted. */
 export function connectTo(url: string, onConnect: () => void): Socket {
@@ -37,4 +39,96 @@ export function exchangeRaw(url: string, bytes: string | Buffer, quietMs = 400):
       resolve(received);
     });
   });
+}
+
+/** A request head of lines, with the Host of the gateway. */
+export function head(start: string, ...lines: readonly string[]): string {
+  return [`${start} HTTP/1.1`, 'Host: gateway.test', ...lines, '', ''].join('\r\n');
+}
+
+/** The same, as the last one on its connection. */
+export function lastHead(start: string, ...lines: readonly string[]): string {
+  return head(start, 'Connection: close', ...lines);
+}
+
+/** A raw answer without what differs each time: ids, the date. Field names in lower case; lines end in LF. */
+export function normalized(raw: string): string {
+  const [head = '', ...rest] = raw.split('\r\n\r\n');
+  const [status = '', ...fields] = head.split('\r\n');
+  const kept = fields
+    .map((field) => field.replace(/^[^:]+/, (name) => name.toLowerCase()))
+    .map((field) => field.replace(/^(date|x-request-id): .+/, '$1: …'));
+  const body = rest.join('\r\n\r\n').replace(/"decision":"[^"]+"/, '"decision":"…"');
+  return `${[status, ...kept].join('\n')}\n\n${body}`;
+}
+
+/** A connection of which a test sees every byte. */
+export interface RawConnection {
+  readonly socket: Socket;
+  readonly received: () => string;
+  /** Whether it has ended: `end` by a FIN, `reset` by an error. */
+  readonly ended: () => 'end' | 'reset' | undefined;
+  /** Resolves when `text` has come. */
+  readonly has: (text: string | RegExp) => Promise<true>;
+}
+
+/** Connects and sends `bytes`. */
+export async function open(url: string, bytes: string | Buffer): Promise<RawConnection> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const socket = connectTo(url, resolve).once('error', reject);
+  const connection = watched(socket);
+  await promise;
+  socket.write(bytes);
+  return connection;
+}
+
+function watched(socket: Socket): RawConnection {
+  let received = '';
+  let ended: 'end' | 'reset' | undefined;
+  socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+  socket.on('end', () => (ended ??= 'end'));
+  socket.on('error', () => (ended ??= 'reset'));
+  socket.on('close', () => (ended ??= 'reset'));
+  return {
+    socket,
+    received: () => received,
+    ended: () => ended,
+    has: (text) =>
+      until(() => (typeof text === 'string' ? received.includes(text) : text.test(received)), String(text)),
+  };
+}
+
+/** An upstream that speaks whatever a test wants, and keeps what each connection said. */
+export interface RawUpstream {
+  readonly url: string;
+  readonly connections: RawConnection[];
+  readonly server: Server;
+  close(): Promise<void>;
+}
+
+/** Starts one; `onHead` is called with each connection once its first header section has come. */
+export async function startRawUpstream(onHead: (connection: RawConnection) => void): Promise<RawUpstream> {
+  const connections: RawConnection[] = [];
+  const server = createServer((socket) => {
+    const connection = watched(socket);
+    connections.push(connection);
+    const look = (): void => {
+      if (!connection.received().includes('\r\n\r\n')) return;
+      socket.off('data', look);
+      onHead(connection);
+    };
+    socket.on('data', look);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections,
+    server,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const { socket } of connections) socket.destroy();
+      }),
+  };
 }

@@ -1,7 +1,7 @@
 import { startCollector, type Collector } from '../support/collector.ts';
 import type { CollectedSpan } from '../support/otlp.ts';
 import type { Line } from '../support/written-log.ts';
-import { request, startMcpWorld, type McpWorld } from './mcp-world.ts';
+import { request, startMcpWorld, type McpWorld } from './mcp.ts';
 
 /** The trace that clients of these tests name. */
 export const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';

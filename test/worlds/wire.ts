@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { publicUrl, startWorld, type Answer, type World } from './world.ts';
+import { publicUrl, startWorld, type Answer, type World } from './gateway.ts';
 
 /** Both protocols side by side, for refusals and challenges. */
 export interface WireWorld extends World {

@@ -16,7 +16,7 @@ export interface TokenAnswer {
 }
 
 /** A token endpoint that obeys the test, and exchanges that ask it. */
-export interface ExchangeWorld {
+export interface TokenEndpointWorld {
   readonly issuer: Issuer;
   readonly client: AuthorizationServerClient;
   /** Milliseconds since the epoch; moves only when told to. */
@@ -67,14 +67,14 @@ export function issued(accessToken: string, otherwise: Record<string, unknown> =
 const key = createKey('k1');
 
 /** Starts an issuer; every subject token is exchanged for `for-` and itself, unless the test says otherwise. */
-export async function startExchangeWorld(): Promise<ExchangeWorld> {
+export async function startTokenEndpointWorld(): Promise<TokenEndpointWorld> {
   const issuer = await startIssuer(0, await key);
   let now = Date.now();
   const clock = (): number => now;
   const client = createServerClient(serverOf(issuer), () => {}, clock);
   const lookups: string[] = [];
   const exchanges = createExchanges((kind, result) => lookups.push(`${kind} ${result}`), clock);
-  const world: ExchangeWorld = {
+  const world: TokenEndpointWorld = {
     issuer,
     client,
     get now() {

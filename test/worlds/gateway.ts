@@ -86,14 +86,3 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     },
   };
 }
-
-/** A raw answer without what differs each time: ids, the date. Field names in lower case; lines end in LF. */
-export function normalized(raw: string): string {
-  const [head = '', ...rest] = raw.split('\r\n\r\n');
-  const [status = '', ...fields] = head.split('\r\n');
-  const kept = fields
-    .map((field) => field.replace(/^[^:]+/, (name) => name.toLowerCase()))
-    .map((field) => field.replace(/^(date|x-request-id): .+/, '$1: …'));
-  const body = rest.join('\r\n\r\n').replace(/"decision":"[^"]+"/, '"decision":"…"');
-  return `${[status, ...kept].join('\n')}\n\n${body}`;
-}

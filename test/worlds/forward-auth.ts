@@ -3,7 +3,7 @@ import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 /** A gateway that proxies ask, with the authorization server that it trusts and the upstream that they forward to. */
-export interface World {
+export interface ForwardAuthWorld {
   readonly issuer: Issuer;
   readonly upstream: Upstream;
   readonly gateway: TestGateway;
@@ -15,7 +15,7 @@ export interface World {
 const AUDIENCE = 'https://api.example';
 
 /** Starts a world. `forwardAuth`: more of `forward_auth`; `yaml`: more at the top level. */
-export async function startWorld({ forwardAuth = '', yaml = '' } = {}): Promise<World> {
+export async function startForwardAuthWorld({ forwardAuth = '', yaml = '' } = {}): Promise<ForwardAuthWorld> {
   const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
   const gateway = await startTestGateway({
     yaml: `forward_auth: { listen: "127.0.0.1:0"${forwardAuth} }
@@ -73,25 +73,4 @@ routes:
       await Promise.all([issuer.close(), upstream.close()]);
     },
   };
-}
-
-/** An answer as bytes say it. */
-export interface Answer {
-  readonly status: number;
-  /** By lower-case name; several of one name as a list. */
-  readonly headers: ReadonlyMap<string, readonly string[]>;
-  readonly body: string;
-}
-
-/** Reads an answer that is whole. */
-export function parseAnswer(text: string): Answer {
-  const end = text.indexOf('\r\n\r\n');
-  const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n');
-  const headers = new Map<string, string[]>();
-  for (const line of lines) {
-    const colon = line.indexOf(':');
-    const name = line.slice(0, colon).toLowerCase();
-    headers.set(name, [...(headers.get(name) ?? []), line.slice(colon + 1).trim()]);
-  }
-  return { status: Number(statusLine.split(' ')[1]), headers, body: text.slice(end + 4) };
 }

@@ -1,4 +1,4 @@
-import { startWorld, type World } from './world.ts';
+import { startWorld, type World } from './gateway.ts';
 
 /** What the token endpoint answers. */
 interface TokenAnswer {

@@ -13,7 +13,7 @@ import { keepConfig } from '../support/secrecy.ts';
 import { createWrittenLog, type WrittenLog } from '../support/written-log.ts';
 
 /** The demo with the committed `gateway.yaml`, on ports of its own and under the URL that clients really use. */
-export interface World extends WrittenLog {
+export interface DemoWorld extends WrittenLog {
   readonly mcpUrl: URL;
   readonly issuer: string;
   /** What a `WWW-Authenticate` of the MCP route ends with. */
@@ -22,7 +22,7 @@ export interface World extends WrittenLog {
 }
 
 /** What a test wants otherwise. */
-export interface WorldOptions {
+export interface DemoWorldOptions {
   /** Another MCP server than the demo's, as an origin. */
   readonly mcpServer?: string;
   readonly authorizationServer?: Partial<AuthorizationServerOptions>;
@@ -31,7 +31,11 @@ export interface WorldOptions {
 }
 
 /** Starts it; `close` ends all of it. */
-export async function startWorld({ mcpServer, authorizationServer = {}, edit }: WorldOptions = {}): Promise<World> {
+export async function startDemoWorld({
+  mcpServer,
+  authorizationServer = {},
+  edit,
+}: DemoWorldOptions = {}): Promise<DemoWorld> {
   // Clients compare URLs as strings, so the gateway's must be known before it listens.
   const gatewayUrl = `http://127.0.0.1:${await freePort()}`;
   const mcpUrl = new URL('/mcp', gatewayUrl);
@@ -68,7 +72,7 @@ export async function startWorld({ mcpServer, authorizationServer = {}, edit }: 
 }
 
 /** Loads the committed `gateway.yaml`, or what `edit` makes of it, with the committed policies. */
-async function load(edit: WorldOptions['edit'], env: NodeJS.ProcessEnv): Promise<Config> {
+async function load(edit: DemoWorldOptions['edit'], env: NodeJS.ProcessEnv): Promise<Config> {
   if (edit === undefined) return loadConfig('gateway.yaml', env);
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
   try {

@@ -1,5 +1,5 @@
 /**
- * A whole gateway, and what an attack on it comes to. {@link World.withstand} sends bytes as they are and asserts what must
+ * A whole gateway, and what an attack on it comes to. {@link AttackWorld.withstand} sends bytes as they are and asserts what must
  * hold after every attack; a test adds what must hold after its own.
  *
  * @module
@@ -7,7 +7,6 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'vitest';
-import { until } from '../forward/world.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { Reason } from '../../src/model/denial.ts';
 import { tlsLine } from '../support/certificates.ts';
@@ -15,6 +14,7 @@ import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { exchangeRaw } from '../support/raw.ts';
 import { startUpstream, type SeenRequest, type Upstream } from '../support/upstream.ts';
+import { until } from '../support/until.ts';
 
 /** `aud` of every route but `/mcp`, whose own is its URL. */
 export const AUDIENCE = 'https://api.example';
@@ -46,7 +46,7 @@ interface Outcome {
 }
 
 /** A gateway with routes `/public`, `/api`, `/admin`, `/mcp`, `/socket` and `/alive` before one upstream. */
-export interface World {
+export interface AttackWorld {
   readonly gateway: TestGateway;
   readonly issuer: Issuer;
   readonly upstream: Upstream;
@@ -67,7 +67,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-export interface WorldOptions {
+export interface AttackWorldOptions {
   /** Serve https. */
   readonly tls?: boolean;
   /** Lines more at the top level of gateway.yaml. */
@@ -86,7 +86,7 @@ export interface WorldOptions {
 }
 
 /** Starts a world on free ports. */
-export async function startWorld(options: WorldOptions = {}): Promise<World> {
+export async function startAttackWorld(options: AttackWorldOptions = {}): Promise<AttackWorld> {
   const { tls = false, yaml = '', server = '', servers = '', routes = [], policies = {}, answer = say } = options;
   const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream(answer)]);
   const takeWire = recordWire(upstream);
@@ -186,16 +186,6 @@ ${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream.url)} }\n
       await Promise.all([issuer.close(), upstream.close()]);
     },
   };
-}
-
-/** A request head of lines, with the Host of the gateway. */
-export function head(start: string, ...lines: readonly string[]): string {
-  return [`${start} HTTP/1.1`, 'Host: gateway.test', ...lines, '', ''].join('\r\n');
-}
-
-/** The same, as the last one on its connection. */
-export function lastHead(start: string, ...lines: readonly string[]): string {
-  return head(start, 'Connection: close', ...lines);
 }
 
 function say(_request: IncomingMessage, response: ServerResponse): void {

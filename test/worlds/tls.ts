@@ -6,11 +6,11 @@ import { openCertificate } from '../../src/listen/own-certificate.ts';
 import { listen, type Listener } from '../../src/listen/server.ts';
 import type { Tls } from '../../src/model/config.ts';
 import type { TlsObserver } from '../../src/model/observer.ts';
-import { until } from '../forward/world.ts';
 import { certificate, pem } from '../support/certificates.ts';
+import { until } from '../support/until.ts';
 
 /** A TLS listener that answers with the thumbprint of its client's certificate, or `none`. */
-export interface SecureWorld {
+export interface TlsWorld {
   readonly url: string;
   readonly port: number;
   /** What it told: `in force DATE`, `refused …`, `failed …`, `client …`. */
@@ -21,7 +21,7 @@ export interface SecureWorld {
 }
 
 /** Starts one. Default: `server`, and no client certificates. */
-export async function startSecure(files: Partial<Tls> = {}): Promise<SecureWorld> {
+export async function startTlsWorld(files: Partial<Tls> = {}): Promise<TlsWorld> {
   const told: string[] = [];
   const observer: TlsObserver = {
     certificateInForce: (expiresAt) => told.push(`in force ${expiresAt.toISOString()}`),
@@ -63,7 +63,7 @@ export interface SecureClient {
 
 /** Connects with the certificate of `name`, if any. */
 export async function connectAs(
-  { port }: SecureWorld,
+  { port }: TlsWorld,
   name?: string,
   options: ConnectionOptions = {},
 ): Promise<SecureClient> {
@@ -84,7 +84,7 @@ export async function connectAs(
 }
 
 /** Connects, asks once and leaves. */
-export async function askAs(world: SecureWorld, name?: string, options: ConnectionOptions = {}): Promise<string> {
+export async function askAs(world: TlsWorld, name?: string, options: ConnectionOptions = {}): Promise<string> {
   const { socket, ask } = await connectAs(world, name, options);
   return await ask().finally(() => socket.destroy());
 }

@@ -1,5 +1,5 @@
 import { createProver, type OtherProof, type Prover } from '../support/prover.ts';
-import { publicUrl, startWorld, type Answer, type World } from './world.ts';
+import { publicUrl, startWorld, type Answer, type World } from './gateway.ts';
 
 /** Routes with DPoP in each of its forms, and a client that has a key. */
 export interface DpopWorld extends World {
