@@ -51,7 +51,7 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
   const pool = pools.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
-  const headersTimeout = route.upstream.responseTimeoutMs;
+  const { responseTimeoutMs } = route.upstream;
   const relayParts: RelayParts = { route, ...parts };
 
   return ({ call, grant, credential, held }) => {
@@ -64,11 +64,11 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
       method: call.method,
       headers: requestHeaders(call, grant, credential, filter?.uncompressed === true),
       body,
-      headersTimeout,
+      headersTimeout: responseTimeoutMs,
     };
     return new Promise((resolve, reject) => {
       const fail = body instanceof YieldingStream ? destroying(body, reject) : reject;
-      pool.dispatch(options, new Relay(relayParts, { call, grant, filter, held }, resolve, fail));
+      pool.dispatch(options, new Relay(relayParts, { call, grant, filter, held, responseTimeoutMs }, resolve, fail));
     });
   };
 }

@@ -63,6 +63,11 @@ function claimReader(claim: string): ClaimReader {
   return (principal) => read(principal.claims);
 }
 
+/** Separates the members of a list in a field value. */
+const SEPARATOR = ',';
+/** What a member cannot carry as it is: controls, non-ASCII, the separator, `%`, and spaces at its ends. */
+const encoded = new RegExp(`[^ -~]|[%${SEPARATOR}]|^ | $`, 'gu');
+
 /**
  * A claim as a field value: scalars as they are, a list of scalars comma-separated. What a field cannot carry (controls,
  * non-ASCII), a comma and `%` itself are percent-encoded as UTF-8, so that it decodes to exactly the claim and can
@@ -72,20 +77,15 @@ function claimReader(claim: string): ClaimReader {
  */
 function headerValue(value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
-  if (Array.isArray(value)) return value.map(scalar).join(',');
-  return scalar(value);
+  return Array.isArray(value) ? value.map(scalar).join(SEPARATOR) : scalar(value);
 }
 
 function scalar(value: unknown): string {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
     throw new Denial('claim.denied', 'a claim for an identity header is neither a scalar nor a list of scalars');
   }
-  const text = String(value);
-  if (plainValue.test(text)) return text;
-  return text.toWellFormed().replace(/[^ -$&-+\--~]|^ | $/gu, (character) => encodeURIComponent(character));
+  return String(value).toWellFormed().replace(encoded, encodeURIComponent);
 }
-
-const plainValue = /^[!-$&-+\--~](?:[ -$&-+\--~]*[!-$&-+\--~])?$/;
 
 /** Makes the statement who calls, as one JWT; `decision` is the id of the decision that let the call pass. */
 export type SignIdentity = (principal: Principal, decision: string) => string;

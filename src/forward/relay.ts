@@ -34,6 +34,8 @@ export interface Forwarded {
   readonly filter: AnswerFilter | undefined;
   /** Undefined on a public route. */
   readonly held: HeldToken | undefined;
+  /** How long the upstream may take to the end of its header section, whatever interim answers it sends. */
+  readonly responseTimeoutMs: number;
 }
 
 /** One answer on its way from the upstream to the client, as undici hands it over. */
@@ -96,10 +98,9 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   /** undici waits anew after each interim answer: an upstream that goes on sending them would never be too slow. */
   #requireSoon(): void {
-    const { route } = this.#parts;
-    const { call } = this.#forwarded;
+    const { call, responseTimeoutMs } = this.#forwarded;
     this.#interimAt ??= performance.now();
-    const isLate = performance.now() - this.#interimAt > route.upstream.responseTimeoutMs;
+    const isLate = performance.now() - this.#interimAt > responseTimeoutMs;
     // While the client still sends, nobody can answer.
     if (isLate && call.request.complete) throw new Denial('upstream.timeout', 'interim answers, and no other');
   }
