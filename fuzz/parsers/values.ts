@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { addressBlock } from '../../src/lib/address-block.ts';
+import { addressBlock } from '../../src/lib/ip-address.ts';
 import { maxAgeMs, retryAfterMs } from '../../src/http/header-fields.ts';
 import { readTraceContext, traceparentOf } from '../../src/http/trace-context.ts';
 import { withoutQuery } from '../../src/http/without-query.ts';

@@ -7,7 +7,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { addressBlock } from '../lib/address-block.ts';
+import { addressBlock } from '../lib/ip-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { AdminRules } from '../model/config.ts';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { createIsWithin } from '../listen/trusted-proxies.ts';
+import { createIsWithin } from '../lib/ip-address.ts';
 
 /**
  * What a Host names: this machine (`loopback`), the admin listener by another name that a web page cannot have bound to

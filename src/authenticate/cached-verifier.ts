@@ -1,4 +1,4 @@
-import { addressBlock } from '../lib/address-block.ts';
+import { addressBlock } from '../lib/ip-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
 import type { Call } from '../model/call.ts';

@@ -1,5 +1,5 @@
 import type { Call } from '../model/call.ts';
-import { plainName } from '../model/client-fields.ts';
+import { isRespelled, namesOtherTarget, plainName } from '../model/client-fields.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
@@ -19,18 +19,6 @@ export interface PermitHeaders {
   of(call: Call, grant: Grant, credential: UpstreamCredential): Readonly<Record<string, string>>;
 }
 
-/** By {@link plainName}. What a proxy puts on by itself (`x-forwarded-*`, `x-real-ip`) is not among them. */
-const namesAnother: ReadonlySet<string> = new Set([
-  'base-url',
-  'x-http-method',
-  'x-http-method-override',
-  'x-method-override',
-  'x-original-url',
-  'x-path-info',
-  'x-rewrite-url',
-  'x-script-name',
-]);
-
 /**
  * Creates what a route's upstream gets besides the client's own fields, by way of a proxy.
  *
@@ -46,8 +34,7 @@ export function createPermitHeaders(
 
   function isClaim(name: string): boolean {
     const plain = plainName(name);
-    if (claimed.has(plain) || namesAnother.has(plain)) return true;
-    return plain !== name && /^(?:authorization$|content-|dpop$|host$|mcp-|origin$)/.test(plain);
+    return claimed.has(plain) || namesOtherTarget(plain) || isRespelled(name, plain);
   }
 
   return {

@@ -1,7 +1,7 @@
 import { hopByHop, nominatedBy, withoutCookie } from '../http/header-fields.ts';
 import { ADMIN_COOKIE } from '../model/admin-cookie.ts';
 import type { Call } from '../model/call.ts';
-import { isNeverFromClients, plainName } from '../model/client-fields.ts';
+import { isNeverFromClients, isRespelled, plainName } from '../model/client-fields.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts';
@@ -51,8 +51,7 @@ export function createRequestHeaders(
       // On an MCP route a session id goes on only as the upstream's own, once it is proved to be this caller's.
       // So does the id of an event.
       !(route.protocol === 'mcp' && (plain === 'mcp-session-id' || plain === 'last-event-id')) &&
-      // Another spelling of a field that we read ourselves would be a second one to some upstreams.
-      (plain === name || !(plain.startsWith('content-') || plain.startsWith('mcp-')));
+      !isRespelled(name, plain);
     if (verdicts.size < MAX_VERDICTS) verdicts.set(name, verdict);
     return verdict;
   }

@@ -11,13 +11,15 @@ import type { SignIdentity } from '../forward/identity-headers.ts';
 import { declaresBody } from '../http/header-fields.ts';
 import { arrive } from '../listen/call.ts';
 import { originalCall } from '../listen/original-request.ts';
-import { createClientBehind, createIsWithin } from '../listen/trusted-proxies.ts';
+import { createIsWithin } from '../lib/ip-address.ts';
+import { createClientBehind } from '../listen/trusted-proxies.ts';
 import { createHandleBinding } from '../mcp/handles-binding.ts';
 import type { OwnerBound } from '../mcp/owner-bound.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
+import { fieldValues } from '../model/fields.ts';
 import type { Gateway, Stages } from '../pipeline.ts';
 import { answer } from '../respond/answer.ts';
 import type { CrossOrigin } from '../respond/cross-origin.ts';
@@ -100,21 +102,20 @@ export function createForwardAuthStages(
 }
 
 /** An MCP message is decided on by what it says, all of it, and by nothing that only the gateway could keep. */
-function requireMessage({
-  fields: { names, raw, mcpSessionId, lastEventId, contentLength, transferEncoding },
-}: Call): void {
+function requireMessage({ fields }: Call): void {
+  const { mcpSessionId, lastEventId } = fields;
   if (mcpSessionId !== undefined) {
     throw new Denial('session.unknown', 'sessions need the gateway in between: it binds them where they are given out');
   }
   if (lastEventId !== undefined) {
     throw new Denial('handle.unknown', 'streams that are resumed need the gateway in between: it binds their events');
   }
-  if (!declaresBody({ contentLength, transferEncoding })) {
+  if (!declaresBody(fields)) {
     throw new Denial('forward_auth.body', 'the proxy shows no body: an MCP message cannot be decided on');
   }
   // Envoy says so where `allow_partial_message` cuts a body off; what is left may still be a message.
-  const partial = names.indexOf('x-envoy-auth-partial-body');
-  if (partial !== -1 && raw[2 * partial + 1] !== 'false') {
+  const [partial = 'false'] = fieldValues(fields, 'x-envoy-auth-partial-body');
+  if (partial !== 'false') {
     throw new Denial('body.incomplete', 'the proxy shows a part of the body');
   }
 }

@@ -1,7 +1,7 @@
 import { retryAfterSeconds } from '../http/header-fields.ts';
-import { addressBlock } from '../lib/address-block.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createExpiringCache } from '../lib/expiring-cache.ts';
+import { addressBlock } from '../lib/ip-address.ts';
 import { createSingleFlight } from '../lib/single-flight.ts';
 import type { Call } from '../model/call.ts';
 import { Denial, isTokenDenial } from '../model/denial.ts';

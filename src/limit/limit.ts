@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { retryAfterSeconds } from '../http/header-fields.ts';
-import { addressBlock } from '../lib/address-block.ts';
+import { addressBlock } from '../lib/ip-address.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';

@@ -1,4 +1,4 @@
-import { addressBlock } from '../lib/address-block.ts';
+import { addressBlock } from '../lib/ip-address.ts';
 import { createRoundRobinQueue } from '../lib/round-robin-queue.ts';
 
 /** Lets few requests begin in one turn of the event loop, so that a client with many makes the others wait for few. */

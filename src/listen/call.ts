@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readTraceContext, type TraceContext } from '../http/trace-context.ts';
-import type { Call, Fields } from '../model/call.ts';
+import { plainAddress } from '../lib/ip-address.ts';
+import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
+import type { Fields } from '../model/fields.ts';
 import type { CertificateOf } from './client-certificate.ts';
 import { noFields, readFields } from './fields.ts';
-import { plainAddress, type ClientBehind } from './trusted-proxies.ts';
+import type { ClientBehind } from './trusted-proxies.ts';
 
 /** The path and query of a request target, in the one spelling that is let through. */
 export type CanonicalTarget = (target: string) => Pick<Call, 'path' | 'query'>;

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { connectionOptions } from '../http/header-fields.ts';
-import type { Call, Fields } from '../model/call.ts';
+import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
+import { type Fields, fieldValues } from '../model/fields.ts';
 import { type CanonicalTarget, headerSection } from './call.ts';
 import type { ClientBehind } from './trusted-proxies.ts';
 
@@ -60,7 +61,9 @@ export function originalCall(
 function originalRequest(request: IncomingMessage, fields: Fields): OriginalRequest {
   const { url = '', method = '' } = request;
   requirePlainConnection(fields.connection);
-  const spoken = [forwarded, original].filter((each) => has(fields, each.method) || has(fields, each.target));
+  const spoken = [forwarded, original].filter(({ method, target }) =>
+    fields.names.some((name) => name === method || name === target),
+  );
   if (url.startsWith(`${AUTHORIZE_PATH}/`)) {
     if (spoken.length > 0) throw unclear('the question has a path of its own, and fields that name another request');
     return { method, target: url.slice(AUTHORIZE_PATH.length), host: fields.host };
@@ -89,15 +92,10 @@ function requirePlainConnection(connection: string | undefined): void {
   }
 }
 
-function has({ names }: Fields, name: string): boolean {
-  return names.includes(name);
-}
-
-function only({ names, raw }: Fields, name: string): string {
-  const at = names.indexOf(name);
-  const value = at === -1 ? '' : (raw[2 * at + 1] as string);
+function only(fields: Fields, name: string): string {
+  const [value = '', second] = fieldValues(fields, name);
   if (value === '') throw unclear(`${name} is missing`);
-  if (names.includes(name, at + 1)) throw unclear(`two ${name} fields`);
+  if (second !== undefined) throw unclear(`two ${name} fields`);
   return value;
 }
 

@@ -1,6 +1,8 @@
-import { BlockList, isIP, isIPv4 } from 'node:net';
-import type { Call, Fields } from '../model/call.ts';
+import { isIP } from 'node:net';
+import { createIsWithin, type IsWithin, plainAddress } from '../lib/ip-address.ts';
+import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
+import { type Fields, fieldValues } from '../model/fields.ts';
 import { thumbprintOfHeader } from './client-certificate.ts';
 
 /** What is known of a client behind proxies. */
@@ -45,30 +47,15 @@ export function createClientBehind(
 }
 
 function certificateIn(fields: Fields): string | undefined {
-  const [certificate, second] = valuesOf(fields, 'client-cert');
+  const [certificate, second] = fieldValues(fields, 'client-cert');
   if (second !== undefined) throw new Denial('request.duplicate_header', 'two client-cert headers');
   return certificate === undefined ? undefined : thumbprintOfHeader(certificate);
-}
-
-/** Whether an address is one of some, or in one of some networks. */
-export type IsWithin = (address: string) => boolean;
-
-/** Creates the question for `networks`: addresses, and networks such as `10.0.0.0/8`. */
-export function createIsWithin(networks: readonly string[]): IsWithin {
-  const within = new BlockList();
-  for (const network of networks) {
-    const [address = '', prefix] = network.split('/');
-    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
-    if (prefix === undefined) within.addAddress(address, family);
-    else within.addSubnet(address, Number(prefix), family);
-  }
-  return (address) => isIP(address) !== 0 && within.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 
 /** The client's address as `peer` reports it; a peer that is not trusted with addresses is itself the client. */
 function addressBehind(peer: string, fields: Fields, isTrusted: IsWithin): Pick<Client, 'client' | 'forwardedFor'> {
   if (!isTrusted(peer)) return { client: peer, forwardedFor: peer };
-  const hops = hopsBefore(peer, valuesOf(fields, 'x-forwarded-for').join(','), isTrusted);
+  const hops = hopsBefore(peer, fieldValues(fields, 'x-forwarded-for').join(','), isTrusted);
   return { client: hops[0] as string, forwardedFor: hops.join(', ') };
 }
 
@@ -94,14 +81,4 @@ function addressIn(entry: string): string | undefined {
   const address = bracketed ?? dotted ?? entry;
   // A zone (`fe80::1%eth0`) means something on one machine only.
   return isIP(address) === 0 || address.includes('%') ? undefined : plainAddress(address.toLowerCase());
-}
-
-/** An address of IPv4 in its own form also where a socket for both gives it as one of IPv6, RFC 4291 §2.5.5.2. */
-export function plainAddress(address: string): string {
-  const mapped = address.startsWith('::ffff:') ? address.slice(7) : '';
-  return isIPv4(mapped) ? mapped : address;
-}
-
-function valuesOf({ names, raw }: Fields, wanted: string): readonly string[] {
-  return names.flatMap((name, index) => (name === wanted ? [raw[2 * index + 1] as string] : []));
 }

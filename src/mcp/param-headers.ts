@@ -1,4 +1,4 @@
-import type { Fields } from '../model/call.ts';
+import type { Fields } from '../model/fields.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 import { decodedValue } from './field-value.ts';

@@ -1,28 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TraceContext } from '../http/trace-context.ts';
-
-/** The header section of a request, read once. Fields that decide something stand alone; they came at most once. */
-export interface Fields {
-  /** name, value, name, value, … as received. */
-  readonly raw: readonly string[];
-  /** The lower-cased names; `names[i]` is the name of `raw[2 * i]`. */
-  readonly names: readonly string[];
-  readonly authorization: string | undefined;
-  readonly connection: string | undefined;
-  readonly contentEncoding: string | undefined;
-  readonly contentLength: string | undefined;
-  readonly contentType: string | undefined;
-  readonly dpop: string | undefined;
-  readonly host: string | undefined;
-  readonly lastEventId: string | undefined;
-  readonly mcpMethod: string | undefined;
-  readonly mcpName: string | undefined;
-  readonly mcpProtocolVersion: string | undefined;
-  readonly mcpSessionId: string | undefined;
-  readonly origin: string | undefined;
-  readonly transferEncoding: string | undefined;
-  readonly upgrade: string | undefined;
-}
+import type { Fields } from './fields.ts';
 
 /** A request and its response in flight: what the listener read, before anything is known about its meaning. */
 export interface Call {

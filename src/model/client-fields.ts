@@ -5,7 +5,6 @@
  */
 const neverFromClients: ReadonlySet<string> = new Set([
   'authorization',
-  'base-url',
   'client-cert',
   'client-cert-chain',
   'client-ip',
@@ -38,16 +37,12 @@ const neverFromClients: ReadonlySet<string> = new Set([
   'x-forward-for',
   'x-forwarded',
   'x-host',
-  'x-method-override',
   // Next.js takes it for its own second pass, and skips what authorizes (CVE-2025-29927).
   'x-middleware-subrequest',
   'x-nf-client-connection-ip',
-  'x-path-info',
   'x-proxyuser-ip',
   'x-request-id',
-  'x-rewrite-url',
   'x-scheme',
-  'x-script-name',
   'x-sendfile-type',
   // Cloud Run prefers it to Authorization.
   'x-serverless-authorization',
@@ -136,6 +131,18 @@ const prefixesThatSayWho = [
   'x-webauth-',
 ];
 
+/** Fields that name another method or path to some servers. A proxy does not set them itself. */
+const otherTarget: ReadonlySet<string> = new Set([
+  'base-url',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-url',
+  'x-path-info',
+  'x-rewrite-url',
+  'x-script-name',
+]);
+
 /**
  * A lower-case field name as CGI-like servers read it: they make one variable of `-` and `_`, some of them of whatever
  * is no letter or digit.
@@ -147,11 +154,24 @@ export function plainName(name: string): string {
 /** Whether a field, by its {@link plainName}, is one that a client must not send to an upstream. */
 export function isNeverFromClients(plain: string): boolean {
   return (
-    neverFromClients.has(plain) || prefixesNeverFromClients.some((prefix) => plain.startsWith(prefix)) || saysWho(plain)
+    neverFromClients.has(plain) ||
+    otherTarget.has(plain) ||
+    prefixesNeverFromClients.some((prefix) => plain.startsWith(prefix)) ||
+    saysWho(plain)
   );
 }
 
 /** Whether a field, by its {@link plainName}, carries a user's name by custom, as `X-Remote-User` does. */
 export function saysWho(plain: string): boolean {
   return sayWho.has(plain) || prefixesThatSayWho.some((prefix) => plain.startsWith(prefix));
+}
+
+/** Whether a field, by its {@link plainName}, names another method or path than those decided on to some servers. */
+export function namesOtherTarget(plain: string): boolean {
+  return otherTarget.has(plain);
+}
+
+/** Whether a field is another spelling (`content_type`) of one that the gateway reads: a second one to some upstreams. */
+export function isRespelled(name: string, plain: string): boolean {
+  return plain !== name && (plain.startsWith('content-') || plain.startsWith('mcp-'));
 }

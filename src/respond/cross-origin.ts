@@ -28,12 +28,12 @@ export function createCrossOrigin(isAllowed: (origin: string) => boolean): Cross
   return {
     headers,
     preflight(call, methods) {
-      const wanted = header(call, 'access-control-request-method');
-      if (call.method !== 'OPTIONS' || call.fields.origin === undefined || wanted === undefined) return false;
+      const { origin, accessControlRequestMethod: wanted, accessControlRequestHeaders } = call.fields;
+      if (call.method !== 'OPTIONS' || origin === undefined || wanted === undefined) return false;
       answer(call, 204, {
         ...headers(call),
         'Access-Control-Allow-Methods': methods === undefined ? wanted : [...methods].join(', '),
-        'Access-Control-Allow-Headers': allowedHeaders(header(call, 'access-control-request-headers')),
+        'Access-Control-Allow-Headers': allowedHeaders(accessControlRequestHeaders),
         'Access-Control-Max-Age': DAY_SECONDS,
         Vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
       });
@@ -47,9 +47,4 @@ function allowedHeaders(asked: string | undefined): string {
   const known = new Set(requestable.toLowerCase().split(', '));
   const more = names.filter((name) => fieldName.test(name) && !known.has(name.toLowerCase()));
   return [requestable, ...more].join(', ');
-}
-
-function header({ fields: { names, raw } }: Call, name: string): string | undefined {
-  const at = names.indexOf(name);
-  return at === -1 ? undefined : raw[2 * at + 1];
 }

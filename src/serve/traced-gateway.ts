@@ -7,7 +7,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { ConfiguredGateway } from '../gateway/scopes.ts';
-import { createIsWithin } from '../listen/trusted-proxies.ts';
+import { createIsWithin } from '../lib/ip-address.ts';
 import type { TraceContext } from '../http/trace-context.ts';
 import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';

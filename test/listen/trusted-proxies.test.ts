@@ -1,12 +1,12 @@
-import * as fc from 'fast-check';
 import { isIP } from 'node:net';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readFields } from '../../src/listen/fields.ts';
-import { createClientBehind, plainAddress } from '../../src/listen/trusted-proxies.ts';
 import { thumbprint } from '../../src/listen/client-certificate.ts';
+import { readFields } from '../../src/listen/fields.ts';
+import { createClientBehind } from '../../src/listen/trusted-proxies.ts';
 import { x509 } from '../support/certificates.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { exchangeRaw } from '../support/raw.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
 import type { Line } from '../support/written-log.ts';
 import { startRoutesWorld } from '../worlds/routes.ts';
 
@@ -100,16 +100,6 @@ describe('the certificate', () => {
   test('of a peer that is trusted with neither', () => {
     expect(client?.('10.0.0.4', said)).toBeUndefined();
   });
-});
-
-test.each([
-  ['::ffff:192.0.2.1', '192.0.2.1'],
-  ['192.0.2.1', '192.0.2.1'],
-  ['::1', '::1'],
-  ['::ffff:0:192.0.2.1', '::ffff:0:192.0.2.1'],
-  ['', ''],
-])('%s is %s', (address, plain) => {
-  expect(plainAddress(address)).toBe(plain);
 });
 
 describe('the upstream', () => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { noFields } from '../../src/listen/fields.ts';
 import type { Call } from '../../src/model/call.ts';
+import { decisiveFields } from '../../src/model/fields.ts';
 
 /** What was answered. */
 interface Recorded {
@@ -33,7 +34,7 @@ export function recorded(
     path,
     fields: {
       ...noFields,
-      ...headers,
+      ...Object.fromEntries(Object.entries(decisiveFields).map(([member, name]) => [member, headers[name]])),
       raw: Object.entries(headers).flat(),
       names: Object.keys(headers),
     },

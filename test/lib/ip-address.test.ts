@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addressBlock } from '../../src/lib/address-block.ts';
+import { addressBlock, plainAddress } from '../../src/lib/ip-address.ts';
 
 describe('what counts as one', () => {
   test.each([
@@ -42,4 +42,14 @@ test('never throws', () => {
       expect(addressBlock(text)).toBeTypeOf('string');
     }),
   );
+});
+
+test.each([
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['192.0.2.1', '192.0.2.1'],
+  ['::1', '::1'],
+  ['::ffff:0:192.0.2.1', '::ffff:0:192.0.2.1'],
+  ['', ''],
+])('the plain form of %s is %s', (address, plain) => {
+  expect(plainAddress(address)).toBe(plain);
 });

@@ -1,0 +1,57 @@
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+
+/** An address of IPv4 in its own form also where a socket for both gives it as one of IPv6, RFC 4291 §2.5.5.2. */
+export function plainAddress(address: string): string {
+  const mapped = address.startsWith('::ffff:') ? address.slice(7) : '';
+  return isIPv4(mapped) ? mapped : address;
+}
+
+/**
+ * What one person has of the Internet: an IPv4 address, or the /64 of an IPv6 address (RFC 6177 §2: a subscriber gets no
+ * less, and may use any address in it). What is no address stays as it is.
+ */
+export function addressBlock(address: string): string {
+  if (!address.includes(':')) return address;
+  const [plain = ''] = address.split('%');
+  if (!isIPv6(plain)) return address;
+  const bits = addressBits(plain);
+  if (isMappedIPv4(bits)) return [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 0xffn).join('.');
+  return `${[112n, 96n, 80n, 64n].map((shift) => ((bits >> shift) & 0xffffn).toString(16)).join(':')}::/64`;
+}
+
+/** Whether an address is one of some, or in one of some networks. */
+export type IsWithin = (address: string) => boolean;
+
+/** Creates the question for `networks`: addresses, and networks such as `10.0.0.0/8`. */
+export function createIsWithin(networks: readonly string[]): IsWithin {
+  const within = new BlockList();
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/');
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+    if (prefix === undefined) within.addAddress(address, family);
+    else within.addSubnet(address, Number(prefix), family);
+  }
+  return (address) => isIP(address) !== 0 && within.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
+}
+
+/** An IPv4 or IPv6 address without a zone as a number of 32 or 128 bits. */
+export function addressBits(address: string): bigint {
+  if (isIPv4(address)) return joined(address.split('.').map(Number), 8n);
+  // The URL parser writes groups in hexadecimal throughout, and at most one `::`.
+  const [before = '', after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const [high = [], low = []] = [before, after ?? ''].map((part) => (part === '' ? [] : part.split(':')));
+  const zeros = Array.from({ length: 8 - high.length - low.length }, () => '0');
+  return joined(
+    [...high, ...zeros, ...low].map((group) => Number.parseInt(group, 16)),
+    16n,
+  );
+}
+
+/** Whether the bits of an IPv6 address are those of an IPv4 address, RFC 4291 §2.5.5.2. */
+export function isMappedIPv4(bits: bigint): boolean {
+  return bits >> 32n === 0xffffn;
+}
+
+function joined(groups: readonly number[], width: bigint): bigint {
+  return groups.reduce((sum, group) => (sum << width) | BigInt(group), 0n);
+}
