@@ -1,6 +1,6 @@
 /**
- * The authorization server of the demo and of the tests, `docs/requirements.md`: a real one, oidc-provider. To the gateway
- * it is somebody else's.
+ * The authorization server of the demo and of the tests: a real one, oidc-provider. `docs/requirements.md` lists what
+ * it must do. The gateway treats it like any other server.
  *
  * @module
  */
@@ -15,47 +15,50 @@ import { createResources } from './authorization-server/resources.ts';
 import { demoApiClient, gatewayClient } from './authorization-server/static-clients.ts';
 import { listen, serveAlone, type Running } from './listen.ts';
 
-/** How an authorization server is set up. Lifetimes are in seconds. */
+/** Settings of an authorization server. Lifetimes are in seconds. */
 export interface AuthorizationServerOptions {
   /** 0 lets the system choose. */
   readonly port: number;
   /** Default: loopback. */
   readonly host?: string;
-  /** What people and clients call it, an origin; default: `http://127.0.0.1` and its port. Every published URL begins so. */
+  /**
+   * Its origin for users and clients, with which every published URL begins; default: `http://127.0.0.1` and its
+   * port.
+   */
   readonly issuer?: string;
-  /** The MCP server as clients name it: its tokens are opaque. It is also what a request without `resource` means. */
+  /** The resource of the MCP server, with opaque tokens. Also the default for a request without `resource`. */
   readonly mcpResource: string;
-  /** More of the same kind. */
+  /** Further resources with opaque tokens. */
   readonly extraMcpResources?: readonly string[];
-  /** The API: its tokens are RS256 JWTs, and no client from outside gets one. */
+  /** The audience of the API. Its tokens are RS256 JWTs, and no external client gets one. */
   readonly apiAudience: string;
   /** Default 900. */
   readonly accessTokenTtl?: number;
-  /** Of a token with a high-privilege scope; default 60. */
+  /** The lifetime of a token with a high-privilege scope; default 60. */
   readonly highPrivilegeTtl?: number;
-  /** Of the client `gateway`; default `gateway-secret`. */
+  /** The secret of the client `gateway`; default `gateway-secret`. */
   readonly gatewaySecret?: string;
-  /** People beside the demo's, or in place of those with the same name. */
+  /** Users in addition to the demo's. A user of the same name replaces the demo's. */
   readonly extraAccounts?: readonly Account[];
-  /** Trusted clients beside `gateway` and `demo-api-client`. */
+  /** Trusted clients in addition to `gateway` and `demo-api-client`. */
   readonly extraClients?: readonly ClientMetadata[];
-  /** Issues tokens that are bound to a client's key, RFC 9449, to clients that prove one. Default false. */
+  /** Issues tokens bound to a client's key, RFC 9449, if the client proves possession. Default false. */
   readonly dpop?: boolean;
-  /** Client metadata documents that are accepted as clients; one that ends in a slash allows all below it. Default none. */
+  /** URLs of accepted client metadata documents. A URL that ends with a slash accepts all below it. Default none. */
   readonly clientDocuments?: readonly string[];
-  /** Fetches those; default: over https, from public addresses only. */
+  /** Fetches these documents; default: over https, only from public addresses. */
   readonly fetchClientDocument?: typeof fetch;
 }
 
-/** An authorization server that is up. */
+/** A running authorization server. */
 export interface AuthorizationServer extends Running {
   readonly issuer: string;
-  /** Issues opaque tokens for one more MCP server, for tests that learn its address late. */
+  /** Adds a resource with opaque tokens, for tests that know the address of their MCP server only later. */
   addMcpResource(resource: string): void;
 }
 
 /**
- * Starts an authorization server with a signing key of its own and nobody's session.
+ * Starts an authorization server with a new signing key and without sessions.
  *
  * @throws the system's error, `EADDRINUSE` for a busy port.
  */
@@ -117,8 +120,8 @@ async function serve(
 }
 
 /**
- * oidc-provider builds its URLs from the request's host. Whoever reaches us by another name, as the gateway does in a
- * network of containers, must read the same metadata, and nobody may put a host of theirs in it.
+ * Sets the host that oidc-provider builds its URLs from. A caller that uses another name, such as the gateway in
+ * Docker, must read the same metadata, and no caller may put its own host into the metadata.
  */
 function announceIssuer(request: IncomingMessage, issuer: string): void {
   const { host, protocol } = new URL(issuer);

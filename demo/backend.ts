@@ -1,6 +1,6 @@
 /**
- * The demo API: a backend without any authorization of its own. The gateway before it lets in only whom it may serve and
- * says in headers who that is; whoever reaches it directly is whoever they claim to be, so its port is never published.
+ * The demo API: a backend without authorization of its own. The gateway in front forwards only allowed requests, with
+ * the caller's identity in headers. A direct caller could claim any identity, so the port is never published.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { setInterval } from 'node:timers';
 
 import { listen, serveAlone, type Running } from './listen.ts';
 
-/** Where the backend listens. */
+/** The address of the backend. */
 export interface BackendOptions {
   /** 0 lets the system choose. */
   readonly port: number;
@@ -27,7 +27,7 @@ const defaultTicks = 10;
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://backend');
-  // Nothing here needs a request's body; one that is left unread would block the connection's next request.
+  // No path needs a request's body. An unread body would block the next request on the connection.
   request.resume();
   switch (pathname) {
     case '/healthz':
@@ -45,17 +45,17 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   }
 }
 
-/** `x-auth-subject`: the gateway's word on who calls. */
+/** `x-auth-subject`: the caller, as the gateway says. */
 function subject(request: IncomingMessage): string | null {
   return header(request, 'x-auth-subject') ?? null;
 }
 
-/** `x-auth-actor`: who acts for them, RFC 8693 §4.1; null where they call themselves. */
+/** `x-auth-actor`: the actor, RFC 8693 §4.1; null if the caller acts itself. */
 function actor(request: IncomingMessage): string | null {
   return header(request, 'x-auth-actor') ?? null;
 }
 
-/** `x-auth-risk`: the gateway's word on the caller's risk score. */
+/** `x-auth-risk`: the caller's risk score, as the gateway says. */
 function risk(request: IncomingMessage): number | null {
   const value = header(request, 'x-auth-risk');
   return value === undefined ? null : Number(value);
@@ -66,7 +66,7 @@ function header(request: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** What arrived here, for people who want to see what the gateway passes on; a credential only by its presence. */
+/** The request as it arrived, to show what the gateway forwards; of a credential, only its presence. */
 function echo(request: IncomingMessage): object {
   const { authorization, ...headers } = request.headers;
   return {
@@ -78,7 +78,7 @@ function echo(request: IncomingMessage): object {
   };
 }
 
-/** One event a second, so that one can see that nothing on the way holds a stream back. */
+/** Sends one event a second, to show that nothing on the way buffers the stream. */
 function ticks(response: ServerResponse, count: number): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   let sent = 0;

@@ -1,16 +1,16 @@
 /**
- * A person at a browser, for the walk and the tests: keeps cookies, follows redirects, reads the authorization server's real
- * pages and fills in their forms.
+ * A simulated browser with its user, for the walk and the tests: keeps cookies, follows redirects, reads the
+ * authorization server's real pages and fills in their forms.
  *
  * @module
  */
 import { createCookieJar } from './cookie-jar.ts';
 
-/** A browser with its cookies. One that is used again is still signed in. */
+/** A browser with its cookies. If it is used again, its user is still signed in. */
 export interface Browser {
   /** The titles of the pages that were shown, in their order. */
   readonly pages: readonly string[];
-  /** Follows redirects until a page or `stopAt`, the URL of a client that waits for its answer. */
+  /** Follows redirects until a page or `stopAt`, the callback URL of the client. */
   open(url: URL, stopAt: URL, form?: URLSearchParams): Promise<URL | ShownPage>;
 }
 
@@ -21,21 +21,21 @@ interface ShownPage {
   readonly html: string;
 }
 
-/** What a person wants to do. */
+/** A sign-in and its answers. */
 export interface SignIn {
-  /** Where the client sends the person. */
+  /** The URL to which the client sends its user. */
   readonly authorizationUrl: URL | string;
   /** The name of an account. */
   readonly user: string;
-  /** Default: the one that the page shows. */
+  /** Default: the password on the page. */
   readonly password?: string;
   /** The answer to the consent page; default true. */
   readonly approve?: boolean;
-  /** Default: a new one, without a session. */
+  /** Default: a new browser, without a session. */
   readonly browser?: Browser;
 }
 
-/** Enough for every flow; a flow that never ends is a bug. */
+/** Enough for every flow; more steps are a bug. */
 const maxSteps = 8;
 
 /** Opens a new browser. */
@@ -72,10 +72,10 @@ export function createBrowser(): Browser {
 }
 
 /**
- * Signs in where the page asks for it, answers the consent page, and returns the URL that the client's own page would be
- * opened with: `code`, `state` and `iss`, or `error`.
+ * Signs in if the page asks for it, answers the consent page, and returns the callback URL of the client, with `code`,
+ * `state` and `iss`, or `error`.
  *
- * @throws what the page says, when it is neither of the two.
+ * @throws the text of any other page.
  */
 export async function signIn({
   authorizationUrl,
@@ -90,11 +90,11 @@ export async function signIn({
     if (at instanceof URL) return at;
     at = await browser.open(at.url, stopAt, filledIn(at, person, approve));
   }
-  throw new Error('the pages ask without end');
+  throw new Error('too many pages');
 }
 
 function filledIn({ html, url }: ShownPage, { user, password }: Pick<SignIn, 'password' | 'user'>, approve: boolean) {
-  // A page with an error may still have its form; a person would read the error first.
+  // A page with an error may still have its form. A user would read the error first.
   const alert = textOf('p[^>]*role="alert"', html);
   if (alert !== '') throw new Error(`${url.pathname}: ${alert}`);
   if (html.includes('name="password"')) {

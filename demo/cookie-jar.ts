@@ -2,11 +2,11 @@
 export interface CookieJar {
   /** The `Cookie` header of a request. */
   header(url: URL): string;
-  /** Keeps, or forgets, what a response's `Set-Cookie` headers say. */
+  /** Stores or deletes cookies according to a response's `Set-Cookie` headers. */
   store(url: URL, setCookies: readonly string[]): void;
 }
 
-/** As much of RFC 6265 as one server needs: names, hosts, paths, and expiry as deletion. */
+/** The part of RFC 6265 that one server needs: names, hosts, paths, and expiry as deletion. */
 export function createCookieJar(): CookieJar {
   const cookies = new Map<string, { readonly host: string; readonly path: string; readonly pair: string }>();
   return {

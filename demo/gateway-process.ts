@@ -7,28 +7,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { PlainError } from './plain-error.ts';
 
-/** The gateway as a process of its own, started as an operator starts it. */
+/** The gateway as a separate process, started as an operator would start it. */
 export interface GatewayProcess {
-  /** The file with all that it wrote to stdout: its decision log. */
+  /** The file with its stdout: the decision log. */
   readonly logFile: string;
-  /** From now on, each new line of the log goes to `print` too. */
+  /** Passes each new line of the log to `print`. */
   follow(print: (line: string) => void): void;
-  /** Resolves when it has ended, whoever ended it. */
+  /** Resolves when the process has ended, for any reason. */
   readonly ended: Promise<void>;
-  /** Tells it to drain and waits until it has; what is left after the drain's time is killed. */
+  /** Drains the gateway and waits for its end. Kills it if the drain takes too long. */
   close(): Promise<void>;
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const startTimeoutMs = 15_000;
-/** A little more than the drain of open streams takes. */
+/** A little longer than the drain of open streams. */
 const drainTimeoutMs = 12_000;
 
 /**
  * Starts `node src/main.ts serve` with the committed `gateway.yaml` and waits until it is ready.
  *
- * @param adminUrl of its admin listener, where it says that it is ready.
- * @throws {PlainError} when it ends or says nothing in time; what it wrote to stderr is on ours.
+ * @param adminUrl of its admin listener, which reports that it is ready.
+ * @throws {PlainError} if it ends or is not ready in time. Its stderr is the stderr of this process.
  */
 export async function startGatewayProcess(adminUrl: string): Promise<GatewayProcess> {
   const child = spawn(process.execPath, ['src/main.ts', 'serve'], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 
-/** A server of the demo that is up. */
+/** A running server of the demo. */
 export interface Running {
-  /** Its origin, with the port that it really has, without a trailing slash. */
+  /** Its origin with its actual port, without a trailing slash. */
   readonly url: string;
-  /** Ends it and every connection to it. */
+  /** Stops the server and closes every connection to it. */
   close(): Promise<void>;
 }
 
 /**
- * Binds a server and hands back how to reach and to end it. Port 0 lets the system choose.
+ * Binds a server and returns its URL and a way to stop it. Port 0 lets the system choose.
  *
  * @throws the system's error, `EADDRINUSE` for a busy port.
  */
@@ -25,7 +25,7 @@ export async function listen(server: Server, port: number, host = '127.0.0.1'): 
       if (!server.listening) return;
       const closed = once(server, 'close');
       server.close();
-      // An open event stream would keep the process alive for ever.
+      // An open event stream would keep the process alive.
       server.closeAllConnections();
       await closed;
     },
@@ -33,8 +33,8 @@ export async function listen(server: Server, port: number, host = '127.0.0.1'): 
 }
 
 /**
- * Runs a server of the demo as a process of its own, by the environment's `PORT` and `HOST`, until it is told to stop.
- * This is how Docker Compose starts each of them.
+ * Runs a server of the demo as a separate process until a signal stops it, with `PORT` and `HOST` of the environment.
+ * Docker Compose starts each server this way.
  */
 export async function serveAlone(name: string, defaultPort: number, start: Start): Promise<void> {
   const running = await start(Number(process.env.PORT ?? defaultPort), process.env.HOST ?? '127.0.0.1');

@@ -1,5 +1,5 @@
 /**
- * `npm run demo`: starts everything on loopback, walks the authorization life cycle, and stays up for you to try.
+ * `npm run demo`: starts all servers on loopback, walks the authorization life cycle, and keeps the servers running.
  *
  * @module
  */
@@ -12,13 +12,13 @@ import { runWalk } from './walk.ts';
 const usage = `npm run demo -- [--once] [--against URL]
 
   Starts the demo's authorization server, MCP server, backend and the gateway on
-  loopback, walks the authorization life cycle against them, and stays up.
+  loopback, walks the authorization life cycle against them, and keeps them running.
 
-  --once          end after the walk: exit 0 if every step held, else 1
-  --against URL   start nothing; walk the deployment whose gateway has this URL
+  --once          stop after the walk: exit 0 if every step passed, else 1
+  --against URL   start nothing; walk the deployment with its gateway at this URL
   --help          show this`;
 
-/** Of a token that may move money, in seconds: short, so that the walk need not wait for a minute to see it expire. */
+/** The lifetime of a high-privilege token in seconds: short, so that the walk need not wait a minute for its end. */
 const highPrivilegeTtl = { once: 5, staying: 15 };
 
 async function main(): Promise<number> {
@@ -38,7 +38,7 @@ async function main(): Promise<number> {
     if (typeof outcome === 'boolean' && options.once) return outcome ? 0 : 1;
     if (typeof outcome === 'boolean') showDecisions(stack);
     if ((await ended) === 'stopped') return options.once ? 1 : 0;
-    console.error(`The gateway ended by itself; its log is ${stack.gateway.logFile}`);
+    console.error(`The gateway stopped unexpectedly; its log is ${stack.gateway.logFile}`);
     return 1;
   } finally {
     await stack.close();
@@ -76,16 +76,16 @@ function printUrls({ gateway }: Stack): void {
 }
 
 function showDecisions({ gateway }: Stack): void {
-  console.log('\nUp until Ctrl-C. Point an MCP client at the gateway; its decisions are shown here:\n');
+  console.log('\nRunning until Ctrl-C. Connect an MCP client to the gateway; its decisions appear here:\n');
   gateway.follow((line) => console.log(styleText('dim', line)));
 }
 
-/** Resolves when somebody stops the demo. */
+/** Resolves when the user stops the demo. */
 function whenStopped(): Promise<'stopped'> {
   const { promise, resolve } = Promise.withResolvers<'stopped'>();
   process.once('SIGINT', () => resolve('stopped'));
   process.once('SIGTERM', () => resolve('stopped'));
-  // A signal to npm ends npm and its shell and never gets here; nobody could stop us any more.
+  // A signal to npm ends npm and its shell and never reaches this process, which would then run without a parent.
   const parent = process.ppid;
   const whenOrphaned = (): void => void (process.ppid !== parent && resolve('stopped'));
   if (process.env.npm_lifecycle_event !== undefined) setInterval(whenOrphaned, 500).unref();
@@ -93,7 +93,7 @@ function whenStopped(): Promise<'stopped'> {
 }
 
 try {
-  // A walk that was stopped in its middle would hold the process open.
+  // An interrupted walk would keep the process alive.
   process.exit(await main());
 } catch (error) {
   if (!(error instanceof PlainError)) throw error;

@@ -1,6 +1,6 @@
 /**
- * The demo's MCP server: the official SDK, tools, and no authorization at all. The gateway before it decides who may call
- * what. It speaks the legacy revisions and 2026-07-28 and always answers on an event stream.
+ * The demo's MCP server: the official SDK, tools, and no authorization. The gateway in front decides which caller may
+ * call which tool. The server speaks the older revisions and 2026-07-28, and always answers on an event stream.
  *
  * @module
  */
@@ -13,13 +13,13 @@ import { listen, serveAlone, type Running } from './listen.ts';
 import { addAccountTools } from './tools/accounts.ts';
 import { addApiTools } from './tools/api.ts';
 
-/** Where the MCP server listens, and the API that its tools call. */
+/** The address of the MCP server, and the API that its tools call. */
 export interface McpServerOptions {
   /** 0 lets the system choose. */
   readonly port: number;
   /** Default: loopback. */
   readonly host?: string;
-  /** The demo API as the tools reach it: through the gateway, without a trailing slash. */
+  /** The URL of the demo API for the tools: through the gateway, without a trailing slash. */
   readonly apiUrl: string;
 }
 
@@ -27,8 +27,8 @@ export interface McpServerOptions {
 export async function startMcpServer({ port, host = '127.0.0.1', apiUrl }: McpServerOptions): Promise<Running> {
   const mcp = createMcpHandler(() => newServer(apiUrl), { responseMode: 'sse' });
   const serveMcp = toNodeHandler(mcp);
-  // On a laptop a page of the web could otherwise reach this open server by DNS rebinding. In a network of containers
-  // only the gateway can, and calls it by the name that it has there.
+  // On a laptop, a web page could otherwise reach this open server by DNS rebinding. In Docker only the gateway can
+  // reach it, under the name of its container.
   const hostIsAllowed = host === '127.0.0.1' ? localhostHostValidation() : () => true;
 
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
@@ -57,7 +57,7 @@ export async function startMcpServer({ port, host = '127.0.0.1', apiUrl }: McpSe
   };
 }
 
-/** The SDK asks for a new one with every request: the tools hold no state. */
+/** The SDK requests a new server for every request: the tools have no state. */
 function newServer(apiUrl: string): McpServer {
   const server = new McpServer({ name: 'demo-tools', version: '1.0.0' });
   addAccountTools(server);

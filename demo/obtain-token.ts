@@ -1,6 +1,6 @@
 /**
- * The client's side of OAuth in a few lines, for the walk and the tests where the official MCP client is not the point:
- * registration, and the authorization code flow with PKCE, over HTTP like anybody's.
+ * A small OAuth client for the walk and the tests that do not need the official MCP client: registration, and the
+ * authorization code flow with PKCE, over HTTP.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { z } from 'zod';
 
 import { signIn, type SignIn } from './browser.ts';
 
-/** A client as it knows itself. Without a secret it is public. */
+/** A client's own settings. Without a secret it is a public client. */
 export interface OAuthClient {
   readonly clientId: string;
   readonly clientSecret?: string;
@@ -24,7 +24,7 @@ export const demoApiClient: OAuthClient = {
   redirectUri: 'http://127.0.0.1:7777/callback',
 };
 
-/** What a token request brought. */
+/** The answer to a token request. */
 export interface Tokens {
   readonly accessToken: string;
   /** Seconds. */
@@ -42,11 +42,11 @@ export interface TokenWish extends Omit<SignIn, 'authorizationUrl'> {
   readonly scope?: string;
   /** RFC 8707; without it, the server's default. */
   readonly resource?: string;
-  /** Makes the DPoP proof of the token request, RFC 9449 §5; without it, the token is bound to nothing. */
+  /** Makes the DPoP proof of the token request, RFC 9449 §5; without it, the token is not bound. */
   readonly dpop?: (tokenEndpoint: string) => Promise<string>;
 }
 
-/** Runs the whole flow: metadata, authorization with PKCE, the person's pages, token request. */
+/** Runs the whole flow: metadata, authorization with PKCE, the user's pages, token request. */
 export async function obtainToken({ issuer, client, scope, resource, dpop, ...person }: TokenWish): Promise<Tokens> {
   const metadata = await authorizationServerMetadata(issuer);
   const verifier = randomBytes(32).toString('base64url');
@@ -65,7 +65,7 @@ export async function obtainToken({ issuer, client, scope, resource, dpop, ...pe
 
   const { searchParams: answer } = await signIn({ ...person, authorizationUrl });
   if (answer.get('iss') !== metadata.issuer) throw new Error(`iss is ${answer.get('iss')}`); // RFC 9207 §2.4
-  if (answer.get('state') !== state) throw new Error('another state came back');
+  if (answer.get('state') !== state) throw new Error('the callback has another state');
   const code = answer.get('code');
   if (code === null) throw new Error(`${answer.get('error')}: ${answer.get('error_description')}`);
 

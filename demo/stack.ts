@@ -6,14 +6,14 @@ import { startMcpServer } from './mcp-server.ts';
 import { PlainError } from './plain-error.ts';
 import { busyPorts } from './ports.ts';
 
-/** Everything that the demo starts, on loopback, as the defaults of `gateway.yaml` expect it. */
+/** All servers of the demo, on loopback, at the default addresses of `gateway.yaml`. */
 export interface Stack {
   readonly gateway: GatewayProcess;
-  /** Ends all of it, the gateway first, so that it can drain. */
+  /** Stops all servers, the gateway first, so that it can drain. */
   close(): Promise<void>;
 }
 
-/** Where each part is. */
+/** The URL of each server. */
 export const urls = {
   gateway: 'http://127.0.0.1:8080',
   admin: 'http://127.0.0.1:9090',
@@ -33,8 +33,8 @@ const ports = [
 /**
  * Starts the demo.
  *
- * @param highPrivilegeTtl of a token that may move money, in seconds.
- * @throws {PlainError} when a port is busy or the gateway does not come up; what had been started is ended.
+ * @param highPrivilegeTtl of a token with a high-privilege scope, in seconds.
+ * @throws {PlainError} if a port is busy or the gateway does not start. Servers that were started are stopped.
  */
 export async function startStack(highPrivilegeTtl: number): Promise<Stack> {
   const busy = await busyPorts(ports);

@@ -1,6 +1,6 @@
 /**
- * Prints an access token of the demo's authorization server for the MCP server, got as an AI agent gets one: it registers
- * itself, and a person signs in and consents. For `curl`, and for the tutorial.
+ * Prints an access token of the demo's authorization server for the MCP server. It gets the token like an AI agent: it
+ * registers a client, and a user signs in and consents. For `curl`, and for the tutorial.
  *
  * @module
  */
@@ -13,9 +13,9 @@ const usage = `node demo/token.ts [--user NAME] [SCOPE…]
   --user NAME   who signs in: alice (the default), bob, carol or dave
   SCOPE         default: read
 
-The authorization server is ISSUER of the environment; default: http://127.0.0.1:9000`;
+The environment variable ISSUER is the authorization server; default: http://127.0.0.1:9000`;
 
-/** A token by a new client of the given person. */
+/** A token for a new client of the given user. */
 async function newToken(user: string, scope: string): Promise<string> {
   const issuer = process.env.ISSUER ?? 'http://127.0.0.1:9000';
   const client = await registerClient(issuer, 'curl', scope);

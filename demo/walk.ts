@@ -10,7 +10,7 @@ import { walkExpiry } from './walk/expiry.ts';
 import { walkLifecycle } from './walk/lifecycle.ts';
 import { createReport, StepFailed } from './walk/report.ts';
 
-/** What to walk, and where to print. */
+/** The deployment to walk, and the output. */
 export interface WalkOptions {
   /** The gateway's public URL, without a trailing slash. */
   readonly gatewayUrl: string;
@@ -18,7 +18,7 @@ export interface WalkOptions {
   readonly print?: (line: string) => void;
 }
 
-/** Walks, prints one line a step, and says whether every step held. */
+/** Walks, prints one line for each step, and returns whether every step passed. */
 export async function runWalk({ gatewayUrl, print = console.log }: WalkOptions): Promise<boolean> {
   const deployment = await findDeployment(gatewayUrl);
   const report = createReport(print);
@@ -32,7 +32,7 @@ export async function runWalk({ gatewayUrl, print = console.log }: WalkOptions):
     }
   };
 
-  await stage('The life of an MCP client: authorization, step-up, expiry, renewal', async () => {
+  await stage('The life cycle of an MCP client: authorization, step-up, expiry, renewal', async () => {
     const session = await walkLifecycle(report, deployment);
     await walkExpiry(report, deployment, session);
     await session.agent.close();
@@ -40,6 +40,8 @@ export async function runWalk({ gatewayUrl, print = console.log }: WalkOptions):
   await stage('The demo API: validation, scope, claims', () => walkApi(report, deployment));
 
   print('');
-  print(report.failed === 0 ? `All ${report.passed} steps held.` : `${report.failed} failed, ${report.passed} held.`);
+  print(
+    report.failed === 0 ? `All ${report.passed} steps passed.` : `${report.failed} failed, ${report.passed} passed.`,
+  );
   return report.failed === 0;
 }

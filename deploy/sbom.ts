@@ -1,8 +1,8 @@
 /**
  * Prints the bill of materials (CycloneDX) of the runtime: `npm run sbom`.
  *
- * `npm sbom` runs on a lockfile without development dependencies. `npm sbom --omit dev` omits too much: every package that
- * development also uses, half of the runtime (jose, ajv, yaml).
+ * `npm sbom` runs on a lockfile without development dependencies. `npm sbom --omit dev` omits too much: it leaves out
+ * every package that development also uses, half of the runtime (jose, ajv, yaml).
  *
  * @module
  */

@@ -1,14 +1,14 @@
-/** A person who can sign in at the demo's authorization server. */
+/** A user of the demo's authorization server. */
 export interface Account {
-  /** The user name, and the `sub` of their tokens. */
+  /** The user name, and the `sub` of the user's tokens. */
   readonly name: string;
   /** Shown on the login page: this is a demo. */
   readonly password: string;
-  /** What their access tokens say about them, beside `sub`. */
+  /** The claims of the user's access tokens, in addition to `sub`. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** Who can sign in when nobody else is configured. The risk scores lie on both sides of the demo API's limit of 50. */
+/** The default users. Their risk scores are on both sides of the demo API's limit of 50. */
 const demoAccounts: readonly Account[] = [
   { name: 'alice', password: 'wonderland', claims: { role: 'trader', tenant: 'acme', country: 'SE', risk: 20 } },
   { name: 'bob', password: 'builder', claims: { role: 'trader', tenant: 'acme', country: 'NO', risk: 72 } },
@@ -16,15 +16,15 @@ const demoAccounts: readonly Account[] = [
   { name: 'dave', password: 'discovery', claims: { role: 'auditor', tenant: 'globex', country: 'DE', risk: 50 } },
 ];
 
-/** The people that one authorization server knows. */
+/** The users of one authorization server. */
 export interface Accounts {
   readonly list: readonly Account[];
   find(name: string): Account | undefined;
-  /** The account whose name and password these are. */
+  /** The account with this name and password. */
   authenticate(name: string, password: string): Account | undefined;
 }
 
-/** The demo's people and some more; one of the same name replaces the demo's. */
+/** The demo's users and further ones. A user of the same name replaces the demo's. */
 export function createAccounts(more: readonly Account[] = []): Accounts {
   const byName = new Map([...demoAccounts, ...more].map((account) => [account.name, account]));
   return {

@@ -2,21 +2,21 @@ import { html, type Markup } from './html.ts';
 import type { Page } from './page.ts';
 import { isHighPrivilege, scopeRules } from './scopes.ts';
 
-/** What a person is asked to allow. */
+/** A request for consent. */
 export interface ConsentRequest {
   readonly userName: string;
   readonly clientName: string;
-  /** Whether the client's settings come from outside: then its name is only what it says of itself. */
+  /** Whether the client is external: its name is then only its own claim. */
   readonly dynamicClient: boolean;
   readonly resources: readonly string[];
   readonly scopes: readonly string[];
   readonly returnsTo: string;
-  /** How long a token with a high privilege lives, in seconds. */
+  /** The lifetime of a token with a high privilege, in seconds. */
   readonly highPrivilegeTtl: number;
   readonly signOutUrl: string;
 }
 
-/** Asks whether a client may do what it asks for. */
+/** The consent page. */
 export function consentPage(request: ConsentRequest): Page {
   const { clientName, dynamicClient, highPrivilegeTtl, resources, returnsTo, scopes, signOutUrl, userName } = request;
   const unverified = html`<p class="note">

@@ -1,13 +1,13 @@
 import { interactionPolicy } from 'oidc-provider';
 
 /**
- * When a person is asked: to sign in without a session; to consent whenever a client's settings require it, even for what
- * was allowed before, and otherwise for what is new.
+ * Decides when the user is asked: to sign in, if there is no session; to consent, if the client's settings require it,
+ * even for scopes that were allowed before, and otherwise for new scopes.
  */
 export function consentPolicy(): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base();
   const consent = policy.get('consent');
-  // It would ask for every native client; the client's own setting decides here.
+  // The default check would ask for every native client. The client's own setting decides instead.
   consent?.checks.remove('native_client_prompt');
   consent?.checks.add(
     new interactionPolicy.Check(

@@ -4,7 +4,7 @@ import { errors, type ClientMetadata, type KoaContextWithOIDC } from 'oidc-provi
 
 import { dynamicClientScope } from './scopes.ts';
 
-/** The authentication context of a user name and a password, the only one there is. */
+/** The authentication context of a user name and a password, the only one of the demo. */
 export const passwordAcr = 'urn:sallyport:demo:acr:password';
 
 /** Members of a client's registration that neither OAuth nor OpenID Connect defines, in the answer's order. */
@@ -15,7 +15,7 @@ const policyMembers = [
   'requires_consent',
 ] as const;
 
-/** How oidc-provider is told a policy on registrations. */
+/** The form in which oidc-provider takes a policy on registrations. */
 interface ClientPolicy {
   readonly properties: readonly string[];
   readonly validator: (
@@ -27,23 +27,23 @@ interface ClientPolicy {
 }
 
 /**
- * The policy that dictates the settings of every client from outside, whether it registered itself (RFC 7591) or is known
- * by its metadata document. Of what such a client asks only its name and redirect URIs count; everything else is replaced
- * (RFC 7591 §3.2.1 allows it), so that it cannot configure itself into more than the demo grants:
+ * The policy that sets the settings of every external client, whether it registered itself (RFC 7591) or has a metadata
+ * document. The policy takes only the name and the redirect URIs from the client and replaces everything else (RFC 7591
+ * §3.2.1 allows it), so that a client cannot get more than the demo grants:
  *
- * - no refresh tokens, PKCE, a person's consent each time;
- * - a secret of its own, in the body, also for a client that asked to be public. Only a metadata document, which cannot
- *   hold a secret, makes a public client;
- * - the whole scope of dynamic clients, not the narrower one it asked for: the official MCP clients register with the scope
- *   of their first challenge and must be able to step up later. What a token carries is for the person to decide.
+ * - no refresh tokens, PKCE, the user's consent each time;
+ * - its own secret, in the body, also for a client that requested to be public. Only a client with a metadata document,
+ *   which cannot contain a secret, is public;
+ * - the whole scope of dynamic clients, not the narrower one of its request: the official MCP clients register with the
+ *   scope of their first challenge and must be able to step up later. The user decides the scope of each token.
  */
 export function dynamicClientPolicy(accessTokenTtl: number): ClientPolicy {
   return {
     properties: policyMembers,
     validator(ctx, key, _value, metadata) {
-      // oidc-provider calls once for each of the properties.
+      // oidc-provider calls this once for each property.
       if (key !== policyMembers[0]) return;
-      // No context: a client is read back from storage, or comes from its metadata document.
+      // Without a context, the client is read from storage, or from its metadata document.
       if (ctx?.oidc.route !== 'registration' && !isMetadataDocument(metadata.client_id)) return;
       requireSafeRedirects(metadata.redirect_uris);
       const settings = dictatedSettings(metadata, accessTokenTtl);
@@ -86,7 +86,7 @@ function isMetadataDocument(clientId: string): boolean {
   return clientId.startsWith('https://');
 }
 
-// A code must not cross the network in the clear, nor go to whichever app claims a private scheme.
+// A code must not be sent over the network in plain text, nor to any app that claims a private scheme.
 function requireSafeRedirects(redirectUris: unknown): void {
   if (!Array.isArray(redirectUris) || redirectUris.every((uri) => isHttps(uri) || isLoopback(uri))) return;
   throw new errors.InvalidClientMetadata('redirect_uris must be https URLs, or http URLs of a loopback address');

@@ -1,9 +1,9 @@
-/** Text that is HTML already. Only `html` makes one, so nothing reaches a page unescaped by oversight. */
+/** Text that is already HTML. Only `html` makes it, so that no value reaches a page unescaped by oversight. */
 export interface Markup {
   readonly markup: string;
 }
 
-/** A template literal as HTML: every value is escaped, except what is `Markup` itself. */
+/** A template literal as HTML: escapes every value that is not `Markup`. */
 export function html(parts: TemplateStringsArray, ...values: readonly (Markup | readonly Markup[] | string)[]): Markup {
   return { markup: String.raw({ raw: parts }, ...values.map(render)) };
 }

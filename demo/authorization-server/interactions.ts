@@ -11,12 +11,12 @@ import { sendPage, type Page } from './page.ts';
 import { knownScopes } from './scopes.ts';
 import { errorPage } from './small-pages.ts';
 
-/** Where a person is asked; the interaction's id follows. */
+/** The path of the login and consent pages; the interaction's id follows. */
 export const interactionPath = '/interaction/';
 
 const maxFormBytes = 16_384;
 
-/** Shows the login and the consent page, and passes on what the person decides. */
+/** Shows the login and the consent page, and forwards the user's decision. */
 export type Interactions = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** @param highPrivilegeTtl - in seconds, for the consent page. */
@@ -34,7 +34,7 @@ export function createInteractions(provider: Provider, accounts: Accounts, highP
     }
   };
 
-  /** The cookie says which one, so that nobody can be sent to answer another person's; the path has to agree. */
+  /** The cookie names the interaction, so that no user can be sent to answer another user's; the path must match. */
   async function currentInteraction(request: IncomingMessage, response: ServerResponse): Promise<Interaction> {
     const interaction = await provider.interactionDetails(request, response);
     if (request.url !== `${interactionPath}${interaction.uid}`) throw new errors.SessionNotFound('not this one');
@@ -61,7 +61,7 @@ export function createInteractions(provider: Provider, accounts: Accounts, highP
       default:
         return provider.interactionFinished(request, response, {
           error: 'access_denied',
-          error_description: 'the person did not allow it',
+          error_description: 'the user denied access',
         });
     }
   }
@@ -91,7 +91,7 @@ export function createInteractions(provider: Provider, accounts: Accounts, highP
     });
   }
 
-  /** Writes down what the person allowed, on top of what this client was allowed before in the same session. */
+  /** Stores what the user allowed, in addition to what this client was allowed earlier in the same session. */
   async function grant(interaction: Interaction): Promise<string> {
     const earlier = interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
     const grant =

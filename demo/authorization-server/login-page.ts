@@ -2,16 +2,16 @@ import type { Account } from './accounts.ts';
 import { html } from './html.ts';
 import type { Page } from './page.ts';
 
-/** What the login page needs to know. */
+/** The content of the login page. */
 export interface LoginRequest {
   readonly clientName: string;
   readonly accounts: readonly Account[];
   readonly returnsTo: string;
-  /** The name of an attempt that failed. */
+  /** The user name of a failed attempt. */
   readonly failedName?: string;
 }
 
-/** Asks for a user name and a password. It shows everybody's: this is a demo. */
+/** The login page. It shows the passwords of all users: this is a demo. */
 export function loginPage({ clientName, accounts, returnsTo, failedName }: LoginRequest): Page {
   const failed =
     failedName === undefined ? [] : [html`<p class="error" role="alert">Unknown user or wrong password.</p>`];

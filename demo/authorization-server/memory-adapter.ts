@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
 
-/** Registration is open to everybody; a flood of it may push out other clients, never sessions or tokens. */
+/** Registration is open to every client. A flood of registrations may evict other clients, never sessions or tokens. */
 const maxRecordsPerModel = 10_000;
 
 /**
- * Keeps what oidc-provider stores, each model in its own bounded memory, until the process ends. oidc-provider's own one
- * warns at every start.
+ * Stores the data of oidc-provider, each model in its own bounded memory, until the process ends. oidc-provider's own
+ * memory adapter prints a warning at every start.
  */
 export function createMemoryAdapter(): AdapterFactory {
   return (model) => new MemoryAdapter(model);
@@ -21,7 +21,7 @@ class MemoryAdapter implements Adapter {
     this.#model = model;
   }
 
-  /** @param expiresIn - seconds; without it, for ever. */
+  /** @param expiresIn - seconds; without it, the entry does not expire. */
   async upsert(id: string, payload: AdapterPayload, expiresIn?: number): Promise<void> {
     const options = expiresIn ? { ttl: expiresIn * 1000 } : {};
     this.#records.set(id, payload, options);
@@ -37,7 +37,7 @@ class MemoryAdapter implements Adapter {
     return id === undefined ? undefined : this.#records.get(id);
   }
 
-  /** Only the device flow asks, which is off. */
+  /** Used only by the device flow, which is disabled. */
   async findByUserCode(): Promise<undefined> {
     return undefined;
   }

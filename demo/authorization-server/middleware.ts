@@ -3,7 +3,7 @@ import type { Provider } from 'oidc-provider';
 import { passwordAcr } from './dynamic-clients.ts';
 import { defaultScope } from './scopes.ts';
 
-/** Where the endpoints are that these rules are for. */
+/** The endpoints that these rules apply to. */
 interface Paths {
   readonly authorization: string;
   readonly registration: string;
@@ -12,13 +12,13 @@ interface Paths {
   readonly jwks: string;
 }
 
-/** What oidc-provider leaves open: a default scope, CORS for browsers, and one member of the registration's answer. */
+/** Adds what oidc-provider lacks: a default scope, CORS for browsers, and one member of the registration's answer. */
 export function addDefaults(provider: Provider, paths: Paths): void {
   const openPaths = new Set([paths.registration, paths.token, paths.revocation, paths.jwks]);
 
   provider.use(async (ctx, next) => {
     const open = openPaths.has(ctx.path) || ctx.path.startsWith('/.well-known/');
-    // None of these endpoints looks at a cookie, so any page may call them.
+    // None of these endpoints reads a cookie, so any page may call them.
     if (open) ctx.set('access-control-allow-origin', '*');
     if (!open || ctx.method !== 'OPTIONS') {
       await next();
@@ -34,7 +34,7 @@ export function addDefaults(provider: Provider, paths: Paths): void {
       ctx.query = { ...ctx.query, scope: defaultScope };
     }
     await next();
-    // Not among the client's settings: there, oidc-provider would insist that each of its requests is OpenID Connect.
+    // Not one of the client's settings: oidc-provider would then require OpenID Connect in each of its requests.
     if (ctx.path === paths.registration && ctx.status === 201) ctx.body.default_acr_values = [passwordAcr];
   });
 }

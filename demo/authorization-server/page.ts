@@ -3,11 +3,11 @@ import type { ServerResponse } from 'node:http';
 
 import { html, type Markup } from './html.ts';
 
-/** A page to be shown to a person. */
+/** A page for a user. */
 export interface Page {
   readonly title: string;
   readonly body: Markup;
-  /** The URL that the page's form may end at, beside our own: where the client waits for the answer. */
+  /** The callback URL of the client, which the page's form may lead to in addition to this server. */
   readonly returnsTo?: string;
 }
 
@@ -38,7 +38,7 @@ dt { color: var(--dim); font-size: .875rem; } dd { margin: 0 0 .75rem; }
 .error, .high { color: var(--warn); font-weight: 600; }
 `;
 
-// Not in the template: a formatter that indents it there would change what the hash is of.
+// Not in the template: a formatter would indent it there and change the hashed text.
 const styleElement: Markup = { markup: `<style>${css}</style>` };
 const styleHash = createHash('sha256').update(css).digest('base64');
 
@@ -59,8 +59,8 @@ export function document({ title, body }: Page): string {
 }
 
 /**
- * The headers of a page: no script runs on it, nobody frames it, nothing keeps it, and its form goes to us or to the waiting
- * client. Browsers check `form-action` again at each redirect that answers the form.
+ * The headers of a page: it runs no script, cannot be framed or stored, and its form may lead only to this server or to
+ * the waiting client. Browsers check `form-action` again at each redirect of the form.
  */
 export function pageHeaders({ returnsTo }: Page): Record<string, string> {
   const formAction = ["'self'", ...(returnsTo === undefined ? [] : [cspSource(returnsTo)])].join(' ');
@@ -78,7 +78,7 @@ export function sendPage(response: ServerResponse, status: number, page: Page): 
   response.writeHead(status, pageHeaders(page)).end(document(page));
 }
 
-// The grammar of CSP has no IPv6 addresses; for the loopback's one the scheme is as narrow as it gets.
+// The grammar of CSP has no IPv6 addresses. For the loopback address, only the scheme can be given.
 function cspSource(url: string): string {
   const { hostname, origin, protocol } = new URL(url);
   return hostname.startsWith('[') ? protocol : origin;

@@ -26,18 +26,18 @@ import { errorPage, signedOutPage, signOutPage } from './small-pages.ts';
 import { createTokenClaims } from './token-claims.ts';
 import { addTokenExchange } from './token-exchange.ts';
 
-/** What one authorization server is made of. Lifetimes are in seconds. */
+/** The parts of one authorization server. Lifetimes are in seconds. */
 export interface ProviderOptions {
   readonly issuer: string;
   readonly accounts: Accounts;
   readonly resources: Resources;
-  /** The clients that are known from the start, and so are trusted. */
+  /** The preconfigured clients, which are trusted. */
   readonly clients: readonly ClientMetadata[];
-  /** The clients that are resource servers: they may introspect. */
+  /** The clients that are resource servers and may introspect. */
   readonly resourceServerIds: ReadonlySet<string>;
   /** Whether tokens may be bound to a key, RFC 9449. */
   readonly dpop: boolean;
-  /** URLs of client metadata documents; one that ends in a slash allows everything below it. */
+  /** URLs of client metadata documents. A URL that ends with a slash accepts all below it. */
   readonly clientDocuments: readonly string[];
   readonly fetchClientDocument?: typeof fetch;
   readonly accessTokenTtl: number;
@@ -86,7 +86,7 @@ export function createProvider(options: ProviderOptions): Provider {
       RefreshToken: 86_400,
       Session: 86_400,
     },
-    // A high privilege that renews itself would not be short-lived.
+    // A high privilege that is renewed automatically would not be short-lived.
     issueRefreshToken: (_ctx, client, code) =>
       client.grantTypeAllowed('refresh_token') && !isHighPrivilege(code.scopes),
     extraClientMetadata: dynamicClientPolicy(accessTokenTtl),
@@ -101,11 +101,12 @@ export function createProvider(options: ProviderOptions): Provider {
     ...(fetchClientDocument && { fetch: fetchClientDocument }),
   });
 
-  // An https issuer's URLs and cookies need it. `announceIssuer` overwrites the headers, so no client can set them.
+  // Needed for the URLs and cookies of an https issuer. `announceIssuer` overwrites the headers, so no client can set
+  // them.
   provider.proxy = true;
   addDefaults(provider, routes);
   addTokenExchange(provider, resources, lifetime);
-  // What a bug throws; oidc-provider answers `server_error` and would keep it to itself.
+  // Prints bugs: oidc-provider answers `server_error` and would not report them otherwise.
   provider.on('server_error', (_ctx, error) => console.error(error));
   return provider;
 }
@@ -120,7 +121,7 @@ function features({ clientDocuments, resources, resourceServerIds, ...options }:
     userinfo: { enabled: false },
     // Open to any client without a credential, R-183. No requirement asks for managing a registration afterwards.
     registration: { enabled: true, issueRegistrationAccessToken: false },
-    // Advertised only with an allow list: a client that publishes a document would not register itself otherwise.
+    // Advertised only with an allow list. Otherwise a client with a document would not register itself.
     clientIdMetadataDocument: {
       enabled: clientDocuments.length > 0,
       ack: 'draft-02',
@@ -138,7 +139,7 @@ function features({ clientDocuments, resources, resourceServerIds, ...options }:
       getResourceServerInfo: (ctx, indicator, client) => {
         const resource = resources.find(indicator);
         if (!resource || isForItself(ctx)) throw new errors.InvalidTarget();
-        // JWTs are not issued to external agents, and their tokens are for MCP servers only: they could be read.
+        // External agents get no JWTs, which they could read, and their tokens are only for MCP servers.
         if (resource.kind === 'api' && !trusted.has(client.clientId))
           throw new errors.InvalidTarget('not for this client');
         return resourceServer(resource);
@@ -152,14 +153,15 @@ function features({ clientDocuments, resources, resourceServerIds, ...options }:
   } satisfies Configuration['features'];
 }
 
-/** A token that a client gets for itself says who it is, and opens nothing. */
+/** A token that a client gets for itself identifies it, and grants nothing. */
 function isForItself(ctx: KoaContextWithOIDC): boolean {
   return ctx.oidc.params?.grant_type === 'client_credentials';
 }
 
 /**
- * A client revokes what is its own. oidc-provider would end every token of the person's grant with it; RFC 7009 §2.1 lets
- * the refresh token outlive its access token, and so does a person who stepped up expect of the first token.
+ * Revokes one token of the client. oidc-provider would also revoke every other token of the user's grant. RFC 7009 §2.1
+ * lets the refresh token outlive its access token, and after a step-up the user expects the first token to remain
+ * valid.
  */
 async function revoke(client: Client, token: RevocableToken): Promise<boolean> {
   if (token.clientId !== client.clientId) return false;
@@ -168,7 +170,7 @@ async function revoke(client: Client, token: RevocableToken): Promise<boolean> {
   return false;
 }
 
-/** A client known by its metadata document cannot have a secret; nobody else is public. */
+/** A client with a metadata document cannot have a secret; no other client is public. */
 function publicMethod({ clientDocuments }: ProviderOptions): 'none'[] {
   return clientDocuments.length > 0 ? ['none'] : [];
 }

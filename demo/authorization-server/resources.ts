@@ -2,7 +2,7 @@ import type { ResourceServer } from 'oidc-provider';
 
 import { resourceScope } from './scopes.ts';
 
-/** Who a token is for. `mcp`: opaque tokens, for anybody's client. `api`: JWTs, never for a client from outside. */
+/** A resource of tokens. `mcp`: opaque tokens, for every client. `api`: JWTs, never for an external client. */
 export interface Resource {
   /** The resource indicator (RFC 8707) and, byte for byte, the token's `aud`. */
   readonly uri: string;
@@ -11,7 +11,7 @@ export interface Resource {
 
 /** The resource servers that one authorization server issues tokens for. */
 export interface Resources {
-  /** What a request without a `resource` means. */
+  /** The resource of a request without `resource`. */
   readonly default: Resource;
   /** The resource that an indicator names; `https://host` and `https://host/` are the same, other paths are not. */
   find(indicator: string): Resource | undefined;
@@ -28,7 +28,7 @@ export function createResources(first: Resource, ...more: readonly Resource[]): 
   };
 }
 
-/** How oidc-provider wants a resource described. */
+/** A resource in the form of oidc-provider. */
 export function resourceServer({ uri, kind }: Resource): ResourceServer {
   return {
     audience: uri,

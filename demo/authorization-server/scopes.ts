@@ -1,14 +1,14 @@
-/** What a person may allow a client to do. */
+/** A scope that a user may grant to a client. */
 export interface ScopeRule {
-  /** For the consent page: what the client may do with it. */
+  /** Its text on the consent page. */
   readonly description: string;
-  /** A token that carries it lives for a minute, and the consent page says so. */
+  /** Whether a token with it lives only for a minute; shown on the consent page. */
   readonly highPrivilege: boolean;
-  /** Whether a client that registered itself may ever ask for it. */
+  /** Whether a client that registered itself may request it. */
   readonly dynamicClients: boolean;
 }
 
-/** Every scope of the demo by its name. `openid` is OpenID Connect's own and opens nothing at a resource. */
+/** Every scope of the demo by its name. `openid` belongs to OpenID Connect and grants nothing at a resource. */
 export const scopeRules: ReadonlyMap<string, ScopeRule> = new Map([
   ['openid', { description: 'Know who you are', highPrivilege: false, dynamicClients: true }],
   ['read', { description: 'Look at your accounts and prices', highPrivilege: false, dynamicClients: true }],
@@ -20,10 +20,10 @@ export const scopeRules: ReadonlyMap<string, ScopeRule> = new Map([
 /** The scope of an authorization request that names none, RFC 6749 §3.3. */
 export const defaultScope = 'read';
 
-/** The scopes that a resource knows, as a list with spaces. */
+/** The scopes of a resource, separated by spaces. */
 export const resourceScope = [...scopeRules.keys()].filter((name) => name !== 'openid').join(' ');
 
-/** All that a client which registered itself can ever be granted, as a list with spaces. */
+/** All scopes that a client which registered itself can get, separated by spaces. */
 export const dynamicClientScope = [...scopeRules]
   .filter(([, rule]) => rule.dynamicClients)
   .map(([name]) => name)
@@ -34,7 +34,7 @@ export function isHighPrivilege(scopes: Iterable<string>): boolean {
   return [...scopes].some((name) => scopeRules.get(name)?.highPrivilege);
 }
 
-/** The names of a list with spaces, without those that no scope of ours has. */
+/** The known scopes in a list that is separated by spaces. */
 export function knownScopes(scope: unknown): string[] {
   return typeof scope === 'string' ? scope.split(' ').filter((name) => scopeRules.has(name)) : [];
 }

@@ -1,7 +1,7 @@
 import { html } from './html.ts';
 import type { Page } from './page.ts';
 
-/** Says in a person's browser what went wrong. */
+/** The error page. */
 export function errorPage(error: string, description = ''): Page {
   return {
     title: 'Something went wrong',
@@ -11,7 +11,7 @@ export function errorPage(error: string, description = ''): Page {
   };
 }
 
-/** Asks before signing out. `form` is oidc-provider's own hidden form, HTML already, which the buttons submit. */
+/** The sign-out page. `form` is oidc-provider's hidden form, already HTML, which the buttons submit. */
 export function signOutPage(form: string): Page {
   return {
     title: 'Sign out',

@@ -9,16 +9,16 @@ export function gatewayClient(secret: string): ClientMetadata {
     client_id: 'gateway',
     client_name: 'Gateway',
     client_secret: secret,
-    // oidc-provider takes the same secret in the body as well.
+    // oidc-provider also accepts the same secret in the body.
     token_endpoint_auth_method: 'client_secret_basic',
-    // The latter for its own tokens, which say that it is the one who acts.
+    // The latter for its own tokens, which identify it as the actor.
     grant_types: [tokenExchangeGrant, 'client_credentials'],
     response_types: [],
     redirect_uris: [],
   };
 }
 
-/** A client of the demo API's own people: trusted, so it gets JWTs and, except for high privileges, refresh tokens. */
+/** A trusted client of the demo API. It gets JWTs and, except for high privileges, refresh tokens. */
 export const demoApiClient: ClientMetadata = {
   client_id: 'demo-api-client',
   client_name: 'Demo API client',

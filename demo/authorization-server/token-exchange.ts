@@ -19,15 +19,16 @@ interface ExchangeParameters {
 
 type ExchangeContext = TokenEndpointGrantContext<ExchangeParameters>;
 
-/** Where the handler leaves the subject token for `extraTokenClaims`. */
+/** The place where the handler stores the subject token for `extraTokenClaims`. */
 export const subjectTokenEntity = 'SubjectToken';
 
-/** How long a token with these scopes lives, in seconds. */
+/** The lifetime of a token with these scopes, in seconds. */
 type Lifetime = (scopes: Iterable<string>) => number;
 
 /**
- * Adds RFC 8693: the gateway trades the opaque token of an MCP call for a JWT that an API behind it reads. Same person, same
- * claims, no more scope, no longer life; `act` names the gateway, which may prove by an actor token that it is there itself.
+ * Adds RFC 8693: the gateway exchanges the opaque token of an MCP call for a JWT for an API. The JWT has the same user
+ * and claims, no more scope and no longer lifetime. `act` names the gateway, which may prove its identity by an actor
+ * token.
  */
 export function addTokenExchange(provider: Provider, resources: Resources, lifetime: Lifetime): void {
   provider.registerGrantType<ExchangeParameters>(
@@ -92,7 +93,7 @@ function requireSupportedTypes(params: ExchangeParameters): void {
     throw new errors.InvalidRequest(`subject_token_type must be ${accessTokenType}`);
   }
   if (params.actor_token === undefined && params.actor_token_type !== undefined) {
-    throw new errors.InvalidRequest('actor_token_type is there without actor_token');
+    throw new errors.InvalidRequest('actor_token_type without actor_token');
   }
   if (params.actor_token !== undefined && params.actor_token_type !== accessTokenType) {
     throw new errors.InvalidRequest(`actor_token_type must be ${accessTokenType}`);
@@ -126,8 +127,8 @@ async function subjectToken(provider: Provider, resources: Resources, value = ''
 }
 
 /**
- * An actor token must be one that this very client got for itself: by another's, the gateway could act in that one's name.
- * RFC 8693 §2.2.2: an invalid one is `invalid_request` as well.
+ * An actor token must be one that the same client got for itself. With another client's token, the gateway could act in
+ * that client's name. RFC 8693 §2.2.2: an invalid one is `invalid_request` too.
  */
 async function requireOwnActor(
   provider: Provider,
@@ -140,7 +141,7 @@ async function requireOwnActor(
   if (token.clientId !== clientId) throw new errors.InvalidRequest('actor_token is not of this client');
 }
 
-/** The asked scopes, or all that the subject token and the API have in common. Never more than the person granted. */
+/** The requested scopes, or all that the subject token and the API have in common. Never more than the user granted. */
 function grantedScopes(asked: string | undefined, subject: AccessToken, available: ReadonlySet<string>): string[] {
   const subjectScopes = new Set(subject.scope?.split(' '));
   const possible = [...available].filter((name) => subjectScopes.has(name));

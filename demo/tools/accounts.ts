@@ -13,7 +13,7 @@ const prices = { ACME: 101.5, VOLV: 262.4, ERIC: 78.9 };
 const readOnly = { readOnlyHint: true };
 const betweenUpdatesMs = 200;
 
-/** The tools on accounts and prices: reads, one high-privilege write, and one that no policy of the demo lists. */
+/** The tools for accounts and prices: reads, one high-privilege write, and one that no policy of the demo lists. */
 export function addAccountTools(server: McpServer): void {
   server.registerTool('list_accounts', { description: 'Lists the accounts', annotations: readOnly }, () =>
     textResult(accounts.map(({ id, currency }) => ({ id, currency }))),
@@ -35,7 +35,8 @@ export function addAccountTools(server: McpServer): void {
   server.registerTool(
     'get_prices',
     {
-      description: 'Current prices; with `updates`, as many progress notifications come first on the event stream',
+      description:
+        'Current prices; with `updates`, that number of progress notifications comes first on the event stream',
       inputSchema: z.object({ updates: z.int().min(0).max(50).default(0) }),
       annotations: readOnly,
     },
@@ -48,7 +49,7 @@ export function addAccountTools(server: McpServer): void {
   server.registerTool(
     'transfer_funds',
     {
-      description: 'Moves money between two accounts; needs the scope payments',
+      description: 'Transfers funds between two accounts; needs the scope payments',
       inputSchema: z.object({ from: z.string(), to: z.string(), amount: z.number().positive() }),
       annotations: { destructiveHint: true },
     },
@@ -58,7 +59,7 @@ export function addAccountTools(server: McpServer): void {
   server.registerTool(
     'close_account',
     {
-      description: 'Closes an account; no policy of the demo lists it, so nobody may call it',
+      description: 'Closes an account; no policy of the demo lists it, so no caller may call it',
       inputSchema: z.object({ account: z.string() }),
       annotations: { destructiveHint: true },
     },
@@ -66,7 +67,7 @@ export function addAccountTools(server: McpServer): void {
   );
 }
 
-/** Progress is sent only to a caller that asked for it by a token, MCP 2025-11-25 basic/utilities/progress. */
+/** Sends progress only if the request has a progress token, MCP 2025-11-25 basic/utilities/progress. */
 async function sendProgress(context: ServerContext, updates: number): Promise<void> {
   const { _meta: meta } = context.mcpReq;
   const progressToken = meta?.progressToken;
@@ -80,12 +81,12 @@ async function sendProgress(context: ServerContext, updates: number): Promise<vo
   }
 }
 
-/** A tool's answer: one value as JSON text. */
+/** The result of a tool: one value as JSON text. */
 export function textResult(value: unknown): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(value) }] };
 }
 
-/** A tool's failure, which a model may read and act upon. */
+/** The failure of a tool, which a model may read and act on. */
 export function errorResult(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true };
 }

@@ -8,23 +8,23 @@ const timeoutMs = 10_000;
 export function addApiTools(server: McpServer, apiUrl: string): void {
   server.registerTool(
     'get_demo_data',
-    { description: 'What the demo API answers to its caller', annotations: { readOnlyHint: true } },
+    { description: 'The answer of the demo API to its caller', annotations: { readOnlyHint: true } },
     (context) => callApi(`${apiUrl}/demo/data`, context),
   );
   server.registerTool(
     'get_high_worth_data',
-    { description: 'What the demo API answers to a caller with a low risk', annotations: { readOnlyHint: true } },
+    { description: 'The answer of the demo API to a caller with a low risk', annotations: { readOnlyHint: true } },
     (context) => callApi(`${apiUrl}/demo/highworthdata`, context),
   );
 }
 
 /**
- * Calls the API with the credential that came with this request. It is not the client's token, which never gets here:
- * the gateway exchanged that for one which is good at the API only (RFC 8693).
+ * Calls the API with the credential of this request. It is not the client's token, which never reaches this server: the
+ * gateway exchanged that for a token that is valid only for the API (RFC 8693).
  */
 async function callApi(url: string, context: ServerContext): Promise<CallToolResult> {
   const authorization = context.http?.req?.headers.get('authorization');
-  if (!authorization) return errorResult('No credential for the demo API came with this request');
+  if (!authorization) return errorResult('This request has no credential for the demo API');
   const response = await fetch(url, {
     headers: { authorization },
     redirect: 'error',

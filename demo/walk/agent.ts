@@ -4,16 +4,16 @@ import type { CallToolResult, Tool, VersionNegotiationMode } from '@modelcontext
 import type { WalkingClient } from './oauth-client.ts';
 import { createRecorder, type Recorder } from './recorder.ts';
 
-/** An AI agent: the official MCP client, what it keeps of OAuth, and a record of its HTTP exchanges. */
+/** An AI agent: the official MCP client, its OAuth state, and a record of its HTTP exchanges. */
 export interface Agent {
   readonly oauth: WalkingClient;
   readonly recorder: Recorder;
   /** The protocol revision of its connection. */
   readonly revision: string | undefined;
-  /** Connects; false when the client wants its user to authorize first. */
+  /** Connects; false if the user must authorize first. */
   connect(mode?: VersionNegotiationMode): Promise<boolean>;
   listTools(): Promise<readonly Tool[]>;
-  /** Calls a tool; undefined when the client wants its user to authorize first. */
+  /** Calls a tool; undefined if the user must authorize first. */
   call(name: string, arguments_?: Record<string, unknown>): Promise<CallToolResult | undefined>;
   /** Redeems the code of a callback. */
   redeem(callback: URL): Promise<void>;
@@ -38,7 +38,7 @@ export function createAgent(mcpUrl: URL, oauth: WalkingClient): Agent {
     },
     async connect(mode = 'auto') {
       await client.close();
-      // A transport that was refused once cannot be started again; a new one finds the tokens at the provider.
+      // A refused transport cannot be started again. A new one gets the tokens from the provider.
       transport = newTransport();
       client = newClient(mode);
       return (await unlessUnauthorized(client.connect(transport).then(() => true))) ?? false;

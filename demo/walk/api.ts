@@ -19,13 +19,13 @@ interface ApiTokens {
   readonly alice: string;
   /** Without the scope `read`. */
   readonly aliceWithoutRead: string;
-  /** His risk is not under 50. */
+  /** The user's risk is not under 50. */
   readonly bob: string;
   /** Opaque, for the MCP server. */
   readonly mcp: string;
 }
 
-/** The demo API: JWT, scope and risk (R-177, R-178), and the line between its tokens and an agent's (R-35). */
+/** The demo API: JWT, scope and risk (R-177, R-178), and the separation of its tokens from an agent's (R-35). */
 export async function walkApi(report: Report, deployment: Deployment): Promise<void> {
   const tokens = await getTokens(report, deployment);
   await validateJwt(report, deployment, tokens);
@@ -46,13 +46,13 @@ async function getTokens(report: Report, deployment: Deployment): Promise<ApiTok
 
   await report.step('API tokens', 'bob lets an AI agent use the MCP server', async () => {
     const agent = createAgent(deployment.mcpUrl, new WalkingClient());
-    assert.equal(await agent.connect(), false, 'the client wants its user to authorize');
+    assert.equal(await agent.connect(), false, 'the client needs authorization by its user');
     const callback = await signIn({ authorizationUrl: agent.oauth.takeAuthorizationUrl(), user: 'bob' });
     const finding = await redeem(agent, callback, 'read');
     tokens.mcp = agent.oauth.tokens()?.access_token ?? '';
     assert.equal(await agent.connect(), true, 'the client connects');
     const result = await agent.call('get_high_worth_data');
-    assert.equal(result?.isError, true, 'the API refuses bob behind the tool as well');
+    assert.equal(result?.isError, true, 'the API also refuses bob through the tool');
     await agent.close();
     return finding;
   });
@@ -99,7 +99,7 @@ async function checkScope(report: Report, deployment: Deployment, tokens: ApiTok
   await report.step('Scope check', 'GET /demo/data, alice without the scope read', async () =>
     expectRefusal(await get(deployment, '/demo/data', tokens.aliceWithoutRead), needsRead),
   );
-  await report.step('Scope check', 'GET /demo/data, alice with it', () =>
+  await report.step('Scope check', 'GET /demo/data, alice with the scope read', () =>
     answers(deployment, '/demo/data', tokens.alice, ({ data, user }) => {
       assert.equal(typeof data, 'string', 'data');
       assert.equal(user, 'alice', 'user');

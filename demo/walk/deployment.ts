@@ -3,30 +3,30 @@ import { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
 import type { Refused } from './expect.ts';
 
-/** A running gateway with the demo's configuration, and how it must refuse. */
+/** A running gateway with the demo's configuration, and its expected refusals. */
 export interface Deployment {
   readonly gatewayUrl: string;
   readonly mcpUrl: URL;
-  /** Of the protected resource metadata. */
+  /** The URL of the protected resource metadata. */
   readonly metadataUrl: URL;
   /** The authorization server that the gateway names. */
   readonly issuer: string;
   readonly apiAudience: string;
-  /** At the MCP server, without a valid token. */
+  /** The refusal of a request to the MCP server without a valid token. */
   readonly unauthorized: Refused;
-  /** At the MCP server, without the scope that `transfer_funds` needs. */
+  /** The refusal of a request to the MCP server without the scope of `transfer_funds`. */
   readonly insufficientScope: Refused;
 }
 
 /**
- * Asks a gateway which authorization server it trusts.
+ * Reads from the gateway's metadata which authorization server it trusts.
  *
- * @throws {PlainError} when there is no such gateway.
+ * @throws {PlainError} if no such gateway answers.
  */
 export async function findDeployment(gatewayUrl: string): Promise<Deployment> {
   const metadataUrl = new URL('/.well-known/oauth-protected-resource/mcp', gatewayUrl);
   const response = await fetch(metadataUrl).catch((cause: unknown) => {
-    throw new PlainError(`Nothing answers at ${gatewayUrl}`, { cause });
+    throw new PlainError(`No server answers at ${gatewayUrl}`, { cause });
   });
   if (!response.ok)
     throw new PlainError(`${metadataUrl.href} answers ${response.status}: is the demo's gateway.yaml loaded?`);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Finding } from './report.ts';
 import type { Seen } from './recorder.ts';
 
-/** What a refusal must look like: its status, and its whole challenge up to an `error_description`; null: none. */
+/** An expected refusal: its status, and its whole challenge up to an `error_description`; null: no challenge. */
 export interface Refused {
   readonly status: number;
   readonly challenge: string | null;
@@ -18,7 +18,7 @@ export function only(seen: readonly Seen[], method: string, path: string): Seen 
   return first;
 }
 
-/** Asserts an answer's status and its challenge, byte for byte; what a description adds at the end is free. */
+/** Asserts an answer's status and its challenge, byte for byte; a description may follow. */
 export function expectRefusal(response: { status: number; headers: Headers }, { status, challenge }: Refused): Finding {
   const found = response.headers.get('www-authenticate');
   assert.equal(response.status, status, 'status');
@@ -26,7 +26,7 @@ export function expectRefusal(response: { status: number; headers: Headers }, { 
   return { status, challenge: found };
 }
 
-/** Asserts an event stream as in R-134: 200, chunked, with one event named `message`; gives back its JSON. */
+/** Asserts an event stream as in R-134: 200, chunked, with one event named `message`. Returns its JSON. */
 export async function expectEventStream({ status, headers, body }: Seen): Promise<unknown> {
   assert.equal(status, 200, 'status');
   assert.equal(headers.get('content-type'), 'text/event-stream', 'Content-Type');

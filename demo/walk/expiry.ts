@@ -11,7 +11,7 @@ import { redirectUrl, WalkingClient } from './oauth-client.ts';
 import type { Report } from './report.ts';
 
 const user = 'alice';
-/** More than the leniency on clocks that a gateway may have. */
+/** More than the clock tolerance of a gateway. */
 const leniencyMs = 10_000;
 const betweenCallsMs = 250;
 
@@ -47,19 +47,19 @@ async function authorizeAgain(report: Report, { agent, browser }: Session): Prom
     assert.equal(agent.oauth.tokens()?.refresh_token, undefined, 'refresh_token');
     const authorizationUrl = agent.oauth.takeAuthorizationUrl();
     const callback = await signIn({ authorizationUrl, user, browser });
-    // Back to the scope of the 401's challenge: a high privilege is asked for anew each time.
+    // The scope of the 401's challenge again: a high privilege is requested anew each time.
     return redeem(agent, callback, 'read');
   });
   await report.step('Authorized', 'get_balance', () => callTool(agent, 'get_balance', { account: 'savings' }));
 }
 
-/** With a client of the authorization server's own people; those from outside get no refresh tokens. */
+/** Uses a trusted client of the authorization server, because external ones get no refresh tokens. */
 async function renewSilently(report: Report, { mcpUrl, issuer }: Deployment, { browser }: Session): Promise<void> {
   const client = { client_id: demoApiClient.clientId, client_secret: demoApiClient.clientSecret ?? '' };
   const agent = createAgent(mcpUrl, new WalkingClient({ ...client, issuer, redirect_uris: [redirectUrl] }));
 
   await report.step('Registered', 'a pre-registered client, which may refresh', async () => {
-    assert.equal(await agent.connect(), false, 'the client wants its user to authorize');
+    assert.equal(await agent.connect(), false, 'the client needs authorization by its user');
     const authorizationUrl = agent.oauth.takeAuthorizationUrl();
     await agent.redeem(await signIn({ authorizationUrl, user, browser }));
     assert.ok(agent.oauth.tokens()?.refresh_token, 'it gets a refresh token');
@@ -67,7 +67,7 @@ async function renewSilently(report: Report, { mcpUrl, issuer }: Deployment, { b
   });
 
   // R-205
-  await report.step('Expired', 'its token has ended: it renews it silently', async () => {
+  await report.step('Expired', 'the token is expired: the client renews it silently', async () => {
     await revoke(issuer, { ...client, token: agent.oauth.tokens()?.access_token ?? '' });
     agent.recorder.take();
     assert.equal(await agent.connect(), true, 'the client connects without its user');
@@ -85,7 +85,7 @@ async function renewSilently(report: Report, { mcpUrl, issuer }: Deployment, { b
   await agent.close();
 }
 
-/** RFC 7009. Waiting for the end of a token of fifteen minutes would show the same. */
+/** Revokes a token, RFC 7009. Waiting fifteen minutes for its expiry would show the same. */
 async function revoke(issuer: string, form: Record<string, string>): Promise<void> {
   const response = await fetch(`${issuer}/oauth/v2/oauth-revoke`, { method: 'POST', body: new URLSearchParams(form) });
   assert.equal(response.status, 200, 'the revocation endpoint accepts the token');

@@ -10,7 +10,7 @@ import type { Seen } from './recorder.ts';
 import type { Deployment } from './deployment.ts';
 import type { Report } from './report.ts';
 
-/** What an agent and its user have at the end of the stage. */
+/** The agent and its user at the end of the stage. */
 export interface Session {
   readonly agent: Agent;
   readonly browser: Browser;
@@ -34,7 +34,7 @@ async function discoverAndRegister(report: Report, deployment: Deployment, agent
   let seen: readonly Seen[] = [];
 
   await report.step('No token', 'the client calls without a token', async () => {
-    assert.equal(await agent.connect(), false, 'the client wants its user to authorize');
+    assert.equal(await agent.connect(), false, 'the client needs authorization by its user');
     seen = agent.recorder.take();
     return expectRefusal(only(seen, 'POST', mcpUrl.pathname), deployment.unauthorized);
   });
@@ -88,7 +88,7 @@ async function authorize(report: Report, { mcpUrl }: Deployment, { agent, browse
     assert.equal(asked.get('resource'), mcpUrl.href, 'resource');
     assert.equal(asked.get('scope'), 'read', 'scope as in the challenge');
     callback = await signIn({ authorizationUrl, user, browser });
-    assert.ok(callback.searchParams.has('code'), `a code comes back, not ${callback.search}`);
+    assert.ok(callback.searchParams.has('code'), `the callback has a code, not ${callback.search}`);
     return { note: `pages: ${browser.pages.join(', ')}` };
   });
 
@@ -116,7 +116,7 @@ async function useTools(report: Report, agent: Agent): Promise<void> {
   await report.step('Authorized', 'get_demo_data: token exchanged, API called', async () => {
     const { status, note } = await callTool(agent, 'get_demo_data');
     const seen = apiAnswer.parse(JSON.parse(note));
-    assert.deepEqual(seen, { user, actor: 'gateway' }, 'the API knows the user, and that it is the gateway who acts');
+    assert.deepEqual(seen, { user, actor: 'gateway' }, 'the API knows the user, and the gateway as the actor');
     return { status, note: `the API saw a JWT with sub ${seen.user} and act ${seen.actor}: ${note}` };
   });
 
@@ -135,7 +135,7 @@ async function useTools(report: Report, agent: Agent): Promise<void> {
     const [seen] = agent.recorder.take();
     assert.ok(seen);
     const finding = expectRefusal(seen, { status: 403, challenge: null });
-    return { ...finding, note: 'no challenge: no token could mend it' };
+    return { ...finding, note: 'no challenge: no token would help' };
   });
 }
 
@@ -144,7 +144,7 @@ async function stepUp(report: Report, deployment: Deployment, { agent, browser }
 
   await report.step('Authorized', 'transfer_funds, which needs a higher scope', async () => {
     agent.recorder.take();
-    assert.equal(await agent.call('transfer_funds', transfer), undefined, 'the client wants its user to authorize');
+    assert.equal(await agent.call('transfer_funds', transfer), undefined, 'the client needs authorization by its user');
     const seen = only(agent.recorder.take(), 'POST', deployment.mcpUrl.pathname);
     return expectRefusal(seen, deployment.insufficientScope);
   });
@@ -156,7 +156,7 @@ async function stepUp(report: Report, deployment: Deployment, { agent, browser }
     const before = browser.pages.length;
     callback = await signIn({ authorizationUrl, user, browser });
     const pages = browser.pages.slice(before);
-    assert.deepEqual(pages, ['Allow access'], 'consent is asked for, a password is not');
+    assert.deepEqual(pages, ['Allow access'], 'the user is asked for consent, not for a password');
     return { note: `pages: ${pages.join(', ')}` };
   });
 
@@ -181,7 +181,7 @@ export async function redeem(agent: Agent, callback: URL, scope: string) {
   };
 }
 
-/** Calls a tool that must succeed; its answer is the note. */
+/** Calls a tool that must succeed; the result is the note. */
 export async function callTool(agent: Agent, name: string, arguments_?: Record<string, unknown>) {
   agent.recorder.take();
   const result = await agent.call(name, arguments_);

@@ -6,16 +6,16 @@ import type {
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client';
 
-/** Where the robot browser ends up; nothing listens there. */
+/** The callback URL for the simulated browser; no server listens there. */
 export const redirectUrl = 'http://127.0.0.1:8976/callback';
 
 /**
- * What an MCP client keeps about itself and its user, in memory. The SDK asks it, and tells it when a person's browser is
- * needed; then the walk drives the browser and gives the SDK the callback.
+ * The OAuth state of an MCP client and its user, in memory. The SDK reads it, and reports here when it needs the user's
+ * browser. The walk then drives the browser and passes the callback to the SDK.
  */
 export class WalkingClient implements OAuthClientProvider {
   readonly redirectUrl = redirectUrl;
-  /** What it registers with, R-200. */
+  /** The metadata of its registration, R-200. */
   readonly clientMetadata: OAuthClientMetadata = {
     client_name: 'Demo walk',
     redirect_uris: [redirectUrl],
@@ -29,12 +29,12 @@ export class WalkingClient implements OAuthClientProvider {
   #discovery: OAuthDiscoveryState | undefined;
   #authorizationUrl: URL | undefined;
 
-  /** @param information of a client that is registered already; without it, the SDK registers a new one. */
+  /** @param information of a registered client; without it, the SDK registers a new one. */
   constructor(information?: StoredOAuthClientInformation) {
     this.#information = information;
   }
 
-  /** Where the SDK wants its user to go now; asked once. */
+  /** The URL to which the SDK sends its user now; returned once. */
   takeAuthorizationUrl(): URL {
     const url = this.#authorizationUrl;
     if (!url) throw new Error('The client did not send its user to the authorization server');

@@ -1,6 +1,6 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 
-/** One HTTP exchange as it was on the wire. */
+/** One HTTP exchange, as on the wire. */
 export interface Seen {
   readonly method: string;
   readonly url: URL;
@@ -8,14 +8,14 @@ export interface Seen {
   readonly sent: string | undefined;
   readonly status: number;
   readonly headers: Headers;
-  /** The whole body; of an event stream when that has ended. */
+  /** The whole body; for an event stream, after its end. */
   readonly body: Promise<string>;
 }
 
-/** A `fetch` that remembers; given to an MCP client's transport, it shows what the client hides. */
+/** A `fetch` that records its exchanges. In an MCP client's transport, it shows what the client does not. */
 export interface Recorder {
   readonly fetch: FetchLike;
-  /** What was seen since the last call of this, in order. */
+  /** The exchanges since the last call, in order. */
   take(): readonly Seen[];
 }
 
@@ -32,7 +32,7 @@ export function createRecorder(): Recorder {
         sent: sentBody(init?.body),
         status: response.status,
         headers: response.headers,
-        // A client may leave a stream before its end; then there is no body to look at.
+        // A client may leave a stream before its end. Then there is no body.
         body: copy.text().catch(() => ''),
       });
       return response;

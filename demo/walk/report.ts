@@ -1,27 +1,27 @@
 import { AssertionError } from 'node:assert';
 import { inspect, styleText } from 'node:util';
 
-/** What a step has to show for itself: an answer's status and challenge, or some words, or both. */
+/** The result of a step: an answer's status and challenge, a note, or both. */
 export interface Finding {
   readonly status?: number;
   readonly challenge?: string | null;
   readonly note?: string;
 }
 
-/** A step did not hold; its line is printed already. */
+/** A step failed; its line is already printed. */
 export class StepFailed extends Error {
   override readonly name = 'StepFailed';
 }
 
-/** Prints a walk, one line a step, and keeps count. */
+/** Prints a walk, one line for each step, and counts the results. */
 export interface Report {
   stage(title: string): void;
-  /** Says why nothing happens for a while. */
+  /** Prints the reason for a pause. */
   wait(why: string): void;
   /**
    * Runs one step and prints its line.
    *
-   * @throws {StepFailed} after its line is printed: the steps that follow would build on it.
+   * @throws {StepFailed} after the line is printed, because the following steps depend on this one.
    */
   step(state: string, title: string, run: () => Promise<Finding>): Promise<void>;
   readonly passed: number;
@@ -67,7 +67,7 @@ export function createReport(print: (line: string) => void): Report {
   };
 }
 
-/** What was expected and what was found; of anything but an assertion, what happened. */
+/** The expected and the actual value; for anything else than an assertion, the error. */
 function reasons(error: unknown): readonly string[] {
   if (!(error instanceof AssertionError)) return inspect(error).split('\n');
   return [

@@ -42,7 +42,7 @@ describe('R-188: client metadata documents', () => {
     });
   });
 
-  test('make a client without registration, under the same policy', async () => {
+  test('define a client without registration, under the same policy', async () => {
     const browser = createBrowser();
     const client = { redirectUri, clientId: allowedUrl };
     const tokens = await obtainToken({ browser, client, issuer: server.issuer, user: 'alice', scope: 'read' });
@@ -57,14 +57,14 @@ describe('R-188: client metadata documents', () => {
     );
   });
 
-  test('are fetched from the allow list only', async () => {
+  test('are fetched only from the allow list', async () => {
     const url = 'https://other.example/client.json';
     const client = { redirectUri, clientId: url };
     await expect(obtainToken({ client, issuer: server.issuer, user: 'alice' })).rejects.toThrow('fetch not allowed');
     expect(fetched).not.toContain(url);
   });
 
-  test('are refused with a redirect that is neither https nor loopback', async () => {
+  test('are refused with a redirect URI that is neither https nor loopback', async () => {
     const client = { redirectUri: 'http://evil.example/', clientId: 'https://agent.example/oauth/evil.json' };
     await expect(obtainToken({ client, issuer: server.issuer, user: 'alice' })).rejects.toThrow('redirect');
   });

@@ -58,7 +58,7 @@ function exchange(changes: Record<string, string | undefined> = {}, authorizatio
 }
 
 describe('token exchange, RFC 8693', () => {
-  test('R-197: gives a JWT for the API with the same person and claims, and names the gateway as the actor', async () => {
+  test('R-197: issues a JWT for the API with the same user and claims, and names the gateway as the actor', async () => {
     const { body, status } = await exchange({ scope: 'read' });
     expect({ status, ...body }).toEqual({
       status: 200,
@@ -89,22 +89,22 @@ describe('token exchange, RFC 8693', () => {
     });
   });
 
-  test('gives all that the subject token and the API share, when no scope is asked', async () => {
+  test('grants all scopes that the subject token and the API share, if the request has no scope', async () => {
     expect((await exchange()).body.scope).toBe('read write');
   });
 
-  test('takes `resource` in place of `audience`, and both when they agree', async () => {
+  test('accepts `resource` instead of `audience`, and both if they agree', async () => {
     const byResource = await exchange({ audience: undefined, resource: `${apiAudience}/` });
     expect(decodeJwt(String(byResource.body.access_token)).aud).toBe(apiAudience);
     expect((await exchange({ resource: apiAudience })).status).toBe(200);
   });
 
-  test('takes `jwt` as the requested type', async () => {
+  test('accepts `jwt` as the requested type', async () => {
     const type = 'urn:ietf:params:oauth:token-type:jwt';
     expect((await exchange({ requested_token_type: type })).body.issued_token_type).toBe(type);
   });
 
-  test('never outlives the subject token', async () => {
+  test('issues a token that never outlives the subject token', async () => {
     const token = await mcpToken('read payments');
     const subject = await introspect(issuer, token);
     const { body } = await exchange({ subject_token: token, scope: 'read' });
@@ -112,7 +112,7 @@ describe('token exchange, RFC 8693', () => {
     expect(body.expires_in).toBeLessThanOrEqual(60);
   });
 
-  test('takes the gateway’s own token as the actor token, and names it in `act`', async () => {
+  test('accepts the gateway’s own token as the actor token, and names the gateway in `act`', async () => {
     const { token, body } = await ownToken();
     expect(body).toEqual({ access_token: token, token_type: 'Bearer', expires_in: 600 });
     const changes = { actor_token: token, actor_token_type: accessTokenType };
@@ -121,7 +121,7 @@ describe('token exchange, RFC 8693', () => {
     expect(decodeJwt(String(answer.body.access_token))).toMatchObject({ sub: 'alice', act: { sub: 'gateway' } });
   });
 
-  test('gives the gateway a token of its own that opens nothing', async () => {
+  test('issues a token to the gateway that grants nothing', async () => {
     const { token } = await ownToken();
     const claims = await introspect(issuer, token);
     expect(claims).toMatchObject({ active: true, client_id: 'gateway' });
@@ -132,7 +132,7 @@ describe('token exchange, RFC 8693', () => {
     }
   });
 
-  test('lives for a minute with a high privilege', async () => {
+  test('issues a token for one minute with a high privilege', async () => {
     const { body } = await exchange({ subject_token: await mcpToken('read payments'), scope: 'payments' });
     expect(body.expires_in).toBeLessThanOrEqual(60);
   });
@@ -176,7 +176,7 @@ describe('token exchange refuses', () => {
     expect(await exchange(changes)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
   });
 
-  test('an actor token of another client, and a person’s token as one', async () => {
+  test('an actor token of another client, and a user’s token as the actor token', async () => {
     for (const token of [(await ownToken(asOther)).token, subjectToken]) {
       const changes = { actor_token: token, actor_token_type: accessTokenType };
       expect(await exchange(changes)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
@@ -200,7 +200,7 @@ describe('token exchange refuses', () => {
     expect(answer).toMatchObject({ status: 401, body: { error: 'invalid_client' } });
   });
 
-  test('the agent itself, which would get a JWT that it may not have', async () => {
+  test('the agent itself, which may not have a JWT', async () => {
     const credential = { client_id: agent.clientId, client_secret: agent.clientSecret };
     const parameters = { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange', subject_token: subjectToken };
     const answer = await post(issuer, 'oauth-token', {

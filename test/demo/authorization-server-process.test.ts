@@ -12,7 +12,7 @@ function run(env: Record<string, string>): ChildProcess {
   });
 }
 
-test('R-181: as a process: one line when it is up, the environment’s issuer, a quick end at SIGTERM', async () => {
+test('R-181: as a process, prints one line at the start, uses the issuer of the environment, and stops quickly at SIGTERM', async () => {
   const child = run({ PORT: '0', ISSUER: 'http://127.0.0.1:9000' });
   const [line] = await once(child.stdout!, 'data');
   const url = /^authorization server listens at (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(String(line))?.[1] ?? '';
@@ -22,7 +22,7 @@ test('R-181: as a process: one line when it is up, the environment’s issuer, a
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
-test('a busy port: one clear line and exit 1', async () => {
+test('exits with 1 and one clear line if the port is busy', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const address = other.address();

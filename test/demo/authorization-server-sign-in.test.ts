@@ -56,7 +56,7 @@ describe('R-189: PKCE', () => {
     expect(answer.searchParams.has('code')).toBe(false);
   });
 
-  test('is asked of trusted clients as well', async () => {
+  test('is required from trusted clients too', async () => {
     const url = authorizationUrl({
       client_id: 'demo-api-client',
       code_challenge: undefined,
@@ -84,7 +84,7 @@ describe('R-189: PKCE', () => {
 });
 
 describe('R-190: login and consent', () => {
-  test('both are shown, then the client gets a code, its state and the issuer (RFC 9207)', async () => {
+  test('are both shown; then the client gets a code, its state and the issuer (RFC 9207)', async () => {
     const browser = createBrowser();
     const answer = await signIn({ authorizationUrl: authorizationUrl(), user: 'alice', browser });
     expect(browser.pages).toEqual(['Sign in', 'Allow access']);
@@ -95,7 +95,7 @@ describe('R-190: login and consent', () => {
     });
   });
 
-  test('R-191: Single Sign-On: a step-up in the same browser asks for consent only', async () => {
+  test('R-191: a step-up in the same browser asks only for consent (single sign-on)', async () => {
     const browser = createBrowser();
     const wish = { issuer, browser, client: agent, user: 'alice' };
     await obtainToken({ ...wish, scope: 'read' });
@@ -104,7 +104,7 @@ describe('R-190: login and consent', () => {
     expect({ expiresIn, scope }).toEqual({ expiresIn: 60, scope: 'read payments' });
   });
 
-  test('R-187: asks a dynamic client’s person again for what was allowed before', async () => {
+  test('R-187: asks the user of a dynamic client again for scopes that were allowed before', async () => {
     const browser = createBrowser();
     const wish = { issuer, browser, client: agent, user: 'alice' };
     await obtainToken(wish);
@@ -112,7 +112,7 @@ describe('R-190: login and consent', () => {
     expect(browser.pages).toEqual(['Sign in', 'Allow access', 'Allow access']);
   });
 
-  test('R-187: asks a trusted client’s person only for what is new', async () => {
+  test('R-187: asks the user of a trusted client only for new scopes', async () => {
     const browser = createBrowser();
     const client = {
       clientId: 'demo-api-client',
@@ -124,30 +124,30 @@ describe('R-190: login and consent', () => {
     expect(browser.pages).toEqual(['Sign in', 'Allow access']);
   });
 
-  test('a refusal reaches the client', async () => {
+  test('report a refusal to the client', async () => {
     const answer = await signIn({ authorizationUrl: authorizationUrl(), user: 'alice', approve: false });
     expect(answer.searchParams.get('error')).toBe('access_denied');
     expect(answer.searchParams.get('iss')).toBe(issuer);
   });
 
-  test('a wrong password does not sign in', async () => {
+  test('refuse a wrong password', async () => {
     const attempt = signIn({ authorizationUrl: authorizationUrl(), user: 'alice', password: 'guess' });
     await expect(attempt).rejects.toThrow('Unknown user or wrong password.');
   });
 
-  test('no consent without a session: prompt=none is refused', async () => {
+  test('refuse prompt=none without a session', async () => {
     const answer = await signIn({ authorizationUrl: authorizationUrl({ prompt: 'none' }), user: 'alice' });
     expect(answer.searchParams.get('error')).toBe('login_required');
   });
 
-  test('one person’s page is nobody else’s', async () => {
+  test('show one user’s page to no other user', async () => {
     const redirect = await fetch(authorizationUrl(), { redirect: 'manual' });
     const page = await fetch(new URL(redirect.headers.get('location') ?? '', issuer));
     expect(page.status).toBe(400);
     expect(await page.text()).toContain('Something went wrong');
   });
 
-  test('a cookie opens the page that it was set for and no other', async () => {
+  test('accept a cookie only for the page that it was set for', async () => {
     const { headers } = await fetch(authorizationUrl(), { redirect: 'manual' });
     const cookie = headers
       .getSetCookie()
@@ -166,7 +166,7 @@ describe('R-190: login and consent', () => {
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
   });
 
-  test('accepts any port of a loopback redirect URI, RFC 8252 §7.3', async () => {
+  test('accept any port of a loopback redirect URI, RFC 8252 §7.3', async () => {
     const answer = await signIn({
       authorizationUrl: authorizationUrl({ redirect_uri: 'http://127.0.0.1:40123/callback' }),
       user: 'alice',
@@ -174,14 +174,14 @@ describe('R-190: login and consent', () => {
     expect(answer.host).toBe('127.0.0.1:40123');
   });
 
-  test('refuses a scope that dynamic clients never get', async () => {
+  test('refuse a scope that dynamic clients never get', async () => {
     const answer = await signIn({ authorizationUrl: authorizationUrl({ scope: 'read admin' }), user: 'alice' });
     expect(answer.searchParams.get('error')).toBe('invalid_scope');
   });
 });
 
 describe('the pages', () => {
-  test('run no script, are not framed, and let the form go to the client that waits', async () => {
+  test('run no script, cannot be framed, and let the form lead to the waiting client', async () => {
     const page = await firstPage(authorizationUrl());
     const policy = page.headers.get('content-security-policy') ?? '';
     const style = /<style>([^<]*)<\/style>/.exec(await page.text())?.[1] ?? '';
@@ -191,7 +191,7 @@ describe('the pages', () => {
     expect(page.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('escape what a client says of itself', async () => {
+  test('escape the name of a client', async () => {
     const evil = await registerClient(issuer, '<img src=x onerror="alert(1)">');
     const html = await (await firstPage(authorizationUrl({}, evil))).text();
     expect(html).toContain('&lt;img src=x onerror=&quot;alert(1)&quot;&gt;');

@@ -30,7 +30,7 @@ describe('tokens for the MCP server', () => {
     expect(tokens.accessToken).not.toContain('.');
   });
 
-  test('R-194: say at introspection whom they are of and for, and that an AI agent holds them', async () => {
+  test('R-194: have user, client, audience and the mark of an AI agent at introspection', async () => {
     const { accessToken } = await obtainToken({ issuer, client: agent, user: 'alice', scope: 'read write' });
     const answer = await introspect(issuer, accessToken);
     expect(answer).toMatchObject({
@@ -50,7 +50,7 @@ describe('tokens for the MCP server', () => {
     expect(Number(answer.exp) - Number(answer.iat)).toBe(900);
   });
 
-  test('R-195: live for 60 seconds with a high-privilege scope', async () => {
+  test('R-195: last 60 seconds with a high-privilege scope', async () => {
     const { accessToken, expiresIn } = await obtainToken({
       issuer,
       client: agent,
@@ -63,7 +63,7 @@ describe('tokens for the MCP server', () => {
     expect(Number(exp) - Number(iat)).toBeLessThanOrEqual(60);
   });
 
-  test('R-213: are for `read` when no scope is named', async () => {
+  test('R-213: have the scope `read` if the request names none', async () => {
     const { scope } = await obtainToken({ issuer, client: agent, user: 'alice' });
     expect(scope).toBe('read');
   });
@@ -73,7 +73,7 @@ describe('tokens for the MCP server', () => {
     expect(await introspect(issuer, accessToken)).toMatchObject({ aud: otherMcp });
   });
 
-  test('can be for one that is added later', async () => {
+  test('can be for an MCP server that is added later', async () => {
     const late = 'http://127.0.0.1:45678/mcp';
     const wish = { issuer, client: agent, user: 'alice', resource: late };
     await expect(obtainToken(wish)).rejects.toThrow('invalid_target');
@@ -115,13 +115,13 @@ describe('tokens for the demo API', () => {
     expect(Number(payload.exp) - Number(payload.iat)).toBe(900);
   });
 
-  test('have the configured audience, also for an indicator with the slash that URL adds', async () => {
+  test('have the configured audience, also for an indicator with the slash that `URL` adds', async () => {
     const resource = new URL(apiAudience).href;
     const { accessToken } = await obtainToken({ issuer, resource, client: demoApiClient, user: 'alice' });
     expect(decodeJwt(accessToken).aud).toBe(apiAudience);
   });
 
-  test('carry the claims of a test’s own account', async () => {
+  test('have the claims of an account that a test adds', async () => {
     const { accessToken } = await obtainToken({ issuer, client: demoApiClient, user: 'erin', resource: apiAudience });
     expect(decodeJwt(accessToken)).toMatchObject({ sub: 'erin', risk: '12', realm_access: { roles: ['trader'] } });
   });
@@ -136,7 +136,7 @@ describe('tokens for the demo API', () => {
 });
 
 describe('introspection, RFC 7662', () => {
-  test('takes the gateway’s secret in the body as well', async () => {
+  test('accepts the gateway’s secret in the body too', async () => {
     const { accessToken: token } = await obtainToken({ issuer, client: agent, user: 'alice' });
     const credential = { client_id: 'gateway', client_secret: 'gateway-secret' };
     expect(await post(issuer, 'oauth-introspect', { token, ...credential })).toMatchObject({ body: { active: true } });
@@ -152,14 +152,14 @@ describe('introspection, RFC 7662', () => {
     expect(answer).toMatchObject({ status, body: { error } });
   });
 
-  test('tells clients that are no resource servers nothing, not even about their own token', async () => {
+  test('refuses clients that are not resource servers, even for their own token', async () => {
     const { accessToken: token } = await obtainToken({ issuer, client: agent, user: 'alice' });
     const credential = { client_id: agent.clientId, client_secret: agent.clientSecret ?? '' };
     const { body } = await post(issuer, 'oauth-introspect', { token, ...credential });
     expect(body).toEqual({ active: false });
   });
 
-  test('does not know an unknown token', async () => {
+  test('reports an unknown token as inactive', async () => {
     expect(await introspect(issuer, 'x'.repeat(43))).toEqual({ active: false });
   });
 
@@ -176,7 +176,7 @@ describe('introspection, RFC 7662', () => {
     expect(payload.token_introspection).toMatchObject({ active: true, sub: 'alice', aud: mcpResource });
   });
 
-  test('an expired token is inactive', async () => {
+  test('reports an expired token as inactive', async () => {
     const shortLived = await start({ accessTokenTtl: 1 });
     const client = await registerClient(shortLived.issuer);
     const { accessToken } = await obtainToken({ client, issuer: shortLived.issuer, user: 'alice' });
@@ -186,14 +186,14 @@ describe('introspection, RFC 7662', () => {
 });
 
 describe('the end of a token', () => {
-  test('revocation, RFC 7009: by its own client', async () => {
+  test('comes with revocation by its own client, RFC 7009', async () => {
     const { accessToken: token } = await obtainToken({ issuer, client: agent, user: 'alice' });
     const credential = { client_id: agent.clientId, client_secret: agent.clientSecret ?? '' };
     expect(await post(issuer, 'oauth-revoke', { token, ...credential })).toEqual({ status: 200, body: {} });
     expect(await introspect(issuer, token)).toEqual({ active: false });
   });
 
-  test('revocation leaves the refresh token and the person’s other tokens alone', async () => {
+  test('does not affect the refresh token and the user’s other tokens', async () => {
     const wish = { issuer, client: demoApiClient, user: 'alice', browser: createBrowser() };
     const first = await obtainToken(wish);
     const second = await obtainToken({ ...wish, scope: 'read write' });
@@ -205,13 +205,13 @@ describe('the end of a token', () => {
     expect(await introspect(issuer, renewed.accessToken)).toMatchObject({ active: true, aud: mcpResource });
   });
 
-  test('not by another client', async () => {
+  test('cannot be caused by another client', async () => {
     const { accessToken: token } = await obtainToken({ issuer, client: agent, user: 'alice' });
     await post(issuer, 'oauth-revoke', { token }, asGateway);
     expect(await introspect(issuer, token)).toMatchObject({ active: true });
   });
 
-  test('signing out', async () => {
+  test('comes with signing out', async () => {
     const browser = createBrowser();
     const { accessToken } = await obtainToken({ issuer, browser, client: agent, user: 'alice' });
     const nowhere = new URL('about:blank');

@@ -36,7 +36,7 @@ describe('R-182: authorization server metadata', () => {
     });
   });
 
-  test('builds its URLs from the issuer, whatever host the request names', async () => {
+  test('builds its URLs from the issuer, for any Host of the request', async () => {
     const other = await start({ issuer: 'https://login.example' });
     const headers = { host: 'as:9000', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
     const { port } = new URL(other.url);
@@ -54,7 +54,7 @@ describe('R-182: authorization server metadata', () => {
     });
   });
 
-  test('publishes one RS256 key and no private part of it', async () => {
+  test('publishes one RS256 key without its private part', async () => {
     const response = await fetch(`${issuer}/oauth/v2/jwks`);
     expect(await response.json()).toEqual({
       keys: [{ kty: 'RSA', alg: 'RS256', use: 'sig', kid: expect.any(String), n: expect.any(String), e: 'AQAB' }],
@@ -91,7 +91,7 @@ describe('R-183: dynamic client registration', () => {
     subject_type: 'public',
   };
 
-  test('R-184, R-211, R-212: answers with every setting that it applies', async () => {
+  test('R-184, R-211, R-212: returns every setting that it applies', async () => {
     const { body, status } = await register(issuer, modest);
     expect(status).toBe(201);
     expect(body).toMatchObject({ ...dictated, client_name: 'Agent', redirect_uris: modest.redirect_uris });
@@ -119,7 +119,7 @@ describe('R-183: dynamic client registration', () => {
     expect(body).not.toHaveProperty('sector_identifier_uri');
   });
 
-  test('R-186: gives each client an identifier and a secret of its own, and lets none choose them', async () => {
+  test('R-186: gives each client its own identifier and secret, and lets no client choose them', async () => {
     const chosen = { client_id: 'gateway', client_secret: 'mine' };
     const bodies = await Promise.all(
       [1, 2, 3].map(async () => (await register(issuer, { ...modest, ...chosen })).body),
@@ -153,7 +153,7 @@ describe('R-183: dynamic client registration', () => {
     expect({ status, error: body.error }).toEqual({ status: 400, error: 'invalid_redirect_uri' });
   });
 
-  test('takes registrations from a page of another origin', async () => {
+  test('accepts registrations from a page of another origin', async () => {
     const response = await fetch(`${issuer}/oauth/v2/oauth-registration`, {
       method: 'OPTIONS',
       headers: { origin: 'https://inspector.example', 'access-control-request-method': 'POST' },
@@ -164,6 +164,6 @@ describe('R-183: dynamic client registration', () => {
   });
 });
 
-test('tells a container that it lives', async () => {
+test('answers the health check of a container', async () => {
   expect((await fetch(`${issuer}/healthz`)).status).toBe(200);
 });

@@ -18,27 +18,27 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
 }
 
 describe('the demo API', () => {
-  it('R-210: says who asked, as the gateway told it', async () => {
+  it('R-210: returns the caller from the gateway', async () => {
     const answer = { data: expect.any(String), user: 'alice', actor: null };
     expect(await get('/demo/data', { 'x-auth-subject': 'alice' })).toEqual(answer);
   });
 
-  it('says who acts for them', async () => {
+  it('returns the actor', async () => {
     const headers = { 'x-auth-subject': 'alice', 'x-auth-actor': 'gateway' };
     expect(await get('/demo/data', headers)).toMatchObject({ user: 'alice', actor: 'gateway' });
   });
 
-  it('R-210: gives the risk as a number', async () => {
+  it('R-210: returns the risk as a number', async () => {
     const headers = { 'x-auth-subject': 'alice', 'x-auth-risk': '12' };
     expect(await get('/demo/highworthdata', headers)).toEqual({ data: expect.any(String), user: 'alice', risk: 12 });
   });
 
-  it('knows nobody by itself', async () => {
+  it('has no caller without the gateway', async () => {
     const answer = { data: expect.any(String), user: null, risk: null };
     expect(await get('/demo/highworthdata', { authorization: 'Bearer x' })).toEqual(answer);
   });
 
-  it('shows what reached it on any other path, a credential only by its presence', async () => {
+  it('returns the request on any other path, and only the presence of a credential', async () => {
     const echo = await get('/any/path?q=1', { authorization: 'Bearer secret-token', 'x-auth-subject': 'alice' });
     expect(echo).toMatchObject({ method: 'GET', path: '/any/path?q=1', user: 'alice', credential: true });
     expect(JSON.stringify(echo)).not.toContain('secret-token');
@@ -58,7 +58,7 @@ describe('the demo API', () => {
     expect(events[0]).toMatch(/^event: message\ndata: \{"tick":1,/);
   });
 
-  it('ends although a stream is open', async () => {
+  it('stops although a stream is open', async () => {
     const other = await startBackend({ port: 0 });
     const response = await fetch(`${other.url}/events`);
     await other.close();

@@ -59,7 +59,7 @@ describe.each([
     await client.close();
   });
 
-  it('gets the progress before the result', async () => {
+  it('sends progress before the result', async () => {
     const client = await connect(mode);
     const progress: number[] = [];
     const prices = { name: 'get_prices', arguments: { updates: 2 } };
@@ -107,7 +107,7 @@ it('R-208: answers a listing with one event named message on a chunked stream', 
   expect(JSON.parse(payload ?? frame)).toMatchObject({ jsonrpc: '2.0', id: 7, result: { tools: expect.any(Array) } });
 });
 
-it('says that it lives, and serves nothing else', async () => {
+it('reports that it is alive, and serves no other path', async () => {
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   expect((await fetch(`${server.url}/other`)).status).toBe(404);
 });

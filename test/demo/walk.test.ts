@@ -49,15 +49,15 @@ async function startDemo(highPrivilegeTtl: number, configFile = 'gateway.yaml'):
 }
 
 describe('the walk', () => {
-  it('holds in every step against the committed configuration', async () => {
+  it('passes every step with the committed configuration', async () => {
     const lines: string[] = [];
     const gatewayUrl = await startDemo(3);
     expect(await runWalk({ gatewayUrl, print: (line) => lines.push(line) })).toBe(true);
     expect(lines.filter((line) => line.includes('FAIL'))).toEqual([]);
-    expect(lines.at(-1)).toBe('All 35 steps held.');
+    expect(lines.at(-1)).toBe('All 35 steps passed.');
   });
 
-  it('fails where a policy is weaker than the requirements', async () => {
+  it('fails if a policy is weaker than the requirements', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sallyport-walk-'));
     await cp('gateway.yaml', join(folder, 'gateway.yaml'));
     await cp('policies', join(folder, 'policies'), { recursive: true });
@@ -70,19 +70,19 @@ describe('the walk', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('says what it expected and what it found, and walks on with the next stage', async () => {
+  it('prints the expected and the actual value, and continues with the next stage', async () => {
     const stranger = await standIn({ status: 403 });
     const lines: string[] = [];
     expect(await runWalk({ gatewayUrl: stranger.url, print: (line) => lines.push(line) })).toBe(false);
     const text = stripVTControlCharacters(lines.join('\n'));
     expect(text).toMatch(/FAIL.* +No token/);
     expect(text).toMatch(/FAIL.* +API tokens/);
-    expect(lines.at(-1)).toBe('2 failed, 0 held.');
+    expect(lines.at(-1)).toBe('2 failed, 0 passed.');
   });
 
   it('needs a gateway', async () => {
     await expect(runWalk({ gatewayUrl: 'http://127.0.0.1:1' })).rejects.toThrow(
-      'Nothing answers at http://127.0.0.1:1',
+      'No server answers at http://127.0.0.1:1',
     );
   });
 });
@@ -99,12 +99,12 @@ async function standIn({ status }: { status: number }): Promise<Running> {
 }
 
 describe('busyPorts', () => {
-  it('says which port is held, what needs it and what to do', async () => {
+  it('names a busy port, the server that needs it and the remedy', async () => {
     const holder = await standIn({ status: 404 });
     const port = Number(new URL(holder.url).port);
     const [line, ...more] = await busyPorts([
       { port, owner: 'gateway' },
-      { port: 0, owner: 'nobody' },
+      { port: 0, owner: 'free port' },
     ]);
     expect(line).toContain(`Port ${port} is busy, and the demo's gateway needs it`);
     expect(line).toContain(`lsof -i tcp:${port}`);

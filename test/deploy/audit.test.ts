@@ -38,20 +38,20 @@ async function audit(known: Readonly<Record<string, string>> | undefined): Promi
   }
 }
 
-test('nothing known is nothing said against', async () => {
+test('passes without known vulnerabilities', async () => {
   expect(await audit({})).toMatchObject({ code: 0, stdout: expect.not.stringContaining('skipped') });
 });
 
-test('any weakness of what runs fails', async () => {
+test('fails for any vulnerability in the runtime', async () => {
   expect(await audit({ undici: 'low' })).toMatchObject({ code: 1, stdout: expect.stringContaining('undici') });
 });
 
-test('of what only develops, a grave one', async () => {
+test('fails for a severe vulnerability in development packages', async () => {
   expect(await audit({ vitest: 'moderate' })).toMatchObject({ code: 0 });
   expect(await audit({ vitest: 'high' })).toMatchObject({ code: 1, stdout: expect.stringContaining('vitest') });
 });
 
-test('a registry that answers no audits is told', async () => {
+test('reports a registry that answers no audits', async () => {
   const { code, stdout } = await audit(undefined);
   expect(code).toBe(0);
   expect(stdout.match(/^skipped: npm audit --.*; the registry answers no audits$/gm)).toHaveLength(2);

@@ -33,13 +33,13 @@ afterAll(async () => {
   await rm(image, { recursive: true });
 });
 
-test('does what the sources do', { timeout: 300_000 }, async () => {
+test('the bundle behaves like the sources', { timeout: 300_000 }, async () => {
   const place = join(image, 'place');
   await mkdir(place);
   expect(await tryOut(program, place)).toEqual(passed);
 });
 
-test('finds what is loaded only where it is asked for: the store, the tracer, WebSockets', async () => {
+test('the bundle finds modules that are loaded on demand: the store, the tracer, WebSockets', async () => {
   const upstream = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(upstream, 'listening');
   upstream.on('connection', (socket) => socket.on('message', (data) => socket.send(data)));

@@ -37,7 +37,7 @@ const copied = (text: string) =>
   [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = '']) => names.split(' '));
 
 describe('the image', () => {
-  test('gets from the folder what it copies, and nothing else', async () => {
+  test('gets only the files that it copies from the folder', async () => {
     expect(ignored).toContain('*');
     for (const name of copied(dockerfile)) {
       expect(ignored).toContain(`!${name}`);
@@ -46,14 +46,14 @@ describe('the image', () => {
     expect(ignored.filter((line) => /^!(?:gateway\.yaml|policies|\.env|\.git)/.test(line))).toEqual([]);
   });
 
-  test('has everything that the sources read outside of src/', () => {
+  test('has every file that the sources read outside of src/', () => {
     expect(copied(stage('development'))).toContain('src');
     expect(copied(stage('bundle'))).toEqual(['deploy/bundle.config.ts', 'schema']);
     expect(copied(stage('gateway')).toSorted()).toEqual(['package.json', 'schema', 'templates']);
     expect(stage('gateway')).toContain('--from=bundle /app/bundle ./bundle');
   });
 
-  test('has no development in it, runs as nobody special, and says how it is', () => {
+  test('has no development packages, runs without privileges, and has a health check', () => {
     expect(stage('dependencies')).toContain('npm ci --omit=dev --ignore-scripts');
     expect(stage('dependencies')).toContain('> sbom.cdx.json');
     expect(stage('gateway')).toMatch(/^USER 1000:1000$/m);
@@ -68,7 +68,7 @@ describe.each([
 ])('the admin listener of %s', (composeFile, gatewayFile, prometheusFile) => {
   const name = 'sallyport-admin';
 
-  test('is bound to a name that only the network `admin` has, where neither upstreams nor others are', async () => {
+  test('is bound to a name that exists only on the network `admin`, without upstreams or clients', async () => {
     const { services, networks } = parse(await read(composeFile), { merge: true }) as typeof compose;
     const { GATEWAY_ADMIN } = services['gateway']?.environment ?? {};
     const { config } = await load(join(root, gatewayFile), { GATEWAY_ADMIN });
@@ -82,7 +82,7 @@ describe.each([
     expect(await read(prometheusFile)).toContain(`targets: ['${name}:9090']`);
   });
 
-  test('has a token only if the operator brings one', async () => {
+  test('has a token only if the operator sets one', async () => {
     const { services } = parse(await read(composeFile), { merge: true }) as typeof compose;
     expect(services['gateway']?.environment).toMatchObject({
       SALLYPORT_ADMIN_TOKEN: '${SALLYPORT_ADMIN_TOKEN:-}',
@@ -91,17 +91,17 @@ describe.each([
 });
 
 describe('docker-compose.yml', () => {
-  test('starts the gateway with a configuration that is good', async () => {
+  test('starts the gateway with a valid configuration', async () => {
     const { config } = await load(join(root, 'gateway.yaml'), services['gateway']?.environment ?? {});
     expect(config).toMatchObject({ listen: { host: '0.0.0.0' } });
   });
 
-  test('mounts the folder of gateway.yaml: of a file alone, an edit that renames is never seen', () => {
+  test('mounts the folder of gateway.yaml, because a mounted file misses an edit that renames', () => {
     expect(services['gateway']).toMatchObject({ volumes: ['.:/config:ro'], stop_grace_period: '15s' });
     expect(stage('gateway')).toMatch(/^WORKDIR \/config\nENTRYPOINT /m);
   });
 
-  test('lets nothing but the gateway reach what is behind it', () => {
+  test('lets only the gateway reach the upstreams', () => {
     expect(compose.networks).toMatchObject({ upstreams: { internal: true } });
     for (const name of ['mcp-server', 'backend']) {
       expect(services[name]).toMatchObject({ networks: ['upstreams'] });
@@ -112,7 +112,7 @@ describe('docker-compose.yml', () => {
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });
 
-  test('gives no service more rights than it needs, and asks each how it is', () => {
+  test('gives each service only the rights that it needs, and a health check', () => {
     for (const service of Object.values(services)) {
       expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], restart: 'unless-stopped' });
       expect(service.healthcheck?.test[0]).toBe('CMD');

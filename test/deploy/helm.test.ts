@@ -9,13 +9,13 @@ import { chart, helm, kind, manifests, type Manifest, podOf, runHelm, volumeOf }
 import { typeErrors } from './kubernetes-types.ts';
 
 const kinds = (objects: readonly Manifest[]) => objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-test('the chart is of the release that it installs', async () => {
+test('the chart has the version of the release that it installs', async () => {
   const text = await readFile(join(chart, 'Chart.yaml'), 'utf8');
   expect(parse(text)).toMatchObject({ version: packageJson.version, appVersion: packageJson.version });
 });
 
 describe.skipIf(helm === undefined)('what it makes', () => {
-  test('is what Kubernetes knows, and Helm finds nothing odd', () => {
+  test('has only known fields of Kubernetes, and passes helm lint', () => {
     for (const values of [good, full, { ...good, replicas: 1, networkPolicy: { enabled: false } }]) {
       expect(typeErrors(manifests(values))).toBe('');
       expect(runHelm(['lint', '--strict'], values)).toMatchObject({ code: 0 });
@@ -25,7 +25,7 @@ describe.skipIf(helm === undefined)('what it makes', () => {
     expect(typeErrors([{ ...first, spec: { podSelektor: {} } } as unknown as Manifest])).toContain('podSelektor');
   });
 
-  test('is two replicas that can be drained one by one, and a network policy, by default', () => {
+  test('has two replicas that are drained one by one, and a network policy, by default', () => {
     const objects = manifests(good);
     expect(kinds(objects).toSorted()).toEqual([
       'ConfigMap gw-sallyport',
@@ -44,7 +44,7 @@ describe.skipIf(helm === undefined)('what it makes', () => {
     });
   });
 
-  test('runs without rights, on a file system that it cannot write to', () => {
+  test('runs without privileges, on a read-only file system', () => {
     const { spec, container } = podOf(manifests(good));
     expect(spec).toMatchObject({
       automountServiceAccountToken: false,
@@ -67,7 +67,7 @@ describe.skipIf(helm === undefined)('what it makes', () => {
     expect(container.volumeMounts).toEqual([{ name: 'config', mountPath: '/config', readOnly: true }]);
   });
 
-  test('takes secrets from Secrets', () => {
+  test('reads secrets from Secrets', () => {
     const { spec, container } = podOf(manifests(full));
     expect(container.image).toBe(`registry.example/sallyport@sha256:${'a'.repeat(64)}`);
     const fromSecret = (secret: string, key: string) => ({ valueFrom: { secretKeyRef: { name: secret, key } } });
@@ -90,7 +90,7 @@ describe.skipIf(helm === undefined)('what it makes', () => {
     expect(spec.volumes).toContainEqual(mounted);
   });
 
-  test('scales, and is scraped, when asked to', () => {
+  test('has an autoscaler and a ServiceMonitor if enabled', () => {
     const objects = manifests(full);
     expect(kind(objects, 'HorizontalPodAutoscaler')).toMatchObject({ spec: { minReplicas: 2, maxReplicas: 10 } });
     expect((kind(objects, 'Deployment') as Deployment).spec).not.toHaveProperty('replicas');
@@ -102,7 +102,7 @@ describe.skipIf(helm === undefined)('what it makes', () => {
     expect(kinds(manifests({ ...good, replicas: 1 }))).not.toContain('PodDisruptionBudget gw-sallyport');
   });
 
-  test('adds to gateway.yaml what only the chart knows, and nothing that it says itself', () => {
+  test('adds to gateway.yaml only keys that the file lacks', () => {
     const bare = config.replace(/^listen: .*\n/m, '').replace(/^admin:\n(?: .*\n)+/m, '');
     const said = (values: object): unknown =>
       parse(volumeOf(manifests({ ...good, ...values })).data['gateway.yaml'] ?? '');
@@ -122,7 +122,7 @@ describe.skipIf(helm === undefined)('what it makes', () => {
     expect(said({ replicas: 1, sessionKey: {} })).not.toHaveProperty('session_key');
   });
 
-  test('passes policies on as they were written', () => {
+  test('copies policies unchanged', () => {
     // A YAML 1.1 reader makes `false` of it, and "1_000" a number; the first line is indented.
     const policy = '  # Nordic\n  scope: read\n  claims: { country: [SE, NO], id: 1_000 }\n\n';
     const { data } = volumeOf(manifests({ ...good, policies: { tools, nordic: policy } }));

@@ -33,7 +33,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('holds what runs and what is read, and nothing of the development', () => {
+test('contains the runtime and the documentation, and no development files', () => {
   const paths = packed.files.map(({ path }) => path);
   expect(paths).toEqual(
     expect.arrayContaining([
@@ -57,7 +57,7 @@ test('holds what runs and what is read, and nothing of the development', () => {
   expect(paths.filter((path) => path.endsWith('.ts'))).toEqual([]);
 });
 
-test('says which Node it needs: that of its dependencies', async () => {
+test('requires the Node version of its dependencies', async () => {
   const [major, minor] = /^>=(\d+)\.(\d+)$/.exec(packageJson.engines.node)?.slice(1).map(Number) ?? [];
   expect([major, minor]).toEqual([22, 19]);
   for (const name of Object.keys(packageJson.dependencies)) {
@@ -107,13 +107,13 @@ describe('installed', () => {
     }
   }, 90_000);
 
-  test('checks, tests and serves, by one process and by two', { timeout: 300_000 }, async ({ skip }) => {
+  test('checks, tests and serves, with one process and with two', { timeout: 300_000 }, async ({ skip }) => {
     skip(missing !== undefined);
     expect(await outcome(['--version'], place, { program })).toMatchObject({ stdout: `${packageJson.version}\n` });
     expect(await tryOut(program, place)).toEqual(passed);
   });
 
-  test('brings nothing of the development along', async ({ skip }) => {
+  test('installs no development packages', async ({ skip }) => {
     skip(missing !== undefined);
     const { stdout } = await npm(['ls', '--all', '--parseable'], place);
     expect(stdout).not.toMatch(/node_modules\/(?:vitest|typescript|oidc-provider|@modelcontextprotocol)/);

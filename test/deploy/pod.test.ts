@@ -16,7 +16,7 @@ describe.skipIf(helm === undefined)('in a pod', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('the chart may hold the files itself', async () => {
+  test('the chart may contain the files itself', async () => {
     const own = join(folder, 'chart');
     await cp(chart, own, { recursive: true });
     await mkdir(join(own, 'files/policies'), { recursive: true });
@@ -28,7 +28,7 @@ describe.skipIf(helm === undefined)('in a pod', () => {
     expect(data['policies.tools.yaml']).toBe(tools);
   });
 
-  test('the gateway starts, and serves by an edit without a restart', async () => {
+  test('the gateway starts, and applies an edit without a restart', async () => {
     const values = { ...good, env: { ISSUER: 'https://login.example' } };
     const { container } = podOf(manifests(values));
     const env: NodeJS.ProcessEnv = { SESSION_KEY: 'mD0uyd6KWfZ3xr1Q9vJb4TgHnPsL8cAe' };

@@ -21,24 +21,24 @@ const running = packages.filter(([, { dev }]) => dev !== true);
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
 
 describe('package-lock.json', () => {
-  test('says of each package what must be in it, and of none where it is from: the registry is who installs its choice', () => {
+  test('has the digest of each package and no registry URL, so that the installer chooses the registry', () => {
     expect(packages.filter(([, { integrity = '' }]) => !/^sha512-[\w+/]{86}==$/.test(integrity))).toEqual([]);
     expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
   });
 
-  test('has scripts that run at installation only where package.json allows them, and none in what runs', () => {
+  test('has install scripts only for packages that package.json allows, and none in the runtime', () => {
     const scripted = packages.filter(([, { hasInstallScript }]) => hasInstallScript === true);
     expect(scripted.map(([path]) => nameOf(path))).toEqual(Object.keys(manifest.allowScripts));
     expect(scripted.filter(([, { dev }]) => dev !== true)).toEqual([]);
   });
 
-  test('brings only licences into what runs that ask for no more than their text', () => {
+  test('has only licences in the runtime that require no more than their text', () => {
     const permissive = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT']);
     expect(running.filter(([, { license = 'none' }]) => !permissive.has(license))).toEqual([]);
   });
 });
 
-test('the bill of materials names all that runs, with version, licence and digest, and nothing else', () => {
+test('the bill of materials lists exactly the runtime, with version, licence and digest', () => {
   const sbom = JSON.parse(execFileSync(process.execPath, ['deploy/sbom.ts'], { encoding: 'utf8' })) as {
     readonly components: readonly {
       readonly name: string;

@@ -11,7 +11,7 @@ const program = 'systemd-analyze';
 const hasAnalyze = spawnSync(program, ['--version']).status === 0;
 if (!hasAnalyze) process.stdout.write('systemd-analyze is not on the PATH: the unit is not checked by it\n');
 
-test('runs commands that there are, and stops after streams had their 10 s', async () => {
+test('the unit runs existing commands, and stops after the 10 s of streams', async () => {
   const commands = [
     ...unit.matchAll(/^ExecStart(?:Pre)?=\S+\/sallyport (\S+) --config \/etc\/sallyport\/gateway\.yaml$/gm),
   ];
@@ -36,7 +36,7 @@ describe.skipIf(!hasAnalyze)('systemd-analyze', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('understands every line', async () => {
+  test('accepts every line', async () => {
     // It looks at the units of this machine too.
     const verify = (): readonly string[] => {
       const { stderr } = spawnSync(program, ['verify', '--man=no', file], { encoding: 'utf8' });
@@ -49,7 +49,7 @@ describe.skipIf(!hasAnalyze)('systemd-analyze', () => {
     await writeFile(file, (await readFile(file, 'utf8')).replace('\n[Service]\nProtectHme=yes\n', ''));
   });
 
-  test('finds it little exposed: under 2 of 10', () => {
+  test('rates the exposure of the unit under 2 of 10', () => {
     const found = spawnSync(program, ['security', '--offline=true', '--threshold=20', file], {
       encoding: 'utf8',
     });
