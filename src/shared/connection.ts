@@ -1,6 +1,7 @@
 import type { createClient } from '@redis/client';
 import type { StoreObserver, StoreOperation, StoreResult, StoreState } from '../model/shared.ts';
 import { TimeoutError, within } from '../lib/deadline.ts';
+import { STORE_PREFIX } from './sealing.ts';
 
 /** A connection to a Redis or Valkey, which comes and goes; whoever asks learns at once while it is away. */
 export interface StoreConnection {
@@ -14,18 +15,9 @@ export interface StoreConnection {
     command: (client: StoreClient) => Promise<Value>,
     resultOf?: (value: Value) => StoreResult,
   ): Promise<Value>;
-  /** What a limiter of rate-limiter-flexible takes as `storeClient`, with `useRedisPackage`; it stays the same however often the connection is made anew. */
-  readonly client: LimiterClient;
   state(): StoreState;
   /** Waits for what is under way, and connects no more. */
   close(): Promise<void>;
-}
-
-/** The commands that a limiter sends for durations from a second up. */
-interface LimiterClient {
-  readonly isReady: boolean;
-  eval(script: string, options: { readonly keys: string[]; readonly arguments: string[] }): Promise<unknown>;
-  del(key: string): Promise<number>;
 }
 
 /** Says what has become of the store. */
@@ -150,13 +142,6 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
 
   return {
     run,
-    client: {
-      get isReady() {
-        return current !== undefined;
-      },
-      eval: (script, options) => run('rate', (client) => client.eval(script, { ...options })),
-      del: (key) => run('rate', (client) => client.del(key)),
-    },
     state: () => (current === undefined ? { state: 'unavailable', problem } : { state: 'available' }),
     async close() {
       closed = true;
@@ -173,7 +158,7 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
 
 /** A write: a replica, a full memory and a user without permission answer a PING as well. */
 async function probe(client: StoreClient): Promise<void> {
-  await client.set('sallyport:v1:probe', '1', { PX: 1000 });
+  await client.set(`${STORE_PREFIX}probe`, '1', { PX: 1000 });
 }
 
 function discard(client: StoreClient | undefined): void {

@@ -1,4 +1,3 @@
-import type { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
 import type { Counted, RateLimiter, RateLimiters } from '../model/limits.ts';
@@ -27,14 +26,13 @@ export function createRateLimiters(clock: Clock): LocalRateLimiters {
 }
 
 /**
- * A bucket as `lib/token-buckets.ts` has it, by the store's clock, so that those of the replicas do not matter; in place
- * of the library's own fixed windows, which let twice as much through where two of them meet.
+ * A bucket as in `lib/token-buckets.ts`, by the clock of the store, so that the clocks of the replicas do not matter.
  *
- * ARGV as the library fills it: how many are taken (-1 gives one back), …, the burst, the seconds that refill all of it.
- * Answers how many are gone, more than the burst where none was left, and the milliseconds until one comes back.
+ * ARGV: how many tokens to take (-1 gives one back), then the rate: `requests`, `perMs`, `burst`. Returns 0, or, if there
+ * are too few, takes nothing and returns the milliseconds until there are enough.
  */
 const bucketScript = `
-local take, burst, perMs = tonumber(ARGV[1]), tonumber(ARGV[3]), ARGV[3] / (ARGV[4] * 1000)
+local take, burst, perMs = tonumber(ARGV[1]), tonumber(ARGV[4]), ARGV[2] / ARGV[3]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local kept = redis.call('GET', KEYS[1])
@@ -44,7 +42,7 @@ if kept then
   taken = math.max(0, before - math.max(0, now - at) * perMs)
 end
 if take > 0 and taken + take > burst + 1e-9 then
-  return { burst + 1, math.ceil((taken + take - burst) / perMs) }
+  return math.max(1, math.ceil((taken + take - burst) / perMs))
 end
 taken = math.max(0, taken + take)
 if taken > 0 then
@@ -52,47 +50,34 @@ if taken > 0 then
 else
   redis.call('DEL', KEYS[1])
 end
-return { math.ceil(taken - 1e-9), 0 }
+return 0
 `;
 
-/** The script sets its own expiry; the library must only not see a duration below a second. */
-const options = { customDuration: 1 };
-
-/** Creates limiters that all replicas share by `connection`; while it is away, each goes on with its `local` ones. */
+/** Creates limiters that all replicas share by `connection`. While it is away, each replica uses its `local` limiters. */
 export function createSharedRateLimiters(
   connection: StoreConnection,
   sealing: Sealing,
   local: LocalRateLimiters,
 ): RateLimiters {
-  // Not before it is needed: a gateway without a shared store starts without it.
-  const library = import('rate-limiter-flexible');
   return (counted, rate) => {
     const alone = local(counted, rate);
-    const limiter = library.then(
-      ({ RateLimiterRedis: Redis }): RateLimiterRedis =>
-        new Redis({
-          storeClient: connection.client,
-          useRedisPackage: true,
-          rejectIfRedisNotReady: true,
-          keyPrefix: '',
-          points: rate.burst,
-          duration: (rate.burst * rate.perMs) / rate.requests / 1000,
-          customIncrTtlLuaScript: bucketScript,
-        }),
-    );
-    const place = (key: string): string => sealing.place(`rate:${counted}`, key);
+
+    async function change(key: string, tokens: 1 | -1): Promise<number> {
+      const place = sealing.place(`rate:${counted}`, key);
+      const args = [tokens, rate.requests, rate.perMs, rate.burst].map(String);
+      return Number(
+        await connection.run('rate', (client) => client.eval(bucketScript, { keys: [place], arguments: args })),
+      );
+    }
+
     return {
       async take(key) {
-        try {
-          await (await limiter).consume(place(key), 1, options);
-          return 0;
-        } catch (error) {
-          const { RateLimiterRes } = await library;
-          return error instanceof RateLimiterRes ? Math.max(1, error.msBeforeNext) : alone.take(key);
-        }
+        if (connection.state().state === 'unavailable') return alone.take(key);
+        return change(key, 1).catch(() => alone.take(key));
       },
       give(key) {
-        limiter.then((there) => there.reward(place(key), 1, options)).catch(() => alone.give(key));
+        if (connection.state().state === 'unavailable') alone.give(key);
+        else change(key, -1).catch(() => alone.give(key));
       },
     };
   };

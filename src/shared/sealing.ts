@@ -13,8 +13,8 @@ export interface Sealing {
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** All keys in the store begin so; the next format has another number. */
-const PREFIX = 'sallyport:v1:';
+/** The prefix of every key in the store. Another format of keys or values needs another number. */
+export const STORE_PREFIX = 'sallyport:v1:';
 
 /** Creates the sealing of the replicas that share `sessionKey`; sessions are bound by other keys of it. */
 export function createSealing(sessionKey: string): Sealing {
@@ -28,7 +28,7 @@ export function createSealing(sessionKey: string): Sealing {
 
   return {
     place(kind, key) {
-      return `${PREFIX}${kind}:${createHmac('sha256', placeKey).update(`${kind}\0${key}`).digest('base64url')}`;
+      return `${STORE_PREFIX}${kind}:${createHmac('sha256', placeKey).update(`${kind}\0${key}`).digest('base64url')}`;
     },
     seal(place, text) {
       const iv = randomBytes(IV_BYTES);

@@ -47,7 +47,6 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   jose: ['authenticate', 'authorization-server', 'exchange'],
   'lru-cache': ['lib'],
   refa: ['config'],
-  'rate-limiter-flexible': ['shared'],
   yaml: ['config', 'policy'],
   ajv: ['config', 'policy'],
   'prom-client': ['telemetry'],

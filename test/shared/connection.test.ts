@@ -196,22 +196,23 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(await redis.client.get('x')).toBe('3');
   });
 
-  test('gives limiters a client that outlives its connection', async () => {
+  test('runs scripts, after a lost connection too', async () => {
     const [redis, told] = [await redisWith(), listener()];
-    const { client } = connected(redis.url, told);
-    expect(client.isReady).toBe(false);
-    await told.until(true);
+    const connection = connected(redis.url, told);
     const script = `return redis.call('incrby', KEYS[1], ARGV[1])`;
-    const options = { keys: ['n'], arguments: ['2'] };
-    await expect(client.eval(script, options)).resolves.toBe(2);
+    const add = (): Promise<unknown> =>
+      connection.run('rate', (client) => client.eval(script, { keys: ['n'], arguments: ['2'] }));
+    await expect(add()).rejects.toThrow(StoreError);
+    await told.until(true);
+    await expect(add()).resolves.toBe(2);
     await redis.kill();
     await told.until(false);
-    expect(client.isReady).toBe(false);
-    await expect(client.eval(script, options)).rejects.toThrow(StoreError);
+    expect(connection.state().state).toBe('unavailable');
+    await expect(add()).rejects.toThrow(StoreError);
     await redis.restart();
     await told.until(true);
-    await expect(client.eval(script, options)).resolves.toBe(2);
-    await expect(client.del('n')).resolves.toBe(1);
+    await expect(add()).resolves.toBe(2);
+    await expect(connection.run('rate', (client) => client.del('n'))).resolves.toBe(1);
   });
 
   test('is left alone once closed', async () => {

@@ -144,6 +144,8 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     // Each that asked a store that hangs would wait a quarter of a second.
     expect(performance.now() - begin).toBeLessThan(20_000);
     both[0].give('k');
+    // A store that is known to be away is not asked.
+    expect(asked.filter((each) => each === 'rate away')).toEqual([]);
     await redis.restart();
     await expect.poll(() => up).toBe(4);
     expect((await drain(both[0])) + (await drain(both[1]))).toBe(5);
