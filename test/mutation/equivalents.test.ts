@@ -4,8 +4,8 @@ import { equivalents } from './equivalents.ts';
 import { allMutants, isNamed, type PlacedMutant } from './mutants.ts';
 import { parts, testsOf } from './parts.ts';
 
-describe('the list of equivalent mutants', () => {
-  test('names exactly one mutant in each row, and none twice', async () => {
+describe('mutation testing', () => {
+  test('names exactly one mutant in each row of equivalents.ts, and no mutant twice', async () => {
     const mutants = await allMutants();
     const rows = Object.values(equivalents).flat();
     const found = rows.map((row) => mutants.filter((mutant) => isNamed(row, mutant)));
@@ -15,12 +15,13 @@ describe('the list of equivalent mutants', () => {
     expect(new Set(found.flat()).size).toBe(rows.length);
   });
 
-  test.for(Object.entries(parts))('has files to mutate and tests to run for %s', ([, part]) => {
+  test.for(Object.entries(parts))('finds files to mutate and tests to run for the part %s', ([, part]) => {
     expect(part.mutate.filter((pattern) => globSync(pattern).length === 0)).toEqual([]);
     expect(testsOf(part)).not.toEqual([]);
   });
 });
 
 function shown({ mutant, path, nth }: PlacedMutant): string {
-  return `${mutant.fileName}:${mutant.location.start.line + 1} ${path} ${mutant.mutatorName} ${mutant.replacement} ${nth}`;
+  const { fileName, location, mutatorName, replacement } = mutant;
+  return `${fileName}:${location.start.line + 1}: ${path}, ${mutatorName}, ${JSON.stringify(replacement)}, nth ${nth}`;
 }

@@ -1,220 +1,213 @@
-/** Names one mutant: by what it changes, not by where it is, so that a function may move to another file. */
+/** Names one mutant by its function and its change. The function may move to another file. */
 export interface MutantName {
-  /** The nearest function with a name, or the constant of the module; `outer.inner` where others have the name too. */
+  /** The nearest named function, or the constant of the module. `outer.inner` if several functions have the name. */
   readonly in: string;
-  /** As Stryker calls it. */
+  /** Stryker's name for the kind of change. */
   readonly mutator: string;
-  /** What stands in the place of the code, where the function has several mutants of the mutator. */
+  /** The replacement. Needed if the function has several mutants of the mutator. */
   readonly to?: string;
-  /** Which of them in the order of the source, from 1 on, where several have the same replacement. */
+  /** The position in source order, from 1, among those with the same replacement. Needed if there are several. */
   readonly nth?: number;
 }
 
-/** Mutants that no test can notice, by the reason. */
+/**
+ * Mutants that no test can notice, by reason. `speed`: the code only saves time. `type`: the check only narrows a type
+ * for the compiler.
+ */
 export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
-  'speed: a path with nothing to drop meets what it is found under, and nothing narrower': [
+  'speed: a path without droppable parts matches its own mount and no narrower one': [
     { in: 'createLookAlikes', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
   'speed: no mounted segment is longer': [{ in: 'childrenOf', mutator: 'ConditionalExpression', to: 'false', nth: 2 }],
-  'speed: only how deep is looked, and whether twice where once is enough': [
+  'speed: the search goes deeper than needed, or runs twice': [
     { in: 'createRouter', mutator: 'ArrowFunction', to: '() => undefined', nth: 3 },
     { in: 'createRouter', mutator: 'ConditionalExpression', to: 'true', nth: 2 },
     { in: 'endOfSegment', mutator: 'EqualityOperator', to: 'segment <= count' },
     { in: 'endOfSegment', mutator: 'AssignmentOperator' },
     { in: 'endOfSegment', mutator: 'ConditionalExpression', to: 'true' },
   ],
-  'speed: what is skipped would change nothing and refuse nothing': [
+  'speed: the skipped step changes nothing and refuses nothing': [
     { in: 'canonicalTarget', mutator: 'ConditionalExpression', to: 'true', nth: 7 },
     { in: 'canonicalTarget', mutator: 'StringLiteral', to: '""', nth: 9 },
     { in: 'foldedPath', mutator: 'ConditionalExpression', to: 'false' },
     { in: 'foldedPath', mutator: 'StringLiteral' },
     { in: 'requirePlain', mutator: 'StringLiteral', to: '""', nth: 4 },
   ],
-  'a check for the compiler: no pattern of ours matches the text that undefined becomes': [
+  'type: no pattern matches the text "undefined"': [
     { in: 'messageAction', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
-  'a check for the compiler: undefined, as a text, is no scheme': [
+  'type: the text "undefined" is not a scheme': [
     { in: 'createChallenges', mutator: 'ConditionalExpression', to: 'true', nth: 3 },
   ],
   'a check for the compiler: undefined is no allowed origin': [
     { in: 'headers', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
-  'a text with spaces is no name of a field': [
+  'a text with spaces is not a field name': [
     { in: 'allowedHeaders', mutator: 'StringLiteral', to: '"Stryker was here!"' },
   ],
-  'a check for the compiler: only routes with a resource come so far': [
+  'type: only routes with a resource reach this code': [
     { in: 'metadata', mutator: 'OptionalChaining', to: 'resource.name' },
     { in: 'metadata', mutator: 'OptionalChaining', to: 'resource.scopesSupported' },
     { in: 'metadata', mutator: 'OptionalChaining', to: 'resource.documentation' },
     { in: 'metadata', mutator: 'OptionalChaining', to: 'resource.policyUri' },
     { in: 'metadata', mutator: 'OptionalChaining', to: 'resource.tosUri' },
   ],
-  'a check for the compiler: what is no denial was granted': [
+  'type: a call without a denial has a grant': [
     { in: 'record', mutator: 'OptionalChaining', to: 'grant.decision', nth: 1 },
   ],
-  'speed: with all numbers looked at the same comes out': [
+  'speed: the result is the same if every number is examined': [
     { in: 'parseToRewrite', mutator: 'ConditionalExpression', to: 'false' },
     { in: 'mayChangeNumbers', mutator: 'ConditionalExpression', to: 'true' },
     { in: 'mayChangeNumbers', mutator: 'BooleanLiteral', to: 'true' },
   ],
-  'a check for the compiler: without a version both would have been legacy': [
+  'type: two messages without a version are both legacy': [
     { in: 'requireAgreement', mutator: 'StringLiteral', to: '"Stryker was here!"', nth: 1 },
   ],
-  'no method is called so': [
+  'no method has this name': [
     { in: 'requireAgreement', mutator: 'StringLiteral', to: '"Stryker was here!"', nth: 2 },
     { in: 'repeatedName', mutator: 'StringLiteral', to: '"Stryker was here!"' },
     { in: 'parties', mutator: 'StringLiteral', to: '"Stryker was here!"' },
   ],
-  'Object.prototype has none of the three names': [
+  'Object.prototype has no member of these three names': [
     { in: 'repeatedName', mutator: 'ConditionalExpression', to: 'true', nth: 1 },
     { in: 'repeatedName', mutator: 'LogicalOperator' },
     { in: 'repeatedName', mutator: 'ConditionalExpression', to: 'true', nth: 2 },
   ],
-  'nothing of it ends a line, and only line ends are looked for in it': [
+  'the code only looks for line ends in this text, which has none': [
     { in: 'createEventSplitter', mutator: 'StringLiteral' },
     { in: 'release', mutator: 'StringLiteral' },
   ],
-  'speed: one part joined is itself': [{ in: 'take', mutator: 'ConditionalExpression', to: 'false' }],
-  'a function without `return` gives undefined too': [
+  'speed: a single part joined is the part itself': [{ in: 'take', mutator: 'ConditionalExpression', to: 'false' }],
+  'a function without `return` also returns undefined': [
     { in: 'decodedValue', mutator: 'BlockStatement', to: '{}', nth: 3 },
     { in: 'parsed', mutator: 'BlockStatement', to: '{}', nth: 3 },
     { in: 'safely', mutator: 'BlockStatement', to: '{}', nth: 3 },
     { in: 'claimedIssuer', mutator: 'BlockStatement', to: '{}', nth: 3 },
   ],
-  'speed: without changes the text is as it was': [
+  'speed: the text without changes is the same text': [
     { in: 'unbindAll', mutator: 'ConditionalExpression', to: 'false', nth: 5 },
   ],
-  'what was not parsed is undefined, which has no handles': [
+  'text that does not parse gives undefined, which has no handles': [
     { in: 'given', mutator: 'BlockStatement', to: '{}', nth: 3 },
   ],
-  'a check for the compiler: no path is empty': [{ in: 'add', mutator: 'StringLiteral', to: '"Stryker was here!"' }],
-  'the places that are shown have no other path of which this would be true': [
-    { in: 'isNamedTask', mutator: 'ConditionalExpression', to: 'true', nth: 2 },
-  ],
-  'what has no value is no handle, and has nothing below it': [
+  'type: no path is empty': [{ in: 'add', mutator: 'StringLiteral', to: '"Stryker was here!"' }],
+  'no other shown path has this form': [{ in: 'isNamedTask', mutator: 'ConditionalExpression', to: 'true', nth: 2 }],
+  'a text in the place of an entry is not a handle and has no members': [
     { in: 'givenAt', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 2 },
     { in: 'givenAt', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 3 },
   ],
-  'a check for the compiler: undefined names no method that is about anything': [
+  'type: undefined is not a method with targets': [
     { in: 'readMessage', mutator: 'ConditionalExpression', to: 'false', nth: 5 },
   ],
-  'only a bug in the scanner would throw anything else': [
+  'only a bug in the scanner throws another error': [
     { in: 'parse', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
   ],
-  'nobody finds a text that is the MAC of most of itself': [
+  'finding a text that ends in its own MAC is infeasible': [
     { in: 'createOwnerBound.unbind', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
   ],
-  'a check for the compiler: undefined as a text is no decimal': [
+  'type: the text "undefined" is not a decimal': [
     { in: 'sameNumber', mutator: 'ConditionalExpression', to: 'true', nth: 4 },
   ],
-  'a check for the compiler: only numbers are finite': [
+  'type: only numbers are finite': [
     { in: 'textOf', mutator: 'ConditionalExpression', to: 'false', nth: 4 },
     { in: 'date', mutator: 'ConditionalExpression', to: 'true', nth: 3 },
   ],
-  'a check for the compiler: no text, number or boolean has members of these names': [
+  'type: no string, number or boolean has members of these names': [
     { in: 'declaresTasks', mutator: 'ConditionalExpression', to: 'false', nth: 3 },
   ],
-  'what has no name and no schema declares nothing': [
+  'a tool without a name and a schema declares no header': [
     { in: 'toolsIn', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 1 },
     { in: 'toolsIn', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 2 },
   ],
-  'a check for the compiler: undefined is no method that acts on anything': [
+  'type: undefined is not a method with a target': [
     { in: 'entriesFor', mutator: 'ConditionalExpression', to: 'false', nth: 3 },
   ],
-  'what throws cannot be called either': [
+  'an entry that throws cannot be called either': [
     { in: 'couldCall', mutator: 'OptionalChaining', to: 'listing[kind](name)' },
     { in: 'couldCall', mutator: 'ConditionalExpression', to: 'false', nth: 4 },
   ],
-  'a check for the compiler: one of several gave them the verdict that they have together': [
+  'type: one of the conditions has the verdict of all of them together': [
     { in: 'withVerdict', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
     { in: 'withVerdict', mutator: 'CallExpression' },
   ],
-  'a check for the compiler: one of the predicates of a refused claim fails': [
-    { in: 'claimDetail', mutator: 'OptionalChaining' },
-  ],
-  'a check for the compiler: a character that was found has a code point': [
-    { in: 'quoted', mutator: 'OptionalChaining' },
-  ],
-  'nobody looks at these faults': [{ in: 'mistakableNames', mutator: 'ArrayDeclaration', to: '["Stryker was here"]' }],
-  'speed: where all is folded, the second table finds what the first one found': [
+  'type: a refused claim has a predicate that fails': [{ in: 'claimDetail', mutator: 'OptionalChaining' }],
+  'type: a character that was found has a code point': [{ in: 'quoted', mutator: 'OptionalChaining' }],
+  'no code reads these faults': [{ in: 'mistakableNames', mutator: 'ArrayDeclaration', to: '["Stryker was here"]' }],
+  'speed: if all names are folded, both tables give the same result': [
     { in: 'mistakableNames', mutator: 'ArrowFunction', to: '() => undefined', nth: 3 },
     { in: 'mistakableNames', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
     { in: 'mistakableNames', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
-  'no folded name is covered by a pattern that is not, so that what covers it makes both say no': [
+  'a pattern that is not folded covers no folded name, so that both tables give the same result': [
     { in: 'mistakableNames', mutator: 'EqualityOperator', to: 'fold(name) !== name' },
   ],
-  'a check for the compiler: what is split has a first part and a last': [
+  'type: a split text has a first and a last part': [
     { in: 'namePattern', mutator: 'StringLiteral', to: '"Stryker was here!"', nth: 1 },
     { in: 'namePattern', mutator: 'StringLiteral', to: '"Stryker was here!"', nth: 2 },
   ],
-  'no two patterns of a table have one canonical form': [
+  'no two patterns of a table have the same canonical form': [
     { in: 'patternTable', mutator: 'EqualityOperator', to: 'one.canonical <= other.canonical' },
   ],
-  'a check for the compiler: what is no number is no integer': [
-    { in: 'parseInteger', mutator: 'ConditionalExpression', to: 'true', nth: 4 },
-  ],
-  'what has faults is never asked': [{ in: 'matches', mutator: 'ArrayDeclaration', to: '["Stryker was here"]' }],
-  'speed: without a query the same is found again, unless an entry is `{}` itself, which RFC 6570 does not have': [
+  'type: only a number is an integer': [{ in: 'parseInteger', mutator: 'ConditionalExpression', to: 'true', nth: 4 }],
+  'a predicate with faults never runs': [{ in: 'matches', mutator: 'ArrayDeclaration', to: '["Stryker was here"]' }],
+  'speed: without a query the second search finds the same entry; RFC 6570 has no `{}`': [
     { in: 'dropsIntoAnother', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
-  'of two that are alike it does not matter which': [
+  'two equal verdicts are interchangeable': [
     { in: 'graver', mutator: 'EqualityOperator', to: 'gravity[one] > gravity[other]' },
   ],
-  'a check for the compiler: without the one or the other the lifetime is not a number, which is at most nothing': [
+  'type: a lifetime with a missing end is NaN, and NaN <= x is false': [
     { in: 'livesAtMost', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
     { in: 'livesAtMost', mutator: 'LogicalOperator', to: 'expiresAt === undefined && issuedAt === undefined' },
     { in: 'livesAtMost', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
     { in: 'livesAtMost', mutator: 'ConditionalExpression', to: 'false', nth: 3 },
   ],
-  'JSON leaves out what is undefined': [{ in: 'assertion', mutator: 'ConditionalExpression', to: 'true', nth: 2 }],
-  'no opaque token has a space': [
+  'JSON omits undefined members': [{ in: 'assertion', mutator: 'ConditionalExpression', to: 'true', nth: 2 }],
+  'no opaque token contains a space': [
     { in: 'createAuthenticators', mutator: 'ArrayDeclaration', to: '["Stryker was here"]' },
   ],
-  'speed: only what could be the parameter is parsed': [
+  'speed: the query is parsed only if it can contain the parameter': [
     { in: 'hasTokenInQuery', mutator: 'ConditionalExpression', to: 'false' },
     { in: 'hasTokenInQuery', mutator: 'StringLiteral', to: '""', nth: 1 },
     { in: 'hasTokenInQuery', mutator: 'StringLiteral', to: '""', nth: 2 },
   ],
-  'a check for the compiler: only names are accepted, and only numbers are finite': [
+  'type: only strings are accepted names, and only numbers are finite': [
     { in: 'readProof', mutator: 'ConditionalExpression', to: 'false', nth: 6 },
     { in: 'readProof', mutator: 'ConditionalExpression', to: 'false', nth: 15 },
   ],
-  'nothing is read of it before the first attempt': [
+  'the value is not read before the first attempt': [
     { in: 'createKeySource', mutator: 'UnaryOperator', to: '+Infinity', nth: 2 },
   ],
-  'nobody has them renewed so soon, unless an attempt failed': [
+  'no code renews the keys this early unless an attempt failed': [
     { in: 'renew', mutator: 'ConditionalExpression', to: 'true', nth: 3 },
   ],
-  'a check for the compiler: where there are none, they are too old': [
+  'type: missing keys also count as too old': [
     { in: 'current', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
-  'any order serves, and no two members have one name': [
+  'any fixed order works, and member names are unique': [
     { in: 'spelled', mutator: 'EqualityOperator', to: 'one <= other' },
     { in: 'spelled', mutator: 'EqualityOperator', to: 'one >= other' },
   ],
-  'speed: of one window the same comes out': [{ in: 'now', mutator: 'ConditionalExpression', to: 'false' }],
-  'said twice: the same header was read before, and its algorithm is an accepted one': [
+  'speed: the result is the same within one window': [{ in: 'now', mutator: 'ConditionalExpression', to: 'false' }],
+  'redundant: the same header was read before, and its algorithm is accepted': [
     { in: 'verifySignature', mutator: 'ObjectLiteral', to: '{}', nth: 1 },
   ],
-  'only a bug in jose would throw anything else': [
+  'only a bug in jose throws another error': [
     { in: 'verifySignature', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
-  'a check for the compiler: no kind of key that is read is symmetric': [
+  'type: no key type that is read is symmetric': [
     { in: 'importKey', mutator: 'ConditionalExpression', to: 'false', nth: 1 },
   ],
-  'no two members have one name': [{ in: 'thumbprintOf', mutator: 'EqualityOperator', to: 'one <= other' }],
-  'both of what is compared are made alike': [
+  'member names are unique': [{ in: 'thumbprintOf', mutator: 'EqualityOperator', to: 'one <= other' }],
+  'both sides of the comparison are normalized in the same way': [
     { in: 'plainOctet', mutator: 'MethodExpression', to: 'octet.toLowerCase()' },
   ],
-  'only a bug would throw anything else': [
+  'only a bug throws another error': [
     { in: 'reread', mutator: 'BlockStatement', to: '{}', nth: 3 },
     { in: 'reread', mutator: 'ConditionalExpression', to: 'true', nth: 4 },
   ],
-  'a check for the compiler: what is no object has no claims': [
-    { in: 'isAnswer', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
-  ],
-  'speed: the same hash comes out again': [
+  'type: only an object has claims': [{ in: 'isAnswer', mutator: 'ConditionalExpression', to: 'false', nth: 2 }],
+  'speed: the hash is the same when computed again': [
     { in: 'tokenKey', mutator: 'ConditionalExpression', to: 'false' },
     { in: 'tokenKey', mutator: 'CallExpression' },
   ],

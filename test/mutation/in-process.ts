@@ -1,10 +1,9 @@
 /**
- * Stryker's test runner: runs the covering tests again and again in one process. A vitest of one's own for each mutant
- * costs half a second of CPU and more, most of these tests take less than one millisecond; so a whole part is done in
- * the time of one such start-up for a dozen mutants.
+ * A test runner for Stryker that runs the covering tests of all mutants in one process. To start vitest for each mutant
+ * costs half a second of CPU or more, while most of these tests take less than a millisecond.
  *
- * What that risks is that one mutant spoils the state of a later one. So what fails is run once more without the
- * mutant: if it still fails, the process is given up, and Stryker tries again in a new one.
+ * The risk is that a mutant leaves state behind that fails a later test. Each failed test therefore runs once more
+ * without the mutant. If it fails again, Stryker starts a new process and repeats the mutant there.
  *
  * @module
  */
@@ -30,16 +29,16 @@ import { collect, type Suite, type Test } from './suite.ts';
 
 type Noticed = { -readonly [Name in keyof InstrumenterContext]: InstrumenterContext[Name] | undefined };
 
-/** Where instrumented code looks for the mutant that is active, and says what it met. */
+/** Instrumented code reads the active mutant from here and records its coverage here. */
 const mutation: Noticed = ((globalThis as Record<string, unknown>)[INSTRUMENTER_CONSTANTS.NAMESPACE] = {});
 
-/** Stryker's copy of the repository; known once this has been loaded. */
+/** Stryker's copy of the repository. Known once the tests are loaded. */
 let root = 'none:';
 const standIn = import.meta.resolve('./suite.ts');
 const stripped = new Map<string, string>();
-/** Modules are loaded anew for each mutant in what they do when they are loaded. */
+/** Part of the URL of each module: a new number loads all modules again, for mutants in code that runs at load time. */
 let generation = 0;
-/** Milliseconds that each test took when it ran last: what is quick comes first, and mostly is enough. */
+/** Milliseconds of the last run of each test. Quick tests run first, since they mostly decide. */
 const took = new Map<string, number>();
 const QUICK_MS = 10;
 
@@ -61,7 +60,7 @@ registerHooks({
   },
 });
 
-// A mutant that only some seeds find would survive on some days; and nobody reads the smallest counterexample.
+// With other seeds a mutant would survive on some days. The smallest counterexample is not needed.
 fc.configureGlobal({ seed: 1, endOnFailure: true });
 
 async function load(): Promise<readonly Suite[]> {
@@ -73,7 +72,7 @@ async function load(): Promise<readonly Suite[]> {
   return suites;
 }
 
-/** Runs those tests that are `wanted`; ends at the first failure. */
+/** Runs the `wanted` tests. With `bail`, stops at the first failure. */
 async function run(suites: readonly Suite[], wanted: (test: Test) => boolean, bail: boolean): Promise<TestResult[]> {
   const results: TestResult[] = [];
   const failed = (): boolean => bail && results.at(-1)?.status === TestStatus.Failed;
@@ -119,7 +118,7 @@ function includes({ children }: Suite, wanted: (test: Test) => boolean): boolean
   return children.some((child) => ('children' in child ? includes(child, wanted) : wanted(child)));
 }
 
-/** As {@link run}, but what throws outside of a test is a failure of all. */
+/** As {@link run}. An error outside of a test counts as the failure of one test. */
 async function attempt(
   suites: () => Promise<readonly Suite[]>,
   wanted: (test: Test) => boolean,
@@ -173,12 +172,12 @@ function createInProcess(): TestRunner {
         const killers = new Set(verdict.killedBy);
         const again = toMutantRunResult(await attempt(loaded, ({ id }) => killers.has(id), true));
         if (again.status !== MutantRunStatus.Survived)
-          throw new Error(`spoilt: ${[...killers].join(', ')} fails without a mutant`);
+          throw new Error(`${[...killers].join(', ')} also fails without the mutant`);
       }
       return verdict;
     },
   };
 }
 
-/** What Stryker looks for in a plugin. */
+/** The export that Stryker reads from a plugin. */
 export const strykerPlugins = [{ kind: PluginKind.TestRunner, name: 'in-process', factory: createInProcess }];

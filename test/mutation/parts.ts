@@ -36,7 +36,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
 };
 
-/** The test files of a part, without those that start a server: they wait, and would run thousands of times. */
+/** The test files of a part, without those that start a server. Such a test waits, and would run for each mutant. */
 export function testsOf({ tests }: Part): readonly string[] {
   return globSync([...tests]).filter((path) => !/\bstart[A-Z]\w*\(/.test(readFileSync(path, 'utf8')));
 }

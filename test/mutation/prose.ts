@@ -1,14 +1,14 @@
 import type { Ignorer } from '@stryker-mutator/api/ignore';
 import { PluginKind } from '@stryker-mutator/api/plugin';
 
-/** What is needed here of Babel's path to a piece of syntax, which Stryker leaves untyped. */
+/** The members of Babel's path to a piece of syntax that this file uses. Stryker leaves the path untyped. */
 interface Path {
   readonly node: {
     readonly value?: unknown;
     readonly callee?: { readonly name?: string };
     readonly returnType?: { readonly typeAnnotation?: { readonly typeName?: { readonly name?: string } } };
   };
-  /** In which list of its parent it stands, and where. */
+  /** The list of the parent that contains it, and the place in that list. */
   readonly listKey?: string;
   readonly key: string | number | null;
   isStringLiteral(): boolean;
@@ -20,8 +20,8 @@ interface Path {
 }
 
 /**
- * Leaves out what refusals and errors say in words: it is for operators, nothing depends on it, and a test that repeats
- * it would only say it twice. Any other string is a name on the wire, in the log or in a file, and mutants are made of it.
+ * Leaves out the texts of refusals and errors. Operators read them, no code depends on them, and a test could only
+ * repeat them. All other strings are names on the wire, in the log or in files, and are mutated.
  */
 const prose: Ignorer = {
   shouldIgnore(syntax) {
@@ -30,7 +30,7 @@ const prose: Ignorer = {
   },
 };
 
-/** In words, or what follows the reason of a `Denial`. */
+/** A text with spaces, or the second argument of a `Denial`. */
 function isText(path: Path): boolean {
   if (!path.isStringLiteral()) return path.isTemplateLiteral();
   return String(path.node.value).includes(' ') || (path.listKey === 'arguments' && path.key === 1);
@@ -38,12 +38,12 @@ function isText(path: Path): boolean {
 
 const refusal = /(?:Denial|Error)$/;
 
-/** What is thrown, what becomes an error, and functions that return one. */
+/** A `throw`, the construction of an error, or a function that returns an error. */
 function isRefusal(path: Path): boolean {
   if (path.isThrowStatement()) return true;
   if (path.isNewExpression()) return refusal.test(path.node.callee?.name ?? '');
   return path.isFunction() && refusal.test(path.node.returnType?.typeAnnotation?.typeName?.name ?? '');
 }
 
-/** What Stryker looks for in a plugin. */
+/** The export that Stryker reads from a plugin. */
 export const strykerPlugins = [{ kind: PluginKind.Ignore, name: 'prose', value: prose }];

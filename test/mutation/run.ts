@@ -1,9 +1,10 @@
 /**
- * Makes mutants of the parts of `src/` that decide, and says which of them no test notices.
+ * Mutates parts of `src/` and prints the mutants that no test notices.
  *
  *     npm run mutation -- [PART…] [--quick]
  *
- * `--quick` leaves out mutants of what is done once, when a module is loaded: each has everything loaded anew.
+ * `--quick` leaves out mutants in code that runs once, when a module is loaded. Each of them needs all modules loaded
+ * again.
  *
  * @module
  */
@@ -22,7 +23,7 @@ const { values: options, positionals } = parseArgs({ options: { quick: { type: '
 const chosen = Object.entries(parts).filter(([name]) => positionals.length === 0 || positionals.includes(name));
 const unknown = positionals.filter((name) => !Object.hasOwn(parts, name));
 if (unknown.length > 0)
-  throw new Error(`no part is called ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`);
+  throw new Error(`unknown part ${unknown.join(', ')}; the parts are ${Object.keys(parts).join(', ')}`);
 
 for (const [name, part] of chosen) {
   const { detected, survived, explained, wrong, ignored } = judged(await mutantsOf(part));
@@ -38,7 +39,7 @@ for (const [name, part] of chosen) {
 
 async function mutantsOf(part: Part): Promise<readonly MutantResult[]> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-mutation-'));
-  // Stryker starts its workers with our environment, and has no other way to tell ours anything.
+  // Stryker passes its environment to its workers. There is no other way to give ours a value.
   process.env['MUTATION_TESTS'] = JSON.stringify(testsOf(part));
   try {
     return await new Stryker({
@@ -49,7 +50,7 @@ async function mutantsOf(part: Part): Promise<readonly MutantResult[]> {
       coverageAnalysis: 'perTest',
       ignoreStatic: options.quick === true,
       concurrency: 2,
-      // Even on a busy machine who takes so long has no end: what only seemed so would count as noticed.
+      // Long enough for a busy machine: a mutant that is only slow must not count as noticed.
       timeoutMS: 30_000,
       reporters: [],
       logLevel: 'error' as NonNullable<PartialStrykerOptions['logLevel']>,
@@ -91,7 +92,7 @@ function judged(mutants: readonly MutantResult[]): Judged {
   return { ...counts, survived, wrong };
 }
 
-/** Where a mutant is, what it is called in {@link equivalents}, and its line with what replaces the code. */
+/** The place of a mutant, its line with the replacement, and its name for {@link equivalents}. */
 function described({ mutant, path, nth }: PlacedMutant): string {
   const { fileName, mutatorName, replacement, location } = mutant;
   const { start, end } = location;

@@ -1,6 +1,6 @@
 /**
- * Stands in for `vitest` in the test files that are run against mutants: it only collects, so that one process can run
- * the same tests thousands of times. {@link import('./in-process.ts')} says why.
+ * Replaces `vitest` in the test files that run against mutants. It only collects the tests, so that
+ * {@link import('./in-process.ts')} can run them thousands of times in one process.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import { expect as real } from 'vitest';
 
 type Body = (...values: readonly never[]) => unknown;
 
-/** A test as it was declared. */
+/** A declared test. */
 export interface Test {
-  /** Of its file and place in it: names need not be unique. */
+  /** Made of the file and a number, because names need not be unique. */
   readonly id: string;
   readonly name: string;
   readonly run: () => unknown;
@@ -31,7 +31,7 @@ function suite(): Suite {
   return { children: [], before: { all: [], each: [] }, after: { all: [], each: [] } };
 }
 
-/** Collects what `load` declares, which is the import of `path`. */
+/** Collects the tests that `load`, the import of `path`, declares. */
 export async function collect(path: string, load: () => Promise<unknown>): Promise<Suite> {
   const collected = suite();
   [file, count, current] = [path, 0, collected];
@@ -46,7 +46,7 @@ function declareTest(name: string, ...rest: readonly unknown[]): void {
   count += 1;
 }
 
-/** Says more of the machine, and of who else uses it, than of a mutant. */
+/** Whether a test measures time. The result would depend on the machine and its other load. */
 function measuresTime(body: Body): boolean {
   return /performance\.now|cpuTime/.test(String(body));
 }
@@ -60,7 +60,7 @@ function declareSuite(_name: string, body: Body): void {
   current = outer;
 }
 
-/** `each` spreads a row that is a list, `for` never does. */
+/** `each` passes the items of a row that is a list as arguments. `for` passes the row. */
 function tabled(declare: (name: string, body: Body) => void): Record<'each' | 'for', unknown> {
   const over =
     (argumentsOf: (row: never) => readonly never[]) => (rows: readonly never[]) => (name: string, body: Body) => {
@@ -78,5 +78,5 @@ export const beforeEach = (body: Body): unknown => current.before.each.push(body
 export const afterAll = (body: Body): unknown => current.after.all.push(body);
 export const afterEach = (body: Body): unknown => current.after.each.push(body);
 
-/** The real one; what goes wrong softly, goes wrong. */
+/** vitest's own `expect`. `expect.soft` fails at once. */
 export const expect = new Proxy(real, { get: (all, name) => (name === 'soft' ? all : Reflect.get(all, name)) });
