@@ -1,4 +1,4 @@
-import { printable } from '../config/problems.ts';
+import { printable } from '../config/wording.ts';
 import type { Explanation } from '../model/policy.ts';
 
 /** What is said of a decision. */

@@ -1,7 +1,8 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { addressBits, isMappedIPv4 } from '../lib/ip-address.ts';
 import type { Address, AdminSettings, Config, ForwardAuth } from '../model/config.ts';
 import type { Field } from './field.ts';
-import { network } from './network.ts';
-import { address, addressOrOff, adminToken, hostName } from './values.ts';
+import { adminToken, refuse } from './values.ts';
 
 /** Who may ask where nothing is said: this machine, as RFC 1122 §3.2.1.3 and RFC 4291 §2.5.3 have it. */
 const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
@@ -40,4 +41,49 @@ function readForwardAuth(field: Field, listen: Address, admin: Address | undefin
 /** Port 0 is another one each time. */
 function isSame(one: Address, other: Address | undefined): boolean {
   return one.port !== 0 && one.port === other?.port && one.host === other.host;
+}
+
+/** `host:port`, where an IPv6 host is in brackets. */
+function address(text: string): Address {
+  return parseAddress(text) ?? refuse('is not an address such as 127.0.0.1:8080');
+}
+
+/** {@link address}, or `off`. */
+function addressOrOff(text: string): Address | 'off' {
+  if (text === 'off') return text;
+  return parseAddress(text) ?? refuse('is neither an address such as 127.0.0.1:9090 nor off');
+}
+
+function parseAddress(text: string): Address | undefined {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([A-Za-z0-9.-]+)):([0-9]{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  if (host === undefined || port > 65_535) return undefined;
+  return bracketed === undefined || isIPv6(bracketed) ? { host, port } : undefined;
+}
+
+/** A host as it stands in a Host header, without port. */
+export function hostName(text: string): string {
+  const host = text.toLowerCase();
+  if (/^[a-z0-9._-]+$/.test(host)) return host;
+  if (host.startsWith('[') && host.endsWith(']') && isIPv6(host.slice(1, -1))) return host;
+  return refuse('is not a host name without port');
+}
+
+/** An address, or a network in CIDR notation (RFC 4632 §3.1, RFC 4291 §2.3), in lower case. */
+export function network(text: string): string {
+  const [address = '', prefix, ...rest] = text.toLowerCase().split('/');
+  const size = isIPv4(address) ? 32 : 128;
+  if (rest.length > 0 || !(isIPv4(address) || (isIPv6(address) && !address.includes('%')))) {
+    refuse('is neither an address nor a network such as 10.0.0.0/8');
+  }
+  // Peers are compared in the form of IPv4, however the socket gives them.
+  if (size === 128 && isMappedIPv4(addressBits(address))) refuse('is an address of IPv4: write it as one');
+  if (prefix === undefined) return address;
+  if (!/^(?:0|[1-9][0-9]{0,2})$/.test(prefix) || Number(prefix) > size) refuse(`has a prefix that is not 0 to ${size}`);
+  // `10.1.2.3/8`: one address or sixteen million? Trusting is nothing to guess at.
+  if ((addressBits(address) & ((1n << BigInt(size - Number(prefix))) - 1n)) !== 0n) {
+    refuse('has bits beyond its prefix: give the network’s own address, or the address without prefix');
+  }
+  return `${address}/${prefix}`;
 }

@@ -1,8 +1,9 @@
 import { member } from './member.ts';
-import { inTextOrder, type Path, Problem, shown, withoutDefaults, withoutRandom } from './problems.ts';
+import { inTextOrder, type Path, Problem } from './problems.ts';
 import { unresolved } from './placeholders.ts';
 import { isSecret, type Violation } from './schema.ts';
 import { partOfOne, Unfit, wholeNumber } from './values.ts';
+import { shown, withoutDefaults, withoutRandom } from './wording.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /**

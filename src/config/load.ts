@@ -1,24 +1,22 @@
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { Config } from '../model/config.ts';
+import type { Config, SharedStore } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../policy/hierarchy.ts';
-import { readAddresses } from './addresses.ts';
+import { hostName, network, readAddresses } from './addresses.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
 import { createReport, type Field } from './field.ts';
 import { disk, type Files, recorded, type Snapshot } from './files.ts';
-import { network } from './network.ts';
 import { expand } from './placeholders.ts';
 import { type PolicyFolder, readPolicies } from './policies.ts';
 import { ConfigError, Problem } from './problems.ts';
-import { readRate } from './rate.ts';
+import { readLimits, readRate } from './limits.ts';
 import { readRoutes } from './routes.ts';
 import { violations } from './schema.ts';
-import { readShared } from './shared.ts';
 import { readTelemetry } from './telemetry.ts';
 import { readTls } from './tls.ts';
-import { origin } from './urls.ts';
-import { hostName, longSecret, oneOf, scopeToken, size } from './values.ts';
+import { origin, storeUrl } from './urls.ts';
+import { longSecret, oneOf, scopeToken } from './values.ts';
 import { parseYaml } from './yaml-file.ts';
 
 /** A configuration and what it was made from. */
@@ -102,11 +100,7 @@ function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<
     sessionKey: root.get('session_key').read(longSecret),
     allowedHosts: new Set([...loopbackHosts, hostOf(publicUrl), ...root.get('allowed_hosts').list(hostName)]),
     allowedOrigins: new Set([publicUrl, ...root.get('allowed_origins').list(origin)]),
-    limits: {
-      requestBodyBytes: limits.get('request_body').read(size('1024MiB')) ?? 1024 * 1024,
-      requestHeadersBytes: limits.get('request_headers').read(size('1MiB')) ?? 16 * 1024,
-      failures: readRate(limits.get('failures'), { requests: 100, perMs: 60_000, burst: 100 }),
-    },
+    limits: readLimits(limits),
     telemetry: readTelemetry(root.get('telemetry')),
     log: {
       level: log.get('level').read(oneOf('debug', 'info', 'warn', 'error')) ?? 'info',
@@ -128,6 +122,20 @@ function readScopes(field: Field): ReadonlyMap<string, readonly string[]> {
   return closeHierarchy(
     Object.fromEntries(field.entries().map(([scope, implied]) => [scope, implied.list(scopeToken)])),
   );
+}
+
+/** `shared` and `on_store_failure`; what is wrong is reported to the fields. */
+function readShared(root: Field): SharedStore | undefined {
+  const shared = root.get('shared');
+  const onFailure = root.get('on_store_failure');
+  const url = shared.read(storeUrl);
+  const found = onFailure.read(oneOf('closed', 'open')) ?? 'closed';
+  if (onFailure.present && !shared.present) onFailure.refuse('without shared there is no store that could fail', 'key');
+  // What replicas share is sealed with it: a random one for each would leave them nothing to share.
+  if (shared.present && !root.get('session_key').present) {
+    shared.refuse('needs session_key: one and the same for all replicas', 'key');
+  }
+  return url === undefined ? undefined : { url, onFailure: found };
 }
 
 /** Over the YAML texts only: the hash is public, and a secret in a file of its own could be guessed from it. */

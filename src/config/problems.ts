@@ -1,3 +1,5 @@
+import { printable, shown, withoutRandom } from './wording.ts';
+
 /** A place inside a YAML file: keys of mappings and indices of lists, from the top. */
 export type Path = readonly (string | number)[];
 
@@ -35,11 +37,6 @@ export class Problem {
   }
 }
 
-/** One line: a name from a file or the command line could bring a line break, or a code that the terminal obeys. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{FFFD}');
-}
-
 /** A configuration that cannot be used, with everything that is wrong with it. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -70,35 +67,6 @@ export function pathText(path: Path): string {
     else text += text === '' ? segment : `.${segment}`;
   }
   return text;
-}
-
-/**
- * A string in quotes for a message: one line, cut after 80 characters, and without what may be secret in it. That is
- * the default of a placeholder, everything before an `@` (a URL's password), everything after a `?`, a PEM text
- * that stands where its file's name should, and what looks random: somebody pasted it into the wrong line.
- */
-export function shown(text: string): string {
-  const masked = withoutRandom(withoutDefaults(text))
-    .replace(/^.*@/s, '…@')
-    .replace(/(\?|-----BEGIN).+$/s, '$1…');
-  return JSON.stringify(masked.length > 80 ? `${masked.slice(0, 80)}…` : masked);
-}
-
-/** A string whose placeholders have lost their defaults: one may be a secret of the demo. */
-export function withoutDefaults(text: string): string {
-  return text.replaceAll(/(\$\{env:[^}]*?:-)[^}]*\}?/g, '$1…}');
-}
-
-/** Letters and digits take turns too often for a name, in this many characters at least. */
-const RANDOM_LENGTH = 16;
-const RANDOM_TURNS = 5;
-
-/** A string without the parts of it that look as if a generator had written them: keys, secrets, tokens. */
-export function withoutRandom(text: string): string {
-  return text.replaceAll(/[A-Za-z0-9_~+=-]+/g, (run) => {
-    const turns = run.match(/[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])/g)?.length ?? 0;
-    return run.length >= RANDOM_LENGTH && turns >= RANDOM_TURNS ? '…' : run;
-  });
 }
 
 /** Orders the problems of one file. */

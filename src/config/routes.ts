@@ -4,15 +4,13 @@ import type { Policy } from '../model/policy.ts';
 import type { TokenForm } from '../model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
 import { serverIn } from './authorization-servers.ts';
-import { readDpop } from './dpop.ts';
 import type { Field } from './field.ts';
-import { requireOwners } from './opaque-tokens.ts';
-import { requireSignedAnswers } from './phantom.ts';
 import type { PolicyFolder } from './policies.ts';
-import { readRate } from './rate.ts';
+import { readRate } from './limits.ts';
+import { readDpop, readTokens, requireOwners, requireSignedAnswers } from './route-tokens.ts';
 import { readUpstream } from './upstream.ts';
 import { pageUrl } from './urls.ts';
-import { anyText, duration, method, name, oneOf, refuse, routePath, scopeToken } from './values.ts';
+import { anyText, duration, method, name, oneOf, routePath, scopeToken } from './values.ts';
 
 /** What routes refer to. */
 export interface Referents {
@@ -122,22 +120,6 @@ function readAudiences(field: Field, protocol: 'http' | 'mcp' | undefined, fallb
   if (audience.present) return audience.list(anyText);
   if (protocol === 'http') field.refuse('missing key: audience (only mcp has a default: public_url + path)');
   return [fallback];
-}
-
-function readTokens(field: Field, servers: readonly AuthorizationServer[]): ReadonlySet<TokenForm> {
-  const validator: Readonly<Record<TokenForm, 'jwt' | 'introspection'>> = { jwt: 'jwt', opaque: 'introspection' };
-  const supported = (form: TokenForm): boolean => servers.some((server) => server[validator[form]] !== undefined);
-  if (!field.present) return new Set((['jwt', 'opaque'] as const).filter(supported));
-  const parse = oneOf('jwt', 'opaque');
-  const forms = field.list((text) => {
-    const form = parse(text);
-    // RFC 7662 §2.1: JWTs can be asked about too, at a server without `jwt`; but only where a route says so.
-    if (form === 'opaque' && servers.length > 0 && !supported(form)) {
-      refuse('needs introspection in an authorization server that this route trusts');
-    }
-    return form;
-  });
-  return new Set(forms);
 }
 
 function readPolicy(

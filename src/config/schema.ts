@@ -3,10 +3,9 @@ import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json'
 import policySchema from '../../schema/policy.schema.json' with { type: 'json' };
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
 import { gateway, policy, policyTest } from '../../schema/validators.js';
-import { didYouMean } from './did-you-mean.ts';
-import { either } from './either.ts';
 import { member } from './member.ts';
-import { type Path, shown } from './problems.ts';
+import type { Path } from './problems.ts';
+import { didYouMean, either, shown } from './wording.ts';
 
 /** One place that does not fit the schema, in words. */
 export interface Violation {

@@ -1,7 +1,6 @@
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import { commandFields, type TokenExchange, type Upstream, type UpstreamToken } from '../model/route.ts';
-import { serverIn } from './authorization-servers.ts';
-import { hasCredentials, nobody, readCredentials } from './client-credentials.ts';
+import { hasCredentials, nobody, readCredentials, serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
 import { readIdentity } from './identity.ts';
 import { endpointUrl, resourceUri, upstreamUrl } from './urls.ts';

@@ -1,7 +1,4 @@
-import { isIPv6 } from 'node:net';
-import type { Address } from '../model/config.ts';
-import { either } from './either.ts';
-import { shown } from './problems.ts';
+import { either, shown } from './wording.ts';
 
 /** A string that is not in the form that was asked for. */
 export class Unfit extends Error {
@@ -58,25 +55,6 @@ function quantity(text: string, units: Readonly<Record<string, number>>): number
   return factor === undefined ? undefined : Number(number) * factor;
 }
 
-/** `host:port`, where an IPv6 host is in brackets. */
-export function address(text: string): Address {
-  return parseAddress(text) ?? refuse('is not an address such as 127.0.0.1:8080');
-}
-
-/** {@link address}, or `off`. */
-export function addressOrOff(text: string): Address | 'off' {
-  if (text === 'off') return text;
-  return parseAddress(text) ?? refuse('is neither an address such as 127.0.0.1:9090 nor off');
-}
-
-function parseAddress(text: string): Address | undefined {
-  const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([A-Za-z0-9.-]+)):([0-9]{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  const port = Number(digits);
-  if (host === undefined || port > 65_535) return undefined;
-  return bracketed === undefined || isIPv6(bracketed) ? { host, port } : undefined;
-}
-
 /** One of several words, in exactly that case. */
 export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word {
   return (text) => {
@@ -89,14 +67,6 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): (te
 /** Any string. */
 export function anyText(text: string): string {
   return text;
-}
-
-/** A host as it stands in a Host header, without port. */
-export function hostName(text: string): string {
-  const host = text.toLowerCase();
-  if (/^[a-z0-9._-]+$/.test(host)) return host;
-  if (host.startsWith('[') && host.endsWith(']') && isIPv6(host.slice(1, -1))) return host;
-  return refuse('is not a host name without port');
 }
 
 /** A key that nobody guesses. */

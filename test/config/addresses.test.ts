@@ -1,5 +1,9 @@
+import * as fc from 'fast-check';
+import { BlockList, isIPv4 } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { refused, top } from './edits.ts';
+import { hostName, network } from '../../src/config/addresses.ts';
+import { Unfit } from '../../src/config/values.ts';
+import { type Row, refused, top } from './edits.ts';
 import { base, loaded } from './folder.ts';
 
 describe('forward_auth', () => {
@@ -44,4 +48,135 @@ describe('forward_auth', () => {
       },
     );
   });
+});
+
+const place = ':13:19: trusted_proxies[0]:';
+
+describe('trusted_proxies', () => {
+  test.each<Row>([
+    [
+      'a name',
+      top('trusted_proxies: [ proxy]'),
+      `:13:20: trusted_proxies[0]: "proxy" is neither an address nor a network such as 10.0.0.0/8`,
+    ],
+    ['a string', top('trusted_proxies: 10.0.0.1'), ':13:18: trusted_proxies: expected a list, found a string'],
+    [
+      'five groups',
+      top('trusted_proxies: [10.0.0.0.0]'),
+      `${place} "10.0.0.0.0" is neither an address nor a network such as 10.0.0.0/8`,
+    ],
+    [
+      'two prefixes',
+      top('trusted_proxies: [10.0.0.0/8/8]'),
+      `${place} "10.0.0.0/8/8" is neither an address nor a network such as 10.0.0.0/8`,
+    ],
+    [
+      'a prefix too long',
+      top('trusted_proxies: [10.0.0.0/33]'),
+      `${place} "10.0.0.0/33" has a prefix that is not 0 to 32`,
+    ],
+    [
+      'one with a zero',
+      top('trusted_proxies: [10.0.0.0/08]'),
+      `${place} "10.0.0.0/08" has a prefix that is not 0 to 32`,
+    ],
+    ['of IPv6', top('trusted_proxies: ["fd00::/129"]'), `${place} "fd00::/129" has a prefix that is not 0 to 128`],
+    [
+      'an address with a prefix',
+      top('trusted_proxies: [10.1.2.3/8]'),
+      `${place} "10.1.2.3/8" has bits beyond its prefix: give the network’s own address, or the address without prefix`,
+    ],
+    [
+      'IPv4 as IPv6',
+      top('trusted_proxies: ["::ffff:10.0.0.1"]'),
+      `${place} "::ffff:10.0.0.1" is an address of IPv4: write it as one`,
+    ],
+    ['one twice', top('trusted_proxies: [10.0.0.1, 10.0.0.1]'), ':13:29: trusted_proxies[1]: is listed twice'],
+  ])('refuses %s', async (_title, yaml, ...lines) => {
+    expect(await refused(yaml)).toEqual(lines);
+  });
+
+  test('certificate_proxies is a list of its own, which neither of the others implies', async () => {
+    const yaml = top('trusted_proxies: [10.0.0.1]\nforward_auth: { listen: "127.0.0.1:8081", trusted: [10.0.0.2] }');
+    expect((await loaded({ yaml })).certificateProxies).toEqual([]);
+    const listed = await loaded({ yaml: top('certificate_proxies: [10.0.0.3, "fd00::/8"]') });
+    expect(listed).toMatchObject({ trustedProxies: [], certificateProxies: ['10.0.0.3', 'fd00::/8'] });
+    expect(await refused(top('certificate_proxies: [proxy]'))).toHaveLength(1);
+  });
+
+  test('addresses and networks of both families, placeholders, none by default', async () => {
+    expect((await loaded({ yaml: base })).trustedProxies).toEqual([]);
+    const yaml = top('trusted_proxies: [192.0.2.7, 10.0.0.0/8, "::1", "FD00::/8", 0.0.0.0/0, "${env:POD_NETWORK}"]');
+    expect((await loaded({ yaml, env: { POD_NETWORK: '172.16.0.0/12' } })).trustedProxies).toEqual([
+      '192.0.2.7',
+      '10.0.0.0/8',
+      '::1',
+      'fd00::/8',
+      '0.0.0.0/0',
+      '172.16.0.0/12',
+    ]);
+  });
+});
+
+describe('network', () => {
+  const address = fc.oneof(
+    fc.ipV4(),
+    fc.ipV6().filter((text) => !/^[0:]*ffff:/i.test(text)),
+  );
+
+  test('accepts every address as it is, and as a network of itself alone', () => {
+    fc.assert(
+      fc.property(address, (text) => {
+        const size = isIPv4(text) ? 32 : 128;
+        expect(network(text)).toBe(text.toLowerCase());
+        expect(network(`${text}/${size}`)).toBe(`${text.toLowerCase()}/${size}`);
+      }),
+    );
+  });
+
+  test('what it accepts, Node accepts as a network that begins with its own address', () => {
+    fc.assert(
+      fc.property(address, fc.integer({ min: 0, max: 130 }), (text, prefix) => {
+        let found: string;
+        try {
+          found = network(`${text}/${prefix}`);
+        } catch (error) {
+          if (error instanceof Unfit) return;
+          throw error;
+        }
+        const [start = '', size] = found.split('/');
+        const family = isIPv4(start) ? 'ipv4' : 'ipv6';
+        const list = new BlockList();
+        list.addSubnet(start, Number(size), family);
+        expect(list.check(start, family)).toBe(true);
+      }),
+    );
+  });
+
+  test.each([
+    '',
+    '/',
+    '/8',
+    'x',
+    '10.0.0.0/',
+    '10.0.0.0/-1',
+    '10.0.0.0/1e1',
+    '::/x',
+    'fe80::1%eth0',
+    '::ffff:a00:1/128',
+    '01.2.3.4',
+  ])('refuses %j', (text) => {
+    expect(() => network(text)).toThrow(Unfit);
+  });
+});
+
+test.each([
+  ['Gateway.Internal', 'gateway.internal'],
+  ['[::1]', '[::1]'],
+])('allowed_hosts: %s', (text, expected) => {
+  expect(hostName(text)).toBe(expected);
+});
+
+test.each(['gateway:8080', 'http://gateway', '[nonsense]', ''])('allowed_hosts: %j is no host name', (text) => {
+  expect(() => hostName(text)).toThrow('host name');
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { didYouMean } from '../../src/config/did-you-mean.ts';
+import { didYouMean } from '../../src/config/wording.ts';
 
 const words = ['name', 'path', 'policy', 'policies', 'upstream', 'listen'];
 

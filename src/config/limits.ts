@@ -1,6 +1,16 @@
+import type { Config } from '../model/config.ts';
 import type { Rate } from '../model/route.ts';
 import type { Field } from './field.ts';
-import { duration, refuse } from './values.ts';
+import { duration, refuse, size } from './values.ts';
+
+/** `limits`, but for the rate of the routes that set none of their own. */
+export function readLimits(field: Field): Config['limits'] {
+  return {
+    requestBodyBytes: field.get('request_body').read(size('1024MiB')) ?? 1024 * 1024,
+    requestHeadersBytes: field.get('request_headers').read(size('1MiB')) ?? 16 * 1024,
+    failures: readRate(field.get('failures'), { requests: 100, perMs: 60_000, burst: 100 }),
+  };
+}
 
 /** A rate, or `off`: undefined. Where nothing is said, it is `unsaid`. */
 export function readRate(field: Field, unsaid: Rate | undefined): Rate | undefined {

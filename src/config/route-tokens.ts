@@ -1,0 +1,127 @@
+import type { AuthorizationServer } from '../model/authorization-server.ts';
+import type { TokenForm } from '../model/principal.ts';
+import type { Dpop } from '../model/route.ts';
+import type { Field } from './field.ts';
+import { algorithm, duration, oneOf, refuse } from './values.ts';
+
+/** `tokens` of a route: which forms its servers can validate, unless it names them. */
+export function readTokens(field: Field, servers: readonly AuthorizationServer[]): ReadonlySet<TokenForm> {
+  const validator: Readonly<Record<TokenForm, 'jwt' | 'introspection'>> = { jwt: 'jwt', opaque: 'introspection' };
+  const supported = (form: TokenForm): boolean => servers.some((server) => server[validator[form]] !== undefined);
+  if (!field.present) return new Set((['jwt', 'opaque'] as const).filter(supported));
+  const parse = oneOf('jwt', 'opaque');
+  const forms = field.list((text) => {
+    const form = parse(text);
+    // RFC 7662 §2.1: JWTs can be asked about too, at a server without `jwt`; but only where a route says so.
+    if (form === 'opaque' && servers.length > 0 && !supported(form)) {
+      refuse('needs introspection in an authorization server that this route trusts');
+    }
+    return form;
+  });
+  return new Set(forms);
+}
+
+/**
+ * Requires that each opaque token on a route belongs to one server: a server that sees the tokens of another can use them.
+ * The route may say `opaque_tokens: shown_to_all` instead; even then no prefix begins with another.
+ *
+ * @param route The route's own field.
+ */
+export function requireOwners(
+  route: Field,
+  forms: ReadonlySet<TokenForm>,
+  servers: readonly AuthorizationServer[],
+): void {
+  const choice = route.get('opaque_tokens').read(oneOf('by_prefix', 'shown_to_all')) ?? 'by_prefix';
+  const asked = servers.filter(({ introspection }) => introspection !== undefined);
+  if (!forms.has('opaque') || asked.length < 2) return;
+  const trusted = route.get('authorization_servers');
+  const unmarked = asked.filter(({ introspection }) => introspection?.prefix === undefined);
+  if (choice === 'by_prefix' && unmarked.length > 0) {
+    trusted.refuse(
+      `route ${route.get('name').shown()} would show its opaque tokens to ${listed(asked)}, which could use those of ` +
+        `each other: set introspection.prefix of ${listed(unmarked)}, or opaque_tokens: shown_to_all on the route`,
+    );
+  }
+  for (const [index, server] of asked.entries()) {
+    for (const other of asked.slice(0, index)) if (overlap(server, other)) refuseOverlap(trusted, other, server);
+  }
+}
+
+function overlap(one: AuthorizationServer, other: AuthorizationServer): boolean {
+  const [short = '', long = ''] = [prefixOf(one), prefixOf(other)].toSorted((a, b) => a.length - b.length);
+  return short !== '' && long.startsWith(short);
+}
+
+function refuseOverlap(trusted: Field, one: AuthorizationServer, other: AuthorizationServer): void {
+  trusted.refuse(
+    `introspection.prefix of ${one.name} (${prefixOf(one)}) and of ${other.name} (${prefixOf(other)}) overlap: ` +
+      'neither may begin with the other',
+  );
+}
+
+function prefixOf({ introspection }: AuthorizationServer): string {
+  return introspection?.prefix ?? '';
+}
+
+function listed(servers: readonly AuthorizationServer[]): string {
+  return servers.map(({ name }) => name).join(' and ');
+}
+
+/**
+ * Refuses `token: phantom` where a call could be allowed without a JWT from introspection to send on: of a JWT that the
+ * client itself presented there is none (and the client's own token goes nowhere), nor of a server that answers in JSON.
+ *
+ * @param token `upstream.token` of the route.
+ */
+export function requireSignedAnswers(
+  token: Field,
+  forms: ReadonlySet<TokenForm>,
+  servers: readonly AuthorizationServer[],
+): void {
+  if (servers.length === 0) return;
+  if (forms.has('jwt')) {
+    token.refuse(
+      'phantom is for opaque tokens: there is no other JWT for one that is a JWT already; write tokens: [opaque]',
+    );
+  }
+  const asked = servers.filter((server) => server.introspection !== undefined);
+  const plain = asked.filter((server) => server.introspection?.response.kind !== 'jwt').map(({ name }) => name);
+  if (asked.length === 0) token.refuse('phantom needs introspection, with response: jwt, in the authorization server');
+  if (plain.length > 0) token.refuse(`phantom needs introspection.response: jwt of ${plain.join(' and ')}`);
+}
+
+/** What RFC 9449 §11.6 leaves: asymmetric ones, the commonest first. */
+const everyAlgorithm: readonly string[] = [
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+  'PS256',
+  'PS384',
+  'PS512',
+  'RS256',
+  'RS384',
+  'RS512',
+];
+
+/** `dpop` of a route; a mapping switches it on, `{}` as well. */
+export function readDpop(field: Field, upstream: Field): Dpop | undefined {
+  if (!field.present) return undefined;
+  // RFC 9449 §4.3: the proof is for this gateway's URL, and without it the token is no good to anybody.
+  if (upstream.get('token').text() === 'forward') {
+    field.refuse(
+      'cannot be combined with token: forward: the upstream could not check a proof that was made for us',
+      'key',
+    );
+  }
+  const algorithms = field.get('algorithms');
+  return {
+    required: field.get('required').isTrue(),
+    nonce: field.get('nonce').isTrue(),
+    algorithms: algorithms.present ? algorithms.list(algorithm) : everyAlgorithm,
+    // SEP-1932: MCP servers take an `iat` within five minutes.
+    lifetimeMs: field.get('proof_lifetime').read(duration('1ms', '5m')) ?? 5 * 60_000,
+  };
+}

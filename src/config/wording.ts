@@ -1,0 +1,65 @@
+/** @module How messages of a configuration are worded. */
+
+/** Words as a choice: `a`, `a or b`, `a, b or c`. */
+export function either(words: readonly string[]): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
+
+/**
+ * A string in quotes for a message: one line, cut after 80 characters, and without what may be secret in it. That is
+ * the default of a placeholder, everything before an `@` (a URL's password), everything after a `?`, a PEM text
+ * that stands where its file's name should, and what looks random: somebody pasted it into the wrong line.
+ */
+export function shown(text: string): string {
+  const masked = withoutRandom(withoutDefaults(text))
+    .replace(/^.*@/s, '…@')
+    .replace(/(\?|-----BEGIN).+$/s, '$1…');
+  return JSON.stringify(masked.length > 80 ? `${masked.slice(0, 80)}…` : masked);
+}
+
+/** A string whose placeholders have lost their defaults: one may be a secret of the demo. */
+export function withoutDefaults(text: string): string {
+  return text.replaceAll(/(\$\{env:[^}]*?:-)[^}]*\}?/g, '$1…}');
+}
+
+/** Letters and digits take turns too often for a name, in this many characters at least. */
+const RANDOM_LENGTH = 16;
+const RANDOM_TURNS = 5;
+
+/** A string without the parts of it that look as if a generator had written them: keys, secrets, tokens. */
+export function withoutRandom(text: string): string {
+  return text.replaceAll(/[A-Za-z0-9_~+=-]+/g, (run) => {
+    const turns = run.match(/[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])/g)?.length ?? 0;
+    return run.length >= RANDOM_LENGTH && turns >= RANDOM_TURNS ? '…' : run;
+  });
+}
+
+/** One line: a name from a file or the command line could bring a line break, or a code that the terminal obeys. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{FFFD}');
+}
+
+/** The one of several words that is a slip of the finger or two away from what was written. */
+export function didYouMean(written: string, words: readonly string[]): string | undefined {
+  // A short word is two slips away from too many.
+  const limit = Math.min(2, Math.floor(written.length / 3));
+  const near = words.map((word) => ({ word, slips: slips(written, word) })).filter(({ slips }) => slips <= limit);
+  return near.toSorted((a, b) => a.slips - b.slips)[0]?.word;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours: optimal string alignment. */
+function slips(from: string, to: string): number {
+  if (Math.abs(from.length - to.length) > 2) return Number.POSITIVE_INFINITY;
+  const rows = [Array.from({ length: to.length + 1 }, (_, index) => index)];
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;
+  for (let i = 1; i <= from.length; i += 1) {
+    rows.push([i]);
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = at(i - 1, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const swap = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = swap ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY;
+      rows[i]?.push(Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, replaced, swapped));
+    }
+  }
+  return at(from.length, to.length);
+}
