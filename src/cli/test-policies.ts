@@ -85,8 +85,8 @@ function watched({ files, policyFolder }: Loaded, tests: readonly PolicyTestFile
 
 /** @throws {ConfigError} with everything that is wrong with them. */
 async function testFiles({ config, policyFolder, files }: Loaded): Promise<readonly PolicyTestFile[]> {
-  const { path, shownAs } = policyFolder;
-  const found = await readPolicyTests(path, shownAs, new Set(config.policies.keys()));
+  const { path, label } = policyFolder;
+  const found = await readPolicyTests(path, label, new Set(config.policies.keys()));
   if (found.problems.length > 0) throw new ConfigError(found.problems, files);
   return found.files;
 }
@@ -116,7 +116,7 @@ function run({ file, policy: name, tests }: PolicyTestFile, { config }: Loaded):
 function gapLines({ config, policyFolder }: Loaded, rows: readonly Row[]): readonly string[] {
   return [...config.policies.values()].flatMap((policy) => {
     const own = rows.filter((row) => row.policy === policy.name);
-    const file = `${policyFolder.shownAs}/${policy.name}.yaml`;
+    const file = `${policyFolder.label}/${policy.name}.yaml`;
     return gapsOf(policy, own).map(({ rule, missing }) => `${file}: ${printable(rule)}: ${missing}\n`);
   });
 }
@@ -127,7 +127,7 @@ function report(
   { config, policyFolder }: Loaded,
   { coverage, requireCoverage, filter }: TestOptions,
 ): string {
-  if (rows.length === 0) return `${policyFolder.shownAs}: no tests (NAME.test.yaml)\n`;
+  if (rows.length === 0) return `${policyFolder.label}: no tests (NAME.test.yaml)\n`;
   const failed = rows.filter(({ fault }) => fault !== undefined).length;
   const rules = [...config.policies.values()].flatMap((policy) => policy.rules).length;
   const decided = `${rules - gaps.length} of ${rules} rules decided by a test`;

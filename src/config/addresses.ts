@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { addressBits, isMappedIPv4 } from '../lib/ip-address.ts';
 import type { Address, AdminSettings, Config, ForwardAuth } from '../model/config.ts';
 import type { Field } from './field.ts';
-import { adminToken, refuse } from './values.ts';
+import { adminToken, reject } from './values.ts';
 
 /** Who may ask where nothing is said: this machine, as RFC 1122 §3.2.1.3 and RFC 4291 §2.5.3 have it. */
 const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
@@ -12,7 +12,7 @@ export function readAddresses(root: Field): Pick<Config, 'listen' | 'admin' | 'f
   const listen = root.get('listen').read(address) ?? { host: '127.0.0.1', port: 8080 };
   const admin = readAdmin(root.get('admin'));
   if (isSame(listen, admin?.listen)) {
-    root.get(root.get('admin').present ? 'admin' : 'listen').refuse('listen and admin cannot share an address');
+    root.get(root.get('admin').present ? 'admin' : 'listen').addProblem('listen and admin cannot share an address');
   }
   return { listen, admin, forwardAuth: readForwardAuth(root.get('forward_auth'), listen, admin?.listen) };
 }
@@ -32,8 +32,8 @@ function readForwardAuth(field: Field, listen: Address, admin: Address | undefin
   const own = field.get('listen').read(address);
   if (own === undefined) return undefined;
   // Whoever reaches it chooses which request is decided on.
-  if (isSame(own, listen)) field.get('listen').refuse('forward_auth and listen cannot share an address');
-  if (isSame(own, admin)) field.get('listen').refuse('forward_auth and admin cannot share an address');
+  if (isSame(own, listen)) field.get('listen').addProblem('forward_auth and listen cannot share an address');
+  if (isSame(own, admin)) field.get('listen').addProblem('forward_auth and admin cannot share an address');
   const trusted = field.get('trusted');
   return { listen: own, trusted: trusted.present ? trusted.list(network) : loopback };
 }
@@ -45,13 +45,13 @@ function isSame(one: Address, other: Address | undefined): boolean {
 
 /** `host:port`, where an IPv6 host is in brackets. */
 function address(text: string): Address {
-  return parseAddress(text) ?? refuse('is not an address such as 127.0.0.1:8080');
+  return parseAddress(text) ?? reject('is not an address such as 127.0.0.1:8080');
 }
 
 /** {@link address}, or `off`. */
 function addressOrOff(text: string): Address | 'off' {
   if (text === 'off') return text;
-  return parseAddress(text) ?? refuse('is neither an address such as 127.0.0.1:9090 nor off');
+  return parseAddress(text) ?? reject('is neither an address such as 127.0.0.1:9090 nor off');
 }
 
 function parseAddress(text: string): Address | undefined {
@@ -67,7 +67,7 @@ export function hostName(text: string): string {
   const host = text.toLowerCase();
   if (/^[a-z0-9._-]+$/.test(host)) return host;
   if (host.startsWith('[') && host.endsWith(']') && isIPv6(host.slice(1, -1))) return host;
-  return refuse('is not a host name without port');
+  return reject('is not a host name without port');
 }
 
 /** An address, or a network in CIDR notation (RFC 4632 §3.1, RFC 4291 §2.3), in lower case. */
@@ -75,15 +75,15 @@ export function network(text: string): string {
   const [address = '', prefix, ...rest] = text.toLowerCase().split('/');
   const size = isIPv4(address) ? 32 : 128;
   if (rest.length > 0 || !(isIPv4(address) || (isIPv6(address) && !address.includes('%')))) {
-    refuse('is neither an address nor a network such as 10.0.0.0/8');
+    reject('is neither an address nor a network such as 10.0.0.0/8');
   }
   // Peers are compared in the form of IPv4, however the socket gives them.
-  if (size === 128 && isMappedIPv4(addressBits(address))) refuse('is an address of IPv4: write it as one');
+  if (size === 128 && isMappedIPv4(addressBits(address))) reject('is an address of IPv4: write it as one');
   if (prefix === undefined) return address;
-  if (!/^(?:0|[1-9][0-9]{0,2})$/.test(prefix) || Number(prefix) > size) refuse(`has a prefix that is not 0 to ${size}`);
+  if (!/^(?:0|[1-9][0-9]{0,2})$/.test(prefix) || Number(prefix) > size) reject(`has a prefix that is not 0 to ${size}`);
   // `10.1.2.3/8`: one address or sixteen million? Trusting is nothing to guess at.
   if ((addressBits(address) & ((1n << BigInt(size - Number(prefix))) - 1n)) !== 0n) {
-    refuse('has bits beyond its prefix: give the network’s own address, or the address without prefix');
+    reject('has bits beyond its prefix: give the network’s own address, or the address without prefix');
   }
   return `${address}/${prefix}`;
 }

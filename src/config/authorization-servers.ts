@@ -7,7 +7,7 @@ import type {
 import { clientKey } from './client-key.ts';
 import type { Field } from './field.ts';
 import { endpointUrl, plainUrl } from './urls.ts';
-import { algorithm, duration, oneOf, refuse, tokenPrefix, tokenType } from './values.ts';
+import { algorithm, duration, oneOf, reject, tokenPrefix, tokenType } from './values.ts';
 import { didYouMean } from './wording.ts';
 
 /** `authorization_servers` by name. What is wrong is reported to the fields; the result is then not to be used. */
@@ -17,11 +17,11 @@ export function readAuthorizationServers(field: Field): ReadonlyMap<string, Auth
     const issuer = server.get('issuer').read(plainUrl) ?? '';
     const jwt = server.get('jwt');
     const introspection = server.get('introspection');
-    if (!jwt.present && !introspection.present) server.refuse('needs jwt, introspection or both', 'key');
+    if (!jwt.present && !introspection.present) server.addProblem('needs jwt, introspection or both', 'key');
     for (const other of servers.values()) {
       // A token names its issuer, not our name for it: which of two settings would count?
       if (issuer !== '' && other.issuer === issuer) {
-        server.get('issuer').refuse(`is also the issuer of authorization_servers.${other.name}`);
+        server.get('issuer').addProblem(`is also the issuer of authorization_servers.${other.name}`);
       }
     }
     const validation = jwt.present ? readJwt(jwt) : undefined;
@@ -45,7 +45,7 @@ export function serverIn(servers: ReadonlyMap<string, AuthorizationServer>): (na
     const server = servers.get(name);
     if (server !== undefined) return server;
     const near = didYouMean(name, [...servers.keys()]);
-    return refuse('is not in authorization_servers', near === undefined ? undefined : `did you mean ${near}?`);
+    return reject('is not in authorization_servers', near === undefined ? undefined : `did you mean ${near}?`);
   };
 }
 
@@ -74,16 +74,16 @@ function readResponse(field: Field, jwt: JwtValidation | undefined): Introspecti
   const own = field.get('algorithms');
   const kind = response.read(oneOf('json', 'jwt')) ?? 'json';
   if (kind === 'json') {
-    if (own.present) own.refuse('goes with response: jwt only', 'key');
+    if (own.present) own.addProblem('goes with response: jwt only', 'key');
     return { kind };
   }
   if (!own.present && jwt === undefined)
-    response.refuse('jwt needs algorithms: beside it, where the server has no jwt');
+    response.addProblem('jwt needs algorithms: beside it, where the server has no jwt');
   return { kind, algorithms: own.present ? own.list(algorithm) : (jwt?.algorithms ?? []) };
 }
 
 /** Stands for credentials that were reported missing. */
-export const nobody: ClientCredentials = { clientId: '', clientAuth: 'client_secret_basic', clientSecret: '' };
+export const noCredentials: ClientCredentials = { clientId: '', clientAuth: 'client_secret_basic', clientSecret: '' };
 
 /** Keys that say which client we are; without any of them, another mapping's may be taken. */
 const identifying = ['client_id', 'client_secret', 'client_key', 'client_key_id'];
@@ -105,17 +105,18 @@ export function readCredentials(field: Field, fallback: ClientCredentials | unde
 
   if (clientAuth === 'private_key_jwt') {
     if (secret.present)
-      secret.refuse('goes with client_secret_basic or client_secret_post, not private_key_jwt', 'key');
+      secret.addProblem('goes with client_secret_basic or client_secret_post, not private_key_jwt', 'key');
     const known = fallback?.clientAuth === 'private_key_jwt' ? fallback : undefined;
-    if (!key.present && known === undefined) field.refuse('missing key: client_key (client_auth is private_key_jwt)');
+    if (!key.present && known === undefined)
+      field.addProblem('missing key: client_key (client_auth is private_key_jwt)');
     const found = key.read(clientKey) ?? known;
-    if (found === undefined) return nobody;
+    if (found === undefined) return noCredentials;
     return { clientId, clientAuth, key: found.key, algorithm: found.algorithm, keyId: keyId.text() ?? found.keyId };
   }
   for (const other of [key, keyId]) {
-    if (other.present) other.refuse('goes with client_auth: private_key_jwt only', 'key');
+    if (other.present) other.addProblem('goes with client_auth: private_key_jwt only', 'key');
   }
   const known = fallback?.clientAuth === 'private_key_jwt' ? undefined : fallback;
-  if (!secret.present && known === undefined) field.refuse('missing key: client_secret');
+  if (!secret.present && known === undefined) field.addProblem('missing key: client_secret');
   return { clientId, clientAuth, clientSecret: secret.text() ?? known?.clientSecret ?? '' };
 }

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, sign, verify, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { refuse } from './values.ts';
+import { reject } from './values.ts';
 
 /** A key that a client signs its assertions with. */
 export interface ClientKey {
@@ -31,27 +31,27 @@ export function clientKey(text: string): ClientKey {
   const key = privateKey(jwk === undefined ? text : { key: jwk, format: 'jwk' });
   const { asymmetricKeyType: type = '', asymmetricKeyDetails: details = {} } = key;
   const algorithms = algorithmsOf[details.namedCurve === undefined ? type : `${details.namedCurve} ${type}`];
-  if (algorithms === undefined) return refuse('is not an RSA, P-256, P-384, P-521 or Ed25519 key');
+  if (algorithms === undefined) return reject('is not an RSA, P-256, P-384, P-521 or Ed25519 key');
   if (type === 'rsa' && (details.modulusLength ?? 0) < LEAST_RSA_BITS) {
-    refuse(`is too small: an RSA key needs ${LEAST_RSA_BITS} bits, RFC 7518 §3.3`);
+    reject(`is too small: an RSA key needs ${LEAST_RSA_BITS} bits, RFC 7518 §3.3`);
   }
   const { alg = algorithms[0], kid } = jwk ?? {};
   if (typeof alg !== 'string' || !algorithms.includes(alg))
-    return refuse(`has an alg other than ${algorithms.join(', ')}`);
-  if (kid !== undefined && typeof kid !== 'string') return refuse('has a kid that is not a string');
+    return reject(`has an alg other than ${algorithms.join(', ')}`);
+  if (kid !== undefined && typeof kid !== 'string') return reject('has a kid that is not a string');
   requireWorking(key);
   return { key, algorithm: alg, keyId: kid };
 }
 
 function jwkIn(text: string): JsonWebKey {
   const jwk = parsed(text);
-  if (typeof jwk !== 'object' || jwk === null) return refuse('is not a JWK: it is no JSON');
-  if ('keys' in jwk) return refuse('is a JWK Set; one key of it is expected');
+  if (typeof jwk !== 'object' || jwk === null) return reject('is not a JWK: it is no JSON');
+  if ('keys' in jwk) return reject('is a JWK Set; one key of it is expected');
   const { d, use, key_ops: operations } = jwk as JsonWebKey;
-  if (d === undefined) return refuse('is not a private JWK: it has no d');
-  if (use !== undefined && use !== 'sig') return refuse('is a JWK that is not for signatures: see its use');
+  if (d === undefined) return reject('is not a private JWK: it has no d');
+  if (use !== undefined && use !== 'sig') return reject('is a JWK that is not for signatures: see its use');
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('sign'))) {
-    return refuse('is a JWK that is not for signing: see its key_ops');
+    return reject('is a JWK that is not for signing: see its key_ops');
   }
   return jwk as JsonWebKey;
 }
@@ -68,7 +68,7 @@ function privateKey(source: Parameters<typeof createPrivateKey>[0]): KeyObject {
   try {
     return createPrivateKey(source);
   } catch {
-    return refuse('is not an unencrypted private key: PEM (PKCS#8), or a private JWK as JSON');
+    return reject('is not an unencrypted private key: PEM (PKCS#8), or a private JWK as JSON');
   }
 }
 
@@ -81,5 +81,5 @@ function requireWorking(key: KeyObject): void {
   } catch {
     // The same answer.
   }
-  refuse('is not a key that can sign: its parts do not belong together');
+  reject('is not a key that can sign: its parts do not belong together');
 }

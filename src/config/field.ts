@@ -1,9 +1,9 @@
 import { member } from './member.ts';
 import { inTextOrder, type Path, Problem } from './problems.ts';
 import { unresolved } from './placeholders.ts';
-import { isSecret, type Violation } from './schema.ts';
-import { partOfOne, Unfit, wholeNumber } from './values.ts';
-import { shown, withoutDefaults, withoutRandom } from './wording.ts';
+import { isSecret, quotedAt, type Violation } from './schema.ts';
+import { partOfOne, InvalidValue, wholeNumber } from './values.ts';
+import { withoutDefaults, withoutRandom } from './wording.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /**
@@ -23,7 +23,7 @@ export interface Field {
   isEmpty(): boolean;
   /** A string that is not empty. */
   text(): string | undefined;
-  /** A string in the form that `parse` reads; `parse` throws {@link Unfit} for any other. */
+  /** A string in the form that `parse` reads; `parse` throws {@link InvalidValue} for any other. */
   read<T>(parse: (text: string) => T): T | undefined;
   /** {@link read} of every element; what is listed twice is refused. */
   list<T>(parse: (text: string) => T): readonly T[];
@@ -36,16 +36,16 @@ export interface Field {
   /** The value as the file has it: with placeholders, but without their defaults. */
   source(): string;
   /** {@link source} in quotes, for a message. */
-  shown(): string;
+  quoted(): string;
   /** Reports that this value, or its key, will not do. */
-  refuse(message: string, part?: 'key' | 'value'): void;
+  addProblem(message: string, part?: 'key' | 'value'): void;
 }
 
 /** Collects what is wrong with one file. */
 export interface Report {
-  /** What the schema found. About a value, {@link Field.refuse} knows better and replaces it. */
+  /** What the schema found. About a value, {@link Field.addProblem} knows better and replaces it. */
   note(violation: Violation): void;
-  refuse(path: Path, message: string, part?: 'key' | 'value'): void;
+  addProblem(path: Path, message: string, part?: 'key' | 'value'): void;
   /** In the order of the text. */
   problems(): readonly Problem[];
   /** The root of a document: as it was written, and with placeholders replaced. */
@@ -66,7 +66,7 @@ export function createReport(file: YamlFile): Report {
   };
   const report: Report = {
     note: (violation) => void at(violation.path).push({ ...violation, yields: violation.part === 'value' }),
-    refuse(path, message, part = 'value') {
+    addProblem(path, message, part = 'value') {
       const others = at(path).filter((entry) => !entry.yields && entry.message !== message);
       entries.set(JSON.stringify(path), [...others, { path, message, part, yields: false }]);
     },
@@ -96,10 +96,10 @@ export function createReport(file: YamlFile): Report {
       isEmpty: () => value === '',
       text() {
         if (typeof value === 'string' && value !== '') return value;
-        if (value === '') report.refuse(path, 'must not be empty');
+        if (value === '') report.addProblem(path, 'must not be empty');
         // The schema has said so already, in better words; this is for a schema that should have and did not.
         else if (value !== undefined && value !== unresolved && at(path).length === 0)
-          report.refuse(path, 'expected a string');
+          report.addProblem(path, 'expected a string');
         return undefined;
       },
       read(parse) {
@@ -108,9 +108,9 @@ export function createReport(file: YamlFile): Report {
         try {
           return parse(text);
         } catch (error) {
-          if (!(error instanceof Unfit)) throw error;
+          if (!(error instanceof InvalidValue)) throw error;
           const hint = error.hint === undefined || text !== source ? '' : `; ${error.hint}`;
-          self.refuse(`${self.shown()} ${error.message}${hint}`);
+          self.addProblem(`${self.quoted()} ${error.message}${hint}`);
           return undefined;
         }
       },
@@ -119,7 +119,7 @@ export function createReport(file: YamlFile): Report {
         for (const item of self.items()) {
           const parsed = item.read(parse);
           if (parsed === undefined) continue;
-          if (found.has(parsed)) item.refuse('is listed twice');
+          if (found.has(parsed)) item.addProblem('is listed twice');
           found.add(parsed);
         }
         return [...found];
@@ -129,8 +129,8 @@ export function createReport(file: YamlFile): Report {
       isTrue: () => value === true,
       source: () =>
         isSecret(path) || typeof source !== 'string' ? 'the value' : withoutRandom(withoutDefaults(source)),
-      shown: () => (isSecret(path) || typeof source !== 'string' ? 'the value' : shown(source)),
-      refuse: (message, part) => report.refuse(path, message, part),
+      quoted: () => (typeof source === 'string' ? quotedAt(path, source) : 'the value'),
+      addProblem: (message, part) => report.addProblem(path, message, part),
     };
     return self;
   }

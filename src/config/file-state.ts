@@ -25,7 +25,7 @@ const TICK_MS = 2_000;
  * Looks at a file or folder; symbolic links are followed. Its content is read only where it may have changed `before`.
  * Never throws: what cannot be read is a state as well.
  */
-export async function look(path: string, before?: FileState): Promise<FileState> {
+export async function readState(path: string, before?: FileState): Promise<FileState> {
   try {
     if (before?.isSettled === true && stampOf(await stat(path, { bigint: true })) === before.stamp) return before;
     const content = await contentOf(path);

@@ -3,7 +3,7 @@ import { isNeverFromClients, plainName, saysWho } from '../model/client-fields.t
 import type { SignedIdentity, Upstream } from '../model/route.ts';
 import { memberReader } from '../json/pointer.ts';
 import type { Field } from './field.ts';
-import { anyText, refuse } from './values.ts';
+import { anyText, reject } from './values.ts';
 
 /** The key that does not name a header, but holds the name of one. */
 const SIGNED = 'signed';
@@ -19,11 +19,11 @@ export function readIdentity(field: Field, upstream: string): Pick<Upstream, 'id
   for (const [key, claim] of field.entries()) {
     if (key === SIGNED) continue;
     const { name, fault } = identityHeader(key);
-    if (name === SIGNED) claim.refuse(`is no header name; write ${SIGNED} for a signed identity`, 'key');
-    if (fault !== undefined) claim.refuse(fault, 'key');
+    if (name === SIGNED) claim.addProblem(`is no header name; write ${SIGNED} for a signed identity`, 'key');
+    if (fault !== undefined) claim.addProblem(fault, 'key');
     // Many servers read `-` and `_` as one: two headers would be one there, and the last one would count.
     const alike = spelt.get(plainName(name));
-    if (alike !== undefined) claim.refuse(`is the same header as ${alike}`, 'key');
+    if (alike !== undefined) claim.addProblem(`is the same header as ${alike}`, 'key');
     spelt.set(plainName(name), key);
     identity.set(name, claim.read(claimPath) ?? '');
   }
@@ -42,11 +42,11 @@ function readSigned(field: Field, upstream: string, spelt: ReadonlyMap<string, s
 }
 
 function signedHeader(text: string, spelt: ReadonlyMap<string, string>): string {
-  if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(text)) refuse('is not a header name');
+  if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(text)) reject('is not a header name');
   const { name, fault } = identityHeader(text);
-  if (fault !== undefined) refuse(fault);
+  if (fault !== undefined) reject(fault);
   const alike = spelt.get(plainName(name));
-  return alike === undefined ? name : refuse(`is the same header as ${alike}`);
+  return alike === undefined ? name : reject(`is the same header as ${alike}`);
 }
 
 /** What the statement says by itself, or what a verifier would take for its own. */
@@ -66,13 +66,13 @@ const own: ReadonlySet<string> = new Set([
 
 /** A claim that is taken over, named as in a policy. */
 function claimName(text: string): string {
-  if (own.has(text)) refuse('is a member of every signed identity, or would be read as one');
+  if (own.has(text)) reject('is a member of every signed identity, or would be read as one');
   return claimPath(text);
 }
 
 /** A claim, named as in a policy. */
 function claimPath(text: string): string {
-  return memberReader(text) === undefined ? refuse('is not a JSON Pointer, RFC 6901 §3') : text;
+  return memberReader(text) === undefined ? reject('is not a JSON Pointer, RFC 6901 §3') : text;
 }
 
 /**

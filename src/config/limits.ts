@@ -1,7 +1,7 @@
 import type { Config } from '../model/config.ts';
 import type { Rate } from '../model/route.ts';
 import type { Field } from './field.ts';
-import { duration, refuse, size } from './values.ts';
+import { duration, reject, size } from './values.ts';
 
 /** `limits`, but for the rate of the routes that set none of their own. */
 export function readLimits(field: Field): Config['limits'] {
@@ -12,12 +12,12 @@ export function readLimits(field: Field): Config['limits'] {
   };
 }
 
-/** A rate, or `off`: undefined. Where nothing is said, it is `unsaid`. */
-export function readRate(field: Field, unsaid: Rate | undefined): Rate | undefined {
-  if (!field.present) return unsaid;
+/** A rate, or `off`: undefined. Where nothing is said, it is `fallback`. */
+export function readRate(field: Field, fallback: Rate | undefined): Rate | undefined {
+  if (!field.present) return fallback;
   if (field.entries().length === 0) {
     field.read((text) =>
-      text === 'off' ? text : refuse('is neither off nor a rate such as { requests: 100, per: 1s }'),
+      text === 'off' ? text : reject('is neither off nor a rate such as { requests: 100, per: 1s }'),
     );
     return undefined;
   }

@@ -27,7 +27,7 @@ export interface Loaded {
   /** What was read, for another process to load the very same. */
   readonly snapshot: Snapshot;
   /** The folder of policies: where it is, and as messages call it. */
-  readonly policyFolder: { readonly path: string; readonly shownAs: string };
+  readonly policyFolder: { readonly path: string; readonly label: string };
 }
 
 /**
@@ -53,36 +53,36 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
   for (const violation of violations('gateway', document.value)) report.note(violation);
   const base = dirname(file);
   const expanded = await expand(document.value, env, base, read);
-  for (const { path, message } of expanded.faults) report.refuse(path, message);
+  for (const { path, message } of expanded.faults) report.addProblem(path, message);
 
   const root = report.root(document.value, expanded.value);
-  const { folder, path, shownFolder } = await readPolicyFolder(root.get('policies'), base, read);
+  const { folder, path, folderLabel } = await readPolicyFolder(root.get('policies'), base, read);
   const { tls, files: tlsFiles } = await readTls(root, base, read);
-  const config: Config = { ...readRoot(root, folder, shownFolder), tls, hash: hashOf(text, folder.texts) };
+  const config: Config = { ...readRoot(root, folder, folderLabel), tls, hash: hashOf(text, folder.texts) };
 
   const files = [file, path, ...[...folder.texts.keys()].map((name) => join(path, name)), ...expanded.files];
   const problems = [...report.problems(), ...folder.problems];
   // The listener follows those of `tls` itself; until they are good, they are a part of what has to be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
-  return { config, files, snapshot: read.snapshot(), policyFolder: { path, shownAs: shownFolder } };
+  return { config, files, snapshot: read.snapshot(), policyFolder: { path, label: folderLabel } };
 }
 
 async function readPolicyFolder(
   field: Field,
   base: string,
   read: Files,
-): Promise<{ folder: PolicyFolder; path: string; shownFolder: string }> {
+): Promise<{ folder: PolicyFolder; path: string; folderLabel: string }> {
   const name = field.text() ?? 'policies';
   const path = resolve(base, name);
   // Relative to where the command was started, so that a terminal can open it; a placeholder stays one.
-  const shownName = field.text() === undefined ? name : field.source();
-  const shownFolder = isAbsolute(shownName) ? shownName : join(base, shownName);
-  const folder = await readPolicies(path, shownFolder, read);
-  if (!folder.exists && field.text() !== undefined) field.refuse(`${field.shown()} is not a folder`);
-  return { folder, path, shownFolder };
+  const folderName = field.text() === undefined ? name : field.source();
+  const folderLabel = isAbsolute(folderName) ? folderName : join(base, folderName);
+  const folder = await readPolicies(path, folderLabel, read);
+  if (!folder.exists && field.text() !== undefined) field.addProblem(`${field.quoted()} is not a folder`);
+  return { folder, path, folderLabel };
 }
 
-function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<Config, 'tls' | 'hash'> {
+function readRoot(root: Field, folder: PolicyFolder, folderLabel: string): Omit<Config, 'tls' | 'hash'> {
   // Where a required value is missing, any other stands in for it: the report keeps the result from being used.
   const publicUrl = root.get('public_url').read(origin) ?? '';
   const servers = readAuthorizationServers(root.get('authorization_servers'));
@@ -106,7 +106,7 @@ function readRoot(root: Field, folder: PolicyFolder, shownFolder: string): Omit<
       level: log.get('level').read(oneOf('debug', 'info', 'warn', 'error')) ?? 'info',
       decisions: log.get('decisions').read(oneOf('all', 'denials')) ?? 'all',
     },
-    routes: readRoutes(root.get('routes'), { publicUrl, servers, folder, shownFolder, rate }),
+    routes: readRoutes(root.get('routes'), { publicUrl, servers, folder, folderLabel, rate }),
     policies: new Map([...folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined)),
   };
 }
@@ -130,10 +130,11 @@ function readShared(root: Field): SharedStore | undefined {
   const onFailure = root.get('on_store_failure');
   const url = shared.read(storeUrl);
   const found = onFailure.read(oneOf('closed', 'open')) ?? 'closed';
-  if (onFailure.present && !shared.present) onFailure.refuse('without shared there is no store that could fail', 'key');
+  if (onFailure.present && !shared.present)
+    onFailure.addProblem('without shared there is no store that could fail', 'key');
   // What replicas share is sealed with it: a random one for each would leave them nothing to share.
   if (shared.present && !root.get('session_key').present) {
-    shared.refuse('needs session_key: one and the same for all replicas', 'key');
+    shared.addProblem('needs session_key: one and the same for all replicas', 'key');
   }
   return url === undefined ? undefined : { url, onFailure: found };
 }

@@ -26,9 +26,9 @@ export interface PolicyFolder {
 /**
  * Reads and compiles every `NAME.yaml` of a folder, but not `NAME.test.yaml`.
  *
- * @param shownAs The folder as messages call it.
+ * @param label The folder as messages call it.
  */
-export async function readPolicies(folder: string, shownAs: string, read: Files): Promise<PolicyFolder> {
+export async function readPolicies(folder: string, label: string, read: Files): Promise<PolicyFolder> {
   const policies = new Map<string, Policy | undefined>();
   const forMcp = new Map<string, string>();
   const problems: Problem[] = [];
@@ -39,11 +39,11 @@ export async function readPolicies(folder: string, shownAs: string, read: Files)
     const file = `${name}.yaml`;
     const { text, fault } = await read.text(join(folder, file));
     if (text === undefined) {
-      problems.push(new Problem(join(shownAs, file), undefined, [], fault ?? ''));
+      problems.push(new Problem(join(label, file), undefined, [], fault ?? ''));
       continue;
     }
     texts.set(file, text);
-    const document = parseYaml(join(shownAs, file), text);
+    const document = parseYaml(join(label, file), text);
     const policy = await compile(name, document, problems);
     policies.set(name, policy);
     const listing = ['tools', 'resources', 'prompts', 'methods'].find(

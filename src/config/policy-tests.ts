@@ -41,12 +41,12 @@ const suffix = '.test.yaml';
 /**
  * Reads every `NAME.test.yaml` of a folder.
  *
- * @param shownAs The folder as messages call it.
+ * @param label The folder as messages call it.
  * @param policies The names of the policies that there are: a test of none tests nothing, and is a problem.
  */
 export async function readPolicyTests(
   folder: string,
-  shownAs: string,
+  label: string,
   policies: ReadonlySet<string>,
 ): Promise<{ readonly files: readonly PolicyTestFile[]; readonly problems: readonly Problem[] }> {
   const entries = (await disk.names(folder)) ?? [];
@@ -55,7 +55,7 @@ export async function readPolicyTests(
   const files: PolicyTestFile[] = [];
   const problems: Problem[] = [];
   for (const name of names) {
-    const file = join(shownAs, name);
+    const file = join(label, name);
     const policy = name.slice(0, -suffix.length);
     if (!policies.has(policy)) problems.push(new Problem(file, undefined, [], `there is no ${policy}.yaml to test`));
     const { text, fault } = await disk.text(join(folder, name));

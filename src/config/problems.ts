@@ -1,4 +1,4 @@
-import { printable, shown, withoutRandom } from './wording.ts';
+import { printable, quoted, withoutRandom } from './wording.ts';
 
 /** A place inside a YAML file: keys of mappings and indices of lists, from the top. */
 export type Path = readonly (string | number)[];
@@ -63,7 +63,7 @@ export function pathText(path: Path): string {
   let text = '';
   for (const segment of path) {
     if (typeof segment === 'number') text += `[${segment}]`;
-    else if (!/^[A-Za-z_][\w-]*$/.test(segment) || withoutRandom(segment) !== segment) text += `[${shown(segment)}]`;
+    else if (!/^[A-Za-z_][\w-]*$/.test(segment) || withoutRandom(segment) !== segment) text += `[${quoted(segment)}]`;
     else text += text === '' ? segment : `.${segment}`;
   }
   return text;

@@ -2,7 +2,7 @@ import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { TokenForm } from '../model/principal.ts';
 import type { Dpop } from '../model/route.ts';
 import type { Field } from './field.ts';
-import { algorithm, duration, oneOf, refuse } from './values.ts';
+import { algorithm, duration, oneOf, reject } from './values.ts';
 
 /** `tokens` of a route: which forms its servers can validate, unless it names them. */
 export function readTokens(field: Field, servers: readonly AuthorizationServer[]): ReadonlySet<TokenForm> {
@@ -12,9 +12,9 @@ export function readTokens(field: Field, servers: readonly AuthorizationServer[]
   const parse = oneOf('jwt', 'opaque');
   const forms = field.list((text) => {
     const form = parse(text);
-    // RFC 7662 §2.1: JWTs can be asked about too, at a server without `jwt`; but only where a route says so.
+    // RFC 7662 §2.1: JWTs can be introspecting about too, at a server without `jwt`; but only where a route says so.
     if (form === 'opaque' && servers.length > 0 && !supported(form)) {
-      refuse('needs introspection in an authorization server that this route trusts');
+      reject('needs introspection in an authorization server that this route trusts');
     }
     return form;
   });
@@ -33,18 +33,18 @@ export function requireOwners(
   servers: readonly AuthorizationServer[],
 ): void {
   const choice = route.get('opaque_tokens').read(oneOf('by_prefix', 'shown_to_all')) ?? 'by_prefix';
-  const asked = servers.filter(({ introspection }) => introspection !== undefined);
-  if (!forms.has('opaque') || asked.length < 2) return;
+  const introspecting = servers.filter(({ introspection }) => introspection !== undefined);
+  if (!forms.has('opaque') || introspecting.length < 2) return;
   const trusted = route.get('authorization_servers');
-  const unmarked = asked.filter(({ introspection }) => introspection?.prefix === undefined);
+  const unmarked = introspecting.filter(({ introspection }) => introspection?.prefix === undefined);
   if (choice === 'by_prefix' && unmarked.length > 0) {
-    trusted.refuse(
-      `route ${route.get('name').shown()} would show its opaque tokens to ${listed(asked)}, which could use those of ` +
+    trusted.addProblem(
+      `route ${route.get('name').quoted()} would show its opaque tokens to ${listed(introspecting)}, which could use those of ` +
         `each other: set introspection.prefix of ${listed(unmarked)}, or opaque_tokens: shown_to_all on the route`,
     );
   }
-  for (const [index, server] of asked.entries()) {
-    for (const other of asked.slice(0, index)) if (overlap(server, other)) refuseOverlap(trusted, other, server);
+  for (const [index, server] of introspecting.entries()) {
+    for (const other of introspecting.slice(0, index)) if (overlap(server, other)) addOverlap(trusted, other, server);
   }
 }
 
@@ -53,8 +53,8 @@ function overlap(one: AuthorizationServer, other: AuthorizationServer): boolean 
   return short !== '' && long.startsWith(short);
 }
 
-function refuseOverlap(trusted: Field, one: AuthorizationServer, other: AuthorizationServer): void {
-  trusted.refuse(
+function addOverlap(trusted: Field, one: AuthorizationServer, other: AuthorizationServer): void {
+  trusted.addProblem(
     `introspection.prefix of ${one.name} (${prefixOf(one)}) and of ${other.name} (${prefixOf(other)}) overlap: ` +
       'neither may begin with the other',
   );
@@ -81,14 +81,15 @@ export function requireSignedAnswers(
 ): void {
   if (servers.length === 0) return;
   if (forms.has('jwt')) {
-    token.refuse(
+    token.addProblem(
       'phantom is for opaque tokens: there is no other JWT for one that is a JWT already; write tokens: [opaque]',
     );
   }
-  const asked = servers.filter((server) => server.introspection !== undefined);
-  const plain = asked.filter((server) => server.introspection?.response.kind !== 'jwt').map(({ name }) => name);
-  if (asked.length === 0) token.refuse('phantom needs introspection, with response: jwt, in the authorization server');
-  if (plain.length > 0) token.refuse(`phantom needs introspection.response: jwt of ${plain.join(' and ')}`);
+  const introspecting = servers.filter((server) => server.introspection !== undefined);
+  const plain = introspecting.filter((server) => server.introspection?.response.kind !== 'jwt').map(({ name }) => name);
+  if (introspecting.length === 0)
+    token.addProblem('phantom needs introspection, with response: jwt, in the authorization server');
+  if (plain.length > 0) token.addProblem(`phantom needs introspection.response: jwt of ${plain.join(' and ')}`);
 }
 
 /** What RFC 9449 §11.6 leaves: asymmetric ones, the commonest first. */
@@ -111,7 +112,7 @@ export function readDpop(field: Field, upstream: Field): Dpop | undefined {
   if (!field.present) return undefined;
   // RFC 9449 §4.3: the proof is for this gateway's URL, and without it the token is no good to anybody.
   if (upstream.get('token').text() === 'forward') {
-    field.refuse(
+    field.addProblem(
       'cannot be combined with token: forward: the upstream could not check a proof that was made for us',
       'key',
     );

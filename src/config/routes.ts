@@ -18,7 +18,7 @@ export interface Referents {
   readonly servers: ReadonlyMap<string, AuthorizationServer>;
   readonly folder: PolicyFolder;
   /** The folder of policies as messages call it. */
-  readonly shownFolder: string;
+  readonly folderLabel: string;
   /** `limits.rate`, of routes that say nothing else. */
   readonly rate: Rate | undefined;
 }
@@ -34,14 +34,14 @@ export function readRoutes(field: Field, referents: Referents): readonly Route[]
     const { path } = route;
     const sameName = names.get(route.name);
     if (route.name !== '' && sameName !== undefined) {
-      item.get('name').refuse(`${item.get('name').shown()} is the name of routes[${sameName}] too`);
+      item.get('name').addProblem(`${item.get('name').quoted()} is the name of routes[${sameName}] too`);
     }
     names.set(route.name, sameName ?? index);
     // Two paths that differ only in case are one to many upstreams and file systems, and a trap for whoever reads them.
     const same = paths.get(path.toLowerCase());
     if (path !== '' && same !== undefined) {
       const inCase = same.path === path ? '' : ', but for capitals';
-      item.get('path').refuse(`${item.get('path').shown()} is the path of routes[${same.index}] too${inCase}`);
+      item.get('path').addProblem(`${item.get('path').quoted()} is the path of routes[${same.index}] too${inCase}`);
     }
     paths.set(path.toLowerCase(), same ?? { path, index });
   }
@@ -51,7 +51,7 @@ export function readRoutes(field: Field, referents: Referents): readonly Route[]
 function readRoute(field: Field, referents: Referents): Route {
   const open = field.get('public').isTrue();
   const protocol = field.get('protocol').present ? field.get('protocol').read(oneOf('http', 'mcp')) : 'http';
-  if (open) refuseClosedKeys(field, protocol);
+  if (open) checkPublicRoute(field, protocol);
   const servers = open ? [] : trustedServers(field, referents.servers);
   const path = field.get('path').read(routePath) ?? '';
   const tokens = open ? new Set<TokenForm>() : readTokens(field.get('tokens'), servers);
@@ -82,8 +82,8 @@ function readRoute(field: Field, referents: Referents): Route {
 }
 
 /** On an open route a policy and its like would look like protection, and be none. */
-function refuseClosedKeys(field: Field, protocol: 'http' | 'mcp' | undefined): void {
-  const refusal = 'cannot be combined with public: true';
+function checkPublicRoute(field: Field, protocol: 'http' | 'mcp' | undefined): void {
+  const message = 'cannot be combined with public: true';
   for (const key of [
     'policy',
     'audience',
@@ -94,13 +94,13 @@ function refuseClosedKeys(field: Field, protocol: 'http' | 'mcp' | undefined): v
     'revalidate',
     'dpop',
   ]) {
-    if (field.get(key).present) field.get(key).refuse(refusal, 'key');
+    if (field.get(key).present) field.get(key).addProblem(message, 'key');
   }
-  if (protocol === 'mcp') field.get('protocol').refuse(`mcp ${refusal}: there is nothing to authorize`);
+  if (protocol === 'mcp') field.get('protocol').addProblem(`mcp ${message}: there is nothing to authorize`);
   const upstream = field.get('upstream');
-  if (upstream.get('identity').present) upstream.get('identity').refuse(refusal, 'key');
+  if (upstream.get('identity').present) upstream.get('identity').addProblem(message, 'key');
   const token = upstream.get('token');
-  if (token.present && token.text() !== 'none') token.refuse(`${token.shown()} ${refusal}`);
+  if (token.present && token.text() !== 'none') token.addProblem(`${token.quoted()} ${message}`);
 }
 
 function trustedServers(
@@ -110,31 +110,32 @@ function trustedServers(
   const trusted = field.get('authorization_servers');
   const names = [...servers.keys()];
   if (trusted.present) return trusted.list(serverIn(servers));
-  if (names.length === 0) field.refuse('no authorization server is defined; only public: true routes need none');
-  if (names.length > 1) field.refuse(`missing key: authorization_servers (several are defined: ${names.join(', ')})`);
+  if (names.length === 0) field.addProblem('no authorization server is defined; only public: true routes need none');
+  if (names.length > 1)
+    field.addProblem(`missing key: authorization_servers (several are defined: ${names.join(', ')})`);
   return [...servers.values()];
 }
 
 function readAudiences(field: Field, protocol: 'http' | 'mcp' | undefined, fallback: string): readonly string[] {
   const audience = field.get('audience');
   if (audience.present) return audience.list(anyText);
-  if (protocol === 'http') field.refuse('missing key: audience (only mcp has a default: public_url + path)');
+  if (protocol === 'http') field.addProblem('missing key: audience (only mcp has a default: public_url + path)');
   return [fallback];
 }
 
 function readPolicy(
   field: Field,
   protocol: 'http' | 'mcp' | undefined,
-  { folder, shownFolder }: Referents,
+  { folder, folderLabel }: Referents,
 ): Policy | undefined {
   const policy = field.read(name);
   if (policy === undefined) return undefined;
-  const file = join(shownFolder, `${field.source()}.yaml`);
-  if (!folder.policies.has(policy)) field.refuse(`${file} does not exist`);
+  const file = join(folderLabel, `${field.source()}.yaml`);
+  if (!folder.policies.has(policy)) field.addProblem(`${file} does not exist`);
   // As http nobody reads what is called, so that `tools` would allow everything.
   const listing = folder.forMcp.get(policy);
   if (protocol === 'http' && listing !== undefined) {
-    field.refuse(`${file} has ${listing}, which only protocol: mcp can tell apart`);
+    field.addProblem(`${file} has ${listing}, which only protocol: mcp can tell apart`);
   }
   return folder.policies.get(policy);
 }
@@ -142,14 +143,14 @@ function readPolicy(
 /** `below` and `query`: what an MCP client sends besides its message, which is all that a policy decides on. */
 function readRemainder(field: Field, protocol: 'http' | 'mcp' | undefined): 'refuse' | 'pass' {
   if (protocol === 'http' && field.present)
-    field.refuse('goes with protocol: mcp only: an http route passes both', 'key');
+    field.addProblem('goes with protocol: mcp only: an http route passes both', 'key');
   return field.read(oneOf('refuse', 'pass')) ?? (protocol === 'mcp' ? 'refuse' : 'pass');
 }
 
 function readUpgrade(field: Field, protocol: 'http' | 'mcp' | undefined): 'websocket' | undefined {
   const upgrade = field.read(oneOf('websocket'));
   if (upgrade !== undefined && protocol === 'mcp')
-    field.refuse('an mcp route is never upgraded: nobody could read what is called');
+    field.addProblem('an mcp route is never upgraded: nobody could read what is called');
   return upgrade;
 }
 

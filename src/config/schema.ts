@@ -5,7 +5,7 @@ import policyTestSchema from '../../schema/policy-test.schema.json' with { type:
 import { gateway, policy, policyTest } from '../../schema/validators.js';
 import { member } from './member.ts';
 import type { Path } from './problems.ts';
-import { didYouMean, either, shown } from './wording.ts';
+import { didYouMean, either, quoted } from './wording.ts';
 
 /** One place that does not fit the schema, in words. */
 export interface Violation {
@@ -89,7 +89,8 @@ function inWords(error: ErrorObject, path: Path): Violation {
     case 'pattern':
     case 'enum':
     case 'anyOf':
-      if (typeof data === 'string') return { path, part: 'value', message: `${quoted(data, path)} is not ${expected}` };
+      if (typeof data === 'string')
+        return { path, part: 'value', message: `${quotedAt(path, data)} is not ${expected}` };
       break;
     default:
   }
@@ -130,8 +131,9 @@ function kindOf(value: unknown, path: Path): string {
   return isSecret(path) ? `a ${typeof value}` : JSON.stringify(value);
 }
 
-function quoted(value: string, path: Path): string {
-  return isSecret(path) ? 'the value' : shown(value);
+/** A value in quotes for a message; `the value` where none is ever shown. */
+export function quotedAt(path: Path, value: string): string {
+  return isSecret(path) ? 'the value' : quoted(value);
 }
 
 /** Whether a value is never shown, wherever it came from. */

@@ -101,7 +101,7 @@ function crowdedPart(pattern: AST.Pattern, automaton: PositionAutomaton, everywh
   if (testsToBegin > maxTestsPerCharacter) return blame(first);
 
   const open: State[] = [{ walks: new Map(), begins: movesTo(first) }];
-  const seen = new Set<string>();
+  const visited = new Set<string>();
   let budget = BUDGET;
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
     for (const character of alphabet.sets.keys()) {
@@ -114,8 +114,8 @@ function crowdedPart(pattern: AST.Pattern, automaton: PositionAutomaton, everywh
       for (const [place, count] of walks) total += count * (tests[place] ?? 0);
       if (total > maxTestsPerCharacter) return blame(walks);
       const key = `${begins !== undefined} ${[...walks].toSorted(([one], [other]) => one - other).join(' ')}`;
-      if (seen.has(key)) continue;
-      seen.add(key);
+      if (visited.has(key)) continue;
+      visited.add(key);
       open.push({ walks, begins });
       if (budget < 0) throw new UnsupportedPattern('has too many ways through it', blame(walks));
     }

@@ -2,7 +2,7 @@ import { hopByHop } from '../http/header-fields.ts';
 import type { Telemetry } from '../model/config.ts';
 import type { Field } from './field.ts';
 import { plainUrl } from './urls.ts';
-import { anyText, refuse } from './values.ts';
+import { anyText, reject } from './values.ts';
 
 /** What the exporter says itself, and what would change how a message is read. */
 const taken: ReadonlySet<string> = new Set([
@@ -29,7 +29,7 @@ export function readTelemetry(field: Field): Telemetry | undefined {
 /** The base URL, as OTLP §1.1 calls it; `/v1/traces` comes after it. */
 function collectorUrl(text: string): string {
   const url = plainUrl(text).replace(/\/+$/, '');
-  if (url.endsWith('/v1/traces')) refuse('already has the /v1/traces that is put after it', 'leave that out');
+  if (url.endsWith('/v1/traces')) reject('already has the /v1/traces that is put after it', 'leave that out');
   return url;
 }
 
@@ -37,13 +37,13 @@ function readHeaders(field: Field): Readonly<Record<string, string>> {
   const headers = new Map<string, string>();
   for (const [key, value] of field.entries()) {
     const name = key.toLowerCase();
-    if (taken.has(name)) value.refuse('is not free: the gateway says it itself', 'key');
-    if (headers.has(name)) value.refuse('is given twice', 'key');
+    if (taken.has(name)) value.addProblem('is not free: the gateway says it itself', 'key');
+    if (headers.has(name)) value.addProblem('is given twice', 'key');
     headers.set(name, value.read(headerValue) ?? '');
   }
   return Object.fromEntries(headers);
 }
 
 function headerValue(text: string): string {
-  return /^[!-~](?:[\t -~]*[!-~])?$/.test(text) ? text : refuse('is no header value: visible ASCII');
+  return /^[!-~](?:[\t -~]*[!-~])?$/.test(text) ? text : reject('is no header value: visible ASCII');
 }

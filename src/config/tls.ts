@@ -26,7 +26,7 @@ export async function readTls(root: Field, folder: string, read: Files): Promise
   const publicUrl = root.get('public_url');
   // The listener speaks nothing but TLS: whatever we publish under http: would lead nowhere.
   if (publicUrl.text()?.startsWith('http:') === true)
-    publicUrl.refuse(`${publicUrl.shown()} is not https, which tls asks for`);
+    publicUrl.addProblem(`${publicUrl.quoted()} is not https, which tls asks for`);
   const [cert, key] = [path(field.get('cert')), path(field.get('key'))];
   const clientCa = field.get('client_ca').text() === 'any' ? 'any' : path(field.get('client_ca'));
   if (cert === undefined || key === undefined) return { tls: undefined, files: [] };
@@ -34,7 +34,7 @@ export async function readTls(root: Field, folder: string, read: Files): Promise
   const { faults = [] } = await readCertificates({ cert, key, ca }, read.at, read.text);
   for (const { file, message } of faults) {
     const part = field.get(keys[file]);
-    part.refuse(`${part.shown()} ${message}`);
+    part.addProblem(`${part.quoted()} ${message}`);
   }
   const files = [cert, key, ...(ca === undefined ? [] : [ca])];
   return { tls: { cert, key, clientCa }, files };

@@ -1,6 +1,6 @@
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import { commandFields, type TokenExchange, type Upstream, type UpstreamToken } from '../model/route.ts';
-import { hasCredentials, nobody, readCredentials, serverIn } from './authorization-servers.ts';
+import { hasCredentials, noCredentials, readCredentials, serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
 import { readIdentity } from './identity.ts';
 import { endpointUrl, resourceUri, upstreamUrl } from './urls.ts';
@@ -33,17 +33,17 @@ function readToken(
   const token = field.get('token');
   const kind = token.read(oneOf('none', 'phantom', 'exchange', 'forward')) ?? 'none';
   const exchange = field.get('exchange');
-  if (exchange.present && kind !== 'exchange') exchange.refuse('goes with token: exchange only', 'key');
+  if (exchange.present && kind !== 'exchange') exchange.addProblem('goes with token: exchange only', 'key');
   switch (kind) {
     case 'none':
     case 'phantom':
       return { kind };
     case 'forward':
       // MCP, security best practices: a token that was issued for us says nothing to another server (token passthrough).
-      if (protocol === 'mcp') token.refuse('forward is not for mcp: the token was issued for this gateway alone');
+      if (protocol === 'mcp') token.addProblem('forward is not for mcp: the token was issued for this gateway alone');
       return { kind };
     case 'exchange':
-      if (!exchange.present) token.refuse('exchange needs an exchange: block beside it');
+      if (!exchange.present) token.addProblem('exchange needs an exchange: block beside it');
       return { kind, exchange: readExchange(exchange, servers) };
     default:
       throw new TypeError(`${String(kind satisfies never)} is not a kind of token`);
@@ -54,7 +54,7 @@ function readExchange(field: Field, servers: ReadonlyMap<string, AuthorizationSe
   const server = exchangeServer(field, servers);
   return {
     credentials: readClient(field, server),
-    server: server ?? nowhere,
+    server: server ?? noServer,
     endpoint: field.get('endpoint').read(endpointUrl),
     audience: field.get('audience').list(anyText),
     resource: field.get('resource').list(resourceUri),
@@ -68,21 +68,21 @@ function readExchange(field: Field, servers: ReadonlyMap<string, AuthorizationSe
 /** The client of the block, or else of the server's introspection; half of one and half of the other would never work. */
 function readClient(field: Field, server: AuthorizationServer | undefined): TokenExchange['credentials'] {
   if (hasCredentials(field)) {
-    if (!field.get('client_id').present) field.refuse('missing key: client_id');
+    if (!field.get('client_id').present) field.addProblem('missing key: client_id');
     return readCredentials(field, undefined);
   }
   const fallback = server?.introspection?.credentials;
   if (fallback !== undefined) return readCredentials(field, fallback);
   if (field.present && server !== undefined) {
-    field.refuse(`missing keys: client_id, client_secret (${server.name} has no introspection to take them from)`);
+    field.addProblem(`missing keys: client_id, client_secret (${server.name} has no introspection to take them from)`);
   }
-  return nobody;
+  return noCredentials;
 }
 
 const tokenForm = oneOf('access_token', 'jwt');
 
 /** Stands for a server that was reported missing. */
-const nowhere: AuthorizationServer = {
+const noServer: AuthorizationServer = {
   name: '',
   issuer: '',
   backchannel: '',
@@ -101,7 +101,7 @@ function exchangeServer(
   if (server.present) return server.read(serverIn(servers));
   const [only, ...others] = servers.values();
   if (field.present && (only === undefined || others.length > 0)) {
-    field.refuse('missing key: server (not exactly one authorization server is defined)');
+    field.addProblem('missing key: server (not exactly one authorization server is defined)');
   }
   return only;
 }

@@ -1,10 +1,10 @@
-import { refuse } from './values.ts';
+import { reject } from './values.ts';
 
 /** An origin and nothing else, as RFC 6454 §6.2 writes it: `https://gateway.example`. */
 export function origin(text: string): string {
   const url = httpUrl(text);
   if (url.origin === text) return text;
-  return refuse(
+  return reject(
     'is not a bare origin: no path, query, trailing slash, default port or capitals',
     `write "${url.origin}"`,
   );
@@ -13,13 +13,13 @@ export function origin(text: string): string {
 /** An http(s) URL without query and fragment, byte for byte as it is written: RFC 8414 §2 compares issuers so. */
 export function plainUrl(text: string): string {
   httpUrl(text);
-  return /[?#]/.test(text) ? refuse('has a query or fragment') : text;
+  return /[?#]/.test(text) ? reject('has a query or fragment') : text;
 }
 
 /** Where an endpoint is: a query is part of it, RFC 6749 §3.2; a fragment never is. */
 export function endpointUrl(text: string): string {
   httpUrl(text);
-  return text.includes('#') ? refuse('has a fragment') : text;
+  return text.includes('#') ? reject('has a fragment') : text;
 }
 
 /** A page for people. */
@@ -30,7 +30,7 @@ export function pageUrl(text: string): string {
 
 /** An absolute URI without fragment, RFC 8707 §2. */
 export function resourceUri(text: string): string {
-  return URL.canParse(text) && !text.includes('#') ? text : refuse('is not an absolute URI without fragment');
+  return URL.canParse(text) && !text.includes('#') ? text : reject('is not an absolute URI without fragment');
 }
 
 /** Where requests are forwarded to: the origin, and the path without a trailing slash, `''` for the root. */
@@ -43,25 +43,25 @@ function httpUrl(text: string): URL {
   // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs. Braces are of a
   // template that nobody filled in, such as Entra ID's `{tenantid}`.
   if (!/^https?:\/\/[^/]/.test(text) || /[^\x21-\x7E]|[\\{}]/.test(text) || !URL.canParse(text)) {
-    refuse('is not an http(s) URL');
+    reject('is not an http(s) URL');
   }
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/.test(text))
-    refuse('has a user or password in it');
+    reject('has a user or password in it');
   return url;
 }
 
 /** Where a Redis or Valkey is: `redis://user:password@host:port/db`, or `rediss:` over TLS. */
 export function storeUrl(text: string): string {
-  if (!/^rediss?:\/\/[^/]/.test(text)) refuse('is not a redis:// or rediss:// URL');
+  if (!/^rediss?:\/\/[^/]/.test(text)) reject('is not a redis:// or rediss:// URL');
   // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs.
-  if (/[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text)) refuse('is not a URL: encode what is special in a password');
+  if (/[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text)) reject('is not a URL: encode what is special in a password');
   const url = new URL(text);
-  if (url.hostname === '') refuse('names no host');
-  if (/[?#]/.test(text)) refuse('has a query or fragment: encode what is special in a password');
-  if (!/^(?:\/(?:0|[1-9][0-9]{0,4})?)?$/.test(url.pathname)) refuse('has a path that is not the number of a database');
+  if (url.hostname === '') reject('names no host');
+  if (/[?#]/.test(text)) reject('has a query or fragment: encode what is special in a password');
+  if (!/^(?:\/(?:0|[1-9][0-9]{0,4})?)?$/.test(url.pathname)) reject('has a path that is not the number of a database');
   if (!isEncoded(url.username) || !isEncoded(url.password))
-    refuse('has a user or password that is not percent-encoded');
+    reject('has a user or password that is not percent-encoded');
   return text;
 }
 

@@ -1,9 +1,9 @@
-import { either, shown } from './wording.ts';
+import { either, quoted } from './wording.ts';
 
 /** A string that is not in the form that was asked for. */
-export class Unfit extends Error {
-  override readonly name = 'Unfit';
-  /** What to write instead, the value {@link shown}; told only where the file itself has it. */
+export class InvalidValue extends Error {
+  override readonly name = 'InvalidValue';
+  /** What to write instead, the value {@link quoted}; told only where the file itself has it. */
   readonly hint: string | undefined;
 
   /** @param message Goes after the value: `is not an http(s) URL`. */
@@ -22,9 +22,9 @@ const day = '24h';
 /** `500ms`, `30s`, `5m` or `1h` in milliseconds, within bounds. */
 export function duration(least: '0s' | '1ms', most = day): (text: string) => number {
   return (text) => {
-    const found = quantity(text, milliseconds) ?? refuse('is not a duration such as 500ms, 30s, 5m or 1h');
-    if (found < (quantity(least, milliseconds) ?? 0)) refuse(`is too short: at least ${least}`);
-    if (found > (quantity(most, milliseconds) ?? 0)) refuse(`is too long: at most ${most}`);
+    const found = quantity(text, milliseconds) ?? reject('is not a duration such as 500ms, 30s, 5m or 1h');
+    if (found < (quantity(least, milliseconds) ?? 0)) reject(`is too short: at least ${least}`);
+    if (found > (quantity(most, milliseconds) ?? 0)) reject(`is too long: at most ${most}`);
     return found;
   };
 }
@@ -32,21 +32,21 @@ export function duration(least: '0s' | '1ms', most = day): (text: string) => num
 /** `512B`, `16KiB` or `1MiB` in bytes: at least one, and at most so many. */
 export function size(most: string): (text: string) => number {
   return (text) => {
-    const found = quantity(text, bytes) ?? refuse('is not a size such as 512B, 16KiB or 1MiB');
-    if (found < 1) refuse('is too small');
-    if (found > (quantity(most, bytes) ?? 0)) refuse(`is too large: at most ${most}`);
+    const found = quantity(text, bytes) ?? reject('is not a size such as 512B, 16KiB or 1MiB');
+    if (found < 1) reject('is too small');
+    if (found > (quantity(most, bytes) ?? 0)) reject(`is too large: at most ${most}`);
     return found;
   };
 }
 
 /** A number of things, from one to a million. */
 export function wholeNumber(text: string): number {
-  return /^[1-9][0-9]{0,5}$|^1000000$/.test(text) ? Number(text) : refuse('is not a whole number from 1 to 1000000');
+  return /^[1-9][0-9]{0,5}$|^1000000$/.test(text) ? Number(text) : reject('is not a whole number from 1 to 1000000');
 }
 
 /** A part of everything, from 0 to 1, in decimal digits. */
 export function partOfOne(text: string): number {
-  return /^(?:0(?:\.[0-9]+)?|1(?:\.0+)?)$/.test(text) ? Number(text) : refuse('is not a number from 0 to 1');
+  return /^(?:0(?:\.[0-9]+)?|1(?:\.0+)?)$/.test(text) ? Number(text) : reject('is not a number from 0 to 1');
 }
 
 function quantity(text: string, units: Readonly<Record<string, number>>): number | undefined {
@@ -60,7 +60,7 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): (te
   return (text) => {
     const meant = words.find((word) => word.toLowerCase() === text.toLowerCase());
     if (meant === text) return meant;
-    return refuse(`is not ${either(words)}`, meant === undefined ? undefined : `did you mean ${meant}?`);
+    return reject(`is not ${either(words)}`, meant === undefined ? undefined : `did you mean ${meant}?`);
   };
 }
 
@@ -71,43 +71,44 @@ export function anyText(text: string): string {
 
 /** A key that nobody guesses. */
 export function longSecret(text: string): string {
-  if (text.length < 32) refuse('is too short: at least 32 characters');
-  return new Set(text).size < 10 ? refuse('is too plain: make it random') : text;
+  if (text.length < 32) reject('is too short: at least 32 characters');
+  return new Set(text).size < 10 ? reject('is too plain: make it random') : text;
 }
 
 /** The token of the admin listener, as a header carries it. The listener limits how often one address may guess. */
 export function adminToken(text: string): string {
-  if (!/^[!-~]+$/.test(text)) refuse('is not visible ASCII without spaces');
-  return text.length < 8 ? refuse('is too short: at least 8 characters') : text;
+  if (!/^[!-~]+$/.test(text)) reject('is not visible ASCII without spaces');
+  return text.length < 8 ? reject('is too short: at least 8 characters') : text;
 }
 
 /** What names a route. */
 export function name(text: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text)) return text;
-  return refuse('is not a name of letters, digits, dots, dashes and underscores');
+  return reject('is not a name of letters, digits, dots, dashes and underscores');
 }
 
 /** A scope-token, RFC 6749 §3.3. */
 export function scopeToken(text: string): string {
-  return /^[\x21\x23-\x5B\x5D-\x7E]+$/.test(text) ? text : refuse('is not a scope, RFC 6749 §3.3');
+  return /^[\x21\x23-\x5B\x5D-\x7E]+$/.test(text) ? text : reject('is not a scope, RFC 6749 §3.3');
 }
 
 /** A method that a route may accept, RFC 9110 §9.1: case-sensitive, and all that are registered are upper case. */
 export function method(text: string): string {
-  if (!/^[A-Z][A-Z-]*$/.test(text)) refuse('is not an HTTP method in upper case', `write ${shown(text.toUpperCase())}`);
+  if (!/^[A-Z][A-Z-]*$/.test(text))
+    reject('is not an HTTP method in upper case', `write ${quoted(text.toUpperCase())}`);
   // A tunnel or an echo of the client's headers is nothing that a route could let through safely.
-  return text === 'CONNECT' || text === 'TRACE' ? refuse('is never let through') : text;
+  return text === 'CONNECT' || text === 'TRACE' ? reject('is never let through') : text;
 }
 
 /** A `typ` header value, RFC 7515 §4.1.9: media types, where `application/` may be left out. */
 export function tokenType(text: string): string {
   const type = text.toLowerCase().replace(/^application\//, '');
-  return /^[\w!#$&^.+-]+$/.test(type) ? type : refuse('is not a type such as at+jwt');
+  return /^[\w!#$&^.+-]+$/.test(type) ? type : reject('is not a type such as at+jwt');
 }
 
 /** The beginning of an opaque token: characters of `b64token`, RFC 6750 §2.1, but for the padding at its end. */
 export function tokenPrefix(text: string): string {
-  return /^[A-Za-z0-9._~+/-]+$/.test(text) ? text : refuse('is not the beginning of a token, RFC 6750 §2.1');
+  return /^[A-Za-z0-9._~+/-]+$/.test(text) ? text : reject('is not the beginning of a token, RFC 6750 §2.1');
 }
 
 const algorithms = oneOf(
@@ -126,9 +127,9 @@ const algorithms = oneOf(
 
 /** An asymmetric signature algorithm, RFC 7518 §3.1, RFC 8037, RFC 9864. */
 export function algorithm(text: string): string {
-  if (/^none$/i.test(text)) refuse('means unsigned: anybody could make such a token');
+  if (/^none$/i.test(text)) reject('means unsigned: anybody could make such a token');
   // RFC 8725 §3.1: with HS256 a server's *public* key is also the secret that forges its tokens.
-  if (/^HS\d+$/i.test(text)) refuse('is symmetric: whoever can check such a token can also forge one');
+  if (/^HS\d+$/i.test(text)) reject('is symmetric: whoever can check such a token can also forge one');
   return algorithms(text);
 }
 
@@ -139,21 +140,21 @@ export function algorithm(text: string): string {
  * under it anyway.
  */
 export function routePath(text: string): string {
-  if (!text.startsWith('/')) refuse('does not start with /', `write ${shown(`/${text}`)}`);
+  if (!text.startsWith('/')) reject('does not start with /', `write ${quoted(`/${text}`)}`);
   if (text === '/') return text;
-  if (/[*{}]/.test(text)) refuse('has a wildcard: a path matches whole segments, and all under them');
+  if (/[*{}]/.test(text)) reject('has a wildcard: a path matches whole segments, and all under them');
   const [odd] = /[^\w\-.~!$&'()+,=:@/]/.exec(text) ?? [];
-  if (odd !== undefined) refuse('has a character in it that can be read in two ways', `it is ${JSON.stringify(odd)}`);
-  if (text.endsWith('/')) refuse('ends in a slash', `write ${shown(text.replace(/\/+$/, '') || '/')}`);
-  if (text.includes('//')) refuse('has an empty segment');
-  if (/\/\.\.?(?:\/|$)/.test(text)) refuse('has a dot segment');
+  if (odd !== undefined) reject('has a character in it that can be read in two ways', `it is ${JSON.stringify(odd)}`);
+  if (text.endsWith('/')) reject('ends in a slash', `write ${quoted(text.replace(/\/+$/, '') || '/')}`);
+  if (text.includes('//')) reject('has an empty segment');
+  if (/\/\.\.?(?:\/|$)/.test(text)) reject('has a dot segment');
   if (/^\/\.well-known\/(?:oauth-protected-resource|sallyport-jwks\.json)(?:\/|$)/i.test(text)) {
-    refuse('is answered by the gateway itself');
+    reject('is answered by the gateway itself');
   }
   return text;
 }
 
-/** Throws {@link Unfit}, also where an expression is needed. */
-export function refuse(message: string, hint?: string): never {
-  throw new Unfit(message, hint);
+/** Throws {@link InvalidValue}, also where an expression is needed. */
+export function reject(message: string, hint?: string): never {
+  throw new InvalidValue(message, hint);
 }

@@ -1,7 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { look, type FileState } from './file-state.ts';
+import { readState, type FileState } from './file-state.ts';
 
 /** Files that are watched. */
 export interface Watching {
@@ -15,11 +15,11 @@ export interface Watching {
   close(): void;
 }
 
-/** How long nothing may happen before a change is told: saving is several steps, and several files. */
+/** How long nothing may happen before a change is onEvent: saving is several steps, and several files. */
 const QUIET_MS = 100;
 /** How long a change is kept back at most, where there is no quiet. */
 const LONGEST_MS = 2_000;
-/** How often is looked without being told: network file systems and single files in containers tell nothing. */
+/** How often is looked without being onEvent: network file systems and single files in containers tell nothing. */
 const POLL_MS = 2_000;
 /** How far a file system's clock may be behind ours. */
 const SLACK_MS = 20;
@@ -40,7 +40,7 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
   let closed = false;
   const watchers = new Map<string, FSWatcher>();
   let waiting: NodeJS.Timeout | undefined;
-  let firstToldAt = 0;
+  let firstEventAt = 0;
   let last: Promise<void> = Promise.resolve();
 
   /** One after the other: each compares with what the one before has seen. */
@@ -49,12 +49,12 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
     return last;
   }
 
-  function told(): void {
+  function onEvent(): void {
     if (closed) return;
     const now = Date.now();
-    if (waiting === undefined) firstToldAt = now;
+    if (waiting === undefined) firstEventAt = now;
     clearTimeout(waiting);
-    const wait = Math.max(0, Math.min(QUIET_MS, firstToldAt + LONGEST_MS - now));
+    const wait = Math.max(0, Math.min(QUIET_MS, firstEventAt + LONGEST_MS - now));
     waiting = setTimeout(() => {
       waiting = undefined;
       void inTurn(compare);
@@ -63,7 +63,7 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
 
   async function compare(): Promise<void> {
     const before = known;
-    known = await seen([...before.keys()]);
+    known = await statesOf([...before.keys()]);
     await watchFolders();
     const changed = [...known].some(([path, { content }]) => content !== before.get(path)?.content);
     if (closed || !(changed || overdue)) return;
@@ -71,8 +71,10 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
     onChange();
   }
 
-  async function seen(paths: readonly string[]): Promise<Map<string, FileState>> {
-    return new Map(await Promise.all(paths.map(async (path) => [path, await look(path, known.get(path))] as const)));
+  async function statesOf(paths: readonly string[]): Promise<Map<string, FileState>> {
+    return new Map(
+      await Promise.all(paths.map(async (path) => [path, await readState(path, known.get(path))] as const)),
+    );
   }
 
   /** The folders that files are in, by name and really, and the watched ones. A new folder of an old name is another. */
@@ -95,7 +97,7 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
 
   function watchFolder(key: string, path: string): void {
     try {
-      const watcher = watch(path, { persistent: false }, told);
+      const watcher = watch(path, { persistent: false }, onEvent);
       watcher.on('error', () => forget(key, watcher));
       watchers.set(key, watcher);
     } catch {
@@ -110,14 +112,14 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
 
   async function follow(paths: readonly string[], since = Infinity): Promise<void> {
     const before = known;
-    const now = await seen(paths);
+    const now = await statesOf(paths);
     const isLate = ([path, { changedAt }]: [string, FileState]): boolean =>
       !before.has(path) && changedAt >= since - SLACK_MS;
     if ([...now].some(isLate)) {
       overdue = true;
-      told();
+      onEvent();
     }
-    if ([...now].some(([path, { content }]) => before.has(path) && before.get(path)?.content !== content)) told();
+    if ([...now].some(([path, { content }]) => before.has(path) && before.get(path)?.content !== content)) onEvent();
     known = new Map([...now].map(([path, found]) => [path, before.get(path) ?? found]));
     await watchFolders();
   }

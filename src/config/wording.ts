@@ -10,7 +10,7 @@ export function either(words: readonly string[]): string {
  * the default of a placeholder, everything before an `@` (a URL's password), everything after a `?`, a PEM text
  * that stands where its file's name should, and what looks random: somebody pasted it into the wrong line.
  */
-export function shown(text: string): string {
+export function quoted(text: string): string {
   const masked = withoutRandom(withoutDefaults(text))
     .replace(/^.*@/s, '…@')
     .replace(/(\?|-----BEGIN).+$/s, '$1…');
@@ -41,14 +41,14 @@ export function printable(text: string): string {
 
 /** The one of several words that is a slip of the finger or two away from what was written. */
 export function didYouMean(written: string, words: readonly string[]): string | undefined {
-  // A short word is two slips away from too many.
+  // A short word is two edits away from too many.
   const limit = Math.min(2, Math.floor(written.length / 3));
-  const near = words.map((word) => ({ word, slips: slips(written, word) })).filter(({ slips }) => slips <= limit);
-  return near.toSorted((a, b) => a.slips - b.slips)[0]?.word;
+  const near = words.map((word) => ({ word, edits: edits(written, word) })).filter(({ edits }) => edits <= limit);
+  return near.toSorted((a, b) => a.edits - b.edits)[0]?.word;
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours: optimal string alignment. */
-function slips(from: string, to: string): number {
+function edits(from: string, to: string): number {
   if (Math.abs(from.length - to.length) > 2) return Number.POSITIVE_INFINITY;
   const rows = [Array.from({ length: to.length + 1 }, (_, index) => index)];
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;

@@ -24,7 +24,7 @@ export interface YamlFile {
   position(path: Path, part: 'key' | 'value'): Position;
 }
 
-/** Deeper nesting is refused: later stages recurse. */
+/** Deeper nesting is failed: later stages recurse. */
 const maxDepth = 64;
 
 /**
@@ -64,7 +64,7 @@ export function parseYaml(file: string, text: string): YamlFile {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const refused = (flaws: readonly Flaw[]): YamlFile => ({
+  const failed = (flaws: readonly Flaw[]): YamlFile => ({
     file,
     value: undefined,
     problems: flaws.map(([offset, why]) => new Problem(file, at(offset), [], why)),
@@ -74,15 +74,15 @@ export function parseYaml(file: string, text: string): YamlFile {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
     const flaws = flawsOfSyntax(document, lines, text);
     if (flaws.length === 0) flaws.push(...flawsOfUse(document));
-    if (flaws.length > 0) return refused(flaws);
+    if (flaws.length > 0) return failed(flaws);
     const value: unknown = document.toJS({ maxAliasCount: 100 });
-    const abyss = deepest(value, []);
-    if (abyss !== undefined) return refused([[offsetOf(document, abyss, 'value'), 'nested too deeply']]);
+    const tooDeep = deepest(value, []);
+    if (tooDeep !== undefined) return failed([[offsetOf(document, tooDeep, 'value'), 'nested too deeply']]);
     return { file, value, problems: [], position: (path, part) => at(offsetOf(document, path, part)) };
   } catch (error) {
     // A ReferenceError is how the library refuses an alias bomb; a RangeError is its recursion on deep nesting.
-    if (error instanceof ReferenceError) return refused([[0, 'too many aliases']]);
-    if (error instanceof RangeError) return refused([[0, 'nested too deeply']]);
+    if (error instanceof ReferenceError) return failed([[0, 'too many aliases']]);
+    if (error instanceof RangeError) return failed([[0, 'nested too deeply']]);
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { BlockList, isIPv4 } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { hostName, network } from '../../src/config/addresses.ts';
-import { Unfit } from '../../src/config/values.ts';
+import { InvalidValue } from '../../src/config/values.ts';
 import { type Row, refused, top } from './edits.ts';
 import { base, loaded } from './folder.ts';
 
@@ -141,7 +141,7 @@ describe('network', () => {
         try {
           found = network(`${text}/${prefix}`);
         } catch (error) {
-          if (error instanceof Unfit) return;
+          if (error instanceof InvalidValue) return;
           throw error;
         }
         const [start = '', size] = found.split('/');
@@ -166,7 +166,7 @@ describe('network', () => {
     '::ffff:a00:1/128',
     '01.2.3.4',
   ])('refuses %j', (text) => {
-    expect(() => network(text)).toThrow(Unfit);
+    expect(() => network(text)).toThrow(InvalidValue);
   });
 });
 
