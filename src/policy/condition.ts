@@ -1,4 +1,4 @@
-import type { ConditionDocument } from './document.ts';
+import type { ConditionDocument, ValueDocument } from './document.ts';
 import { type MemberReader, claimReader } from '../json/pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
@@ -30,9 +30,38 @@ export interface ClaimCondition {
   readonly predicates: readonly Predicate[];
 }
 
+/** What surrounds a condition. */
+interface Context {
+  /** Where it stands. */
+  readonly path: DocumentPath;
+  /** Collects what cannot be compiled. */
+  readonly faults: PolicyFault[];
+  /** Whether it stands under an odd number of `not`: a value of the wrong type then counts as excluded. */
+  readonly negated: boolean;
+}
+
+/** What each key of a policy wants. */
+type Wanted = Required<ConditionDocument>;
+
+/** Every key that states a condition, in the order in which they are judged and refusals reported. */
+const keys: {
+  readonly [Key in keyof Wanted]: (wanted: Wanted[Key], context: Context) => readonly Condition[];
+} = {
+  scope: (scope, { path }) => [{ kind: 'scope', rule: rulePath(path), scopes: scopeTokens(scope) }],
+  claims: (claims, context) => Object.entries(claims).map(([name, value]) => compileClaim(name, value, context)),
+  any: (list, context) => [{ kind: 'any', rule: rulePath(context.path), alternatives: compileEach(list, context) }],
+  all: (list, context) => [{ kind: 'all', rule: rulePath(context.path), conditions: compileEach(list, context) }],
+  not(document, { path, faults, negated }) {
+    return [{ kind: 'not', rule: rulePath(path), condition: compileCondition(document, path, faults, !negated) }];
+  },
+  max_lifetime: (text, { path }) => [{ kind: 'lifetime', rule: rulePath(path), seconds: durationSeconds(text) }],
+};
+
+const order = Object.keys(keys) as readonly (keyof Wanted)[];
+
 /**
  * Compiles one policy, nested or not, into the conditions that must all hold. Their order is fixed, whatever the file's,
- * and with it which of several refusals is told. Appends to `faults` what cannot be compiled.
+ * and so is the refusal that is reported if several apply. Appends to `faults` what cannot be compiled.
  *
  * @param negated Whether it stands under an odd number of `not`: a value of the wrong type then counts as excluded.
  */
@@ -42,35 +71,32 @@ export function compileCondition(
   faults: PolicyFault[],
   negated = false,
 ): AllCondition {
-  const conditions: Condition[] = [];
-  const nested = (list: readonly ConditionDocument[], name: string): readonly Condition[] =>
-    list.map((each, index) => compileCondition(each, [...path, name, index], faults, negated));
-  const rule = (name: string): string => rulePath([...path, name]);
-
-  if (document.scope !== undefined) {
-    conditions.push({ kind: 'scope', rule: rule('scope'), scopes: scopeTokens(document.scope) });
-  }
-  for (const [name, value] of Object.entries(document.claims ?? {})) {
-    const at = [...path, 'claims', name];
-    const read = claimReader(name);
-    if (read === undefined) faults.push({ path: at, message: malformedPointer(name) });
-    const predicates = compilePredicates(value, at, faults, negated);
-    conditions.push({ kind: 'claim', rule: rulePath(at), name, read: read ?? (() => undefined), predicates });
-  }
-  if (document.any !== undefined) {
-    conditions.push({ kind: 'any', rule: rule('any'), alternatives: nested(document.any, 'any') });
-  }
-  if (document.all !== undefined) {
-    conditions.push({ kind: 'all', rule: rule('all'), conditions: nested(document.all, 'all') });
-  }
-  if (document.not !== undefined) {
-    const condition = compileCondition(document.not, [...path, 'not'], faults, !negated);
-    conditions.push({ kind: 'not', rule: rule('not'), condition });
-  }
-  if (document.max_lifetime !== undefined) {
-    conditions.push({ kind: 'lifetime', rule: rule('max_lifetime'), seconds: durationSeconds(document.max_lifetime) });
-  }
+  const conditions = order.flatMap((key) => compileKey(key, document, { path: [...path, key], faults, negated }));
   return { kind: 'all', rule: rulePath(path), conditions };
+}
+
+function compileKey<Key extends keyof Wanted>(
+  key: Key,
+  document: Partial<Wanted>,
+  context: Context,
+): readonly Condition[] {
+  const wanted = document[key];
+  return wanted === undefined ? [] : keys[key](wanted, context);
+}
+
+function compileClaim(name: string, value: ValueDocument, { path, faults, negated }: Context): ClaimCondition {
+  const at = [...path, name];
+  const read = claimReader(name);
+  if (read === undefined) faults.push({ path: at, message: malformedPointer(name) });
+  const predicates = compilePredicates(value, at, faults, negated);
+  return { kind: 'claim', rule: rulePath(at), name, read: read ?? (() => undefined), predicates };
+}
+
+function compileEach(
+  documents: readonly ConditionDocument[],
+  { path, faults, negated }: Context,
+): readonly AllCondition[] {
+  return documents.map((each, index) => compileCondition(each, [...path, index], faults, negated));
 }
 
 /** A policy's `scope` as a list without duplicates, in the order in which it is written. */

@@ -17,13 +17,43 @@ export const maxMatchedLength = 4096;
 /** How many values of a list are named in a denial. */
 const maxListed = 8;
 
-/** What the mappings around a predicate say of it. */
-interface Surroundings {
-  /** A `not` inherits `integer: true`: `{ integer: true, not: 5 }` excludes the claim "5" too. */
+/** What surrounds a predicate. */
+interface Context {
+  /** Where it stands. */
+  readonly path: DocumentPath;
+  /** Collects what cannot be compiled. */
+  readonly faults: PolicyFault[];
+  /** Whether numbers are parsed first. A `not` inherits it: `{ integer: true, not: 5 }` excludes the claim "5" too. */
   readonly integer: boolean;
-  /** Under an odd number of `not`. */
+  /** Whether it stands under an odd number of `not`. */
   readonly negated: boolean;
 }
+
+/** What each predicate wants of a value. */
+type Wanted = Required<PredicateDocument>;
+
+/**
+ * Every predicate, in the order in which a value meets them. One that cannot be compiled adds a fault.
+ *
+ * A new one is a member of {@link PredicateDocument}, a property in `schema/policy.schema.json` and a row here.
+ */
+const predicates: {
+  readonly [Name in keyof Wanted]: (wanted: Wanted[Name], context: Context) => Predicate | undefined;
+} = {
+  integer: (_, { negated }) => typed('an integer', negated, isInteger, () => true),
+  equals: (value, context) => oneOf([value], context),
+  one_of: oneOf,
+  contains,
+  below: comparison('below', (found, bound) => found < bound),
+  at_most: comparison('of at most', (found, bound) => found <= bound),
+  above: comparison('above', (found, bound) => found > bound),
+  at_least: comparison('of at least', (found, bound) => found >= bound),
+  matches,
+  present,
+  not,
+};
+
+const names = Object.keys(predicates) as readonly (keyof Wanted)[];
 
 /**
  * Compiles what is asked of one value; all predicates returned must hold. Values are never coerced: number 1 is not
@@ -39,28 +69,27 @@ export function compilePredicates(
   path: DocumentPath,
   faults: PolicyFault[],
   negated = false,
-): Predicate[] {
-  return compile(value, path, faults, { integer: false, negated });
+): readonly Predicate[] {
+  return compile(value, { path, faults, integer: false, negated });
 }
 
-function compile(value: ValueDocument, path: DocumentPath, faults: PolicyFault[], around: Surroundings): Predicate[] {
+function compile(value: ValueDocument, context: Context): readonly Predicate[] {
   const mapping = asMapping(value);
-  const { negated } = around;
-  const inner: Surroundings = { integer: around.integer || mapping.integer === true, negated };
-  // Shorthands have no member of their own to point at.
-  const at = (name: string): DocumentPath => (mapping === value ? [...path, name] : path);
-  const predicates: Predicate[] = [];
-  if (mapping.integer === true) predicates.push(typed('an integer', negated, isInteger, () => true));
-  if (mapping.equals !== undefined) predicates.push(oneOf([mapping.equals], at('equals'), faults, inner));
-  if (mapping.one_of !== undefined) predicates.push(oneOf(mapping.one_of, at('one_of'), faults, inner));
-  if (mapping.contains !== undefined) predicates.push(contains(mapping.contains, at('contains'), faults, negated));
-  predicates.push(...comparisons(mapping, path, faults, inner));
-  if (mapping.matches !== undefined) predicates.push(...matches(mapping.matches, at('matches'), faults, negated));
-  if (mapping.present !== undefined) predicates.push(present(mapping.present, negated));
-  if (mapping.not !== undefined) {
-    predicates.push(not(compile(mapping.not, at('not'), faults, { ...inner, negated: !negated })));
-  }
-  return predicates;
+  const integer = context.integer || mapping.integer === true;
+  return names.flatMap((name) => {
+    // Shorthands have no member of their own to point at.
+    const path = mapping === value ? [...context.path, name] : context.path;
+    return compileOne(name, mapping, { ...context, path, integer }) ?? [];
+  });
+}
+
+function compileOne<Name extends keyof Wanted>(
+  name: Name,
+  mapping: Partial<Wanted>,
+  context: Context,
+): Predicate | undefined {
+  const wanted = mapping[name];
+  return wanted === undefined ? undefined : predicates[name](wanted, context);
 }
 
 /** A predicate on values of one type. A missing value fails it; a value of another type counts as excluded under `not`. */
@@ -96,13 +125,9 @@ function isInteger(value: unknown): value is number | string {
   return parseInteger(value) !== undefined;
 }
 
-function oneOf(
-  values: readonly Scalar[],
-  path: DocumentPath,
-  faults: PolicyFault[],
-  { integer, negated }: Surroundings,
-): Predicate {
-  for (const value of values) checkComparable(value, path, faults);
+function oneOf(values: readonly Scalar[], context: Context): Predicate {
+  for (const value of values) checkComparable(value, context);
+  const { integer, negated } = context;
   const accepted: ReadonlySet<unknown> = new Set(values);
   const types: ReadonlySet<string> = new Set(values.map((value) => typeof value));
   const names = values.slice(0, maxListed).map(describeValue).join(', ') + (values.length > maxListed ? ', …' : '');
@@ -116,8 +141,9 @@ function oneOf(
   );
 }
 
-function contains(element: Scalar, path: DocumentPath, faults: PolicyFault[], negated: boolean): Predicate {
-  checkComparable(element, path, faults);
+function contains(element: Scalar, context: Context): Predicate {
+  checkComparable(element, context);
+  const { negated } = context;
   // Not in a string either, be it separated by spaces: "trader" is also in "no-trader x" for whoever splits carelessly.
   return typed(
     `an array that contains ${describeValue(element)}`,
@@ -128,7 +154,7 @@ function contains(element: Scalar, path: DocumentPath, faults: PolicyFault[], ne
 }
 
 /** Refuses a number that a token could not carry, or that other numbers in a token would be rounded to. */
-function checkComparable(value: Scalar, path: DocumentPath, faults: PolicyFault[]): void {
+function checkComparable(value: Scalar, { path, faults }: Context): void {
   if (typeof value !== 'number') return;
   if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return;
   faults.push({
@@ -137,30 +163,13 @@ function checkComparable(value: Scalar, path: DocumentPath, faults: PolicyFault[
   });
 }
 
-const relations = {
-  below: { words: 'below', holds: (found: number, bound: number) => found < bound },
-  at_most: { words: 'of at most', holds: (found: number, bound: number) => found <= bound },
-  above: { words: 'above', holds: (found: number, bound: number) => found > bound },
-  at_least: { words: 'of at least', holds: (found: number, bound: number) => found >= bound },
-} as const;
-
-function comparisons(
-  mapping: PredicateDocument,
-  path: DocumentPath,
-  faults: PolicyFault[],
-  { integer, negated }: Surroundings,
-): Predicate[] {
-  const predicates: Predicate[] = [];
-  for (const name of ['below', 'at_most', 'above', 'at_least'] as const) {
-    const bound = mapping[name];
-    if (bound === undefined) continue;
-    if (!Number.isFinite(bound)) faults.push({ path: [...path, name], message: `${bound} is not a finite number` });
-    const { words, holds } = relations[name];
+/** A predicate on numbers, in words after `a number`. */
+function comparison(words: string, holds: (found: number, bound: number) => boolean) {
+  return (bound: number, { path, faults, integer, negated }: Context): Predicate => {
+    if (!Number.isFinite(bound)) faults.push({ path, message: `${bound} is not a finite number` });
     const wanted = `${integer ? 'an integer' : 'a number'} ${words} ${bound}`;
-    const isNumber = integer ? isInteger : isFinite;
-    predicates.push(typed(wanted, negated, isNumber, (found) => holds(Number(found), bound)));
-  }
-  return predicates;
+    return typed(wanted, negated, integer ? isInteger : isFinite, (found) => holds(Number(found), bound));
+  };
 }
 
 /** JSON.parse reads 1e999 as Infinity. */
@@ -168,7 +177,7 @@ function isFinite(value: unknown): value is number | string {
   return Number.isFinite(value);
 }
 
-function matches(source: string, path: DocumentPath, faults: PolicyFault[], negated: boolean): Predicate[] {
+function matches(source: string, { path, faults, negated }: Context): Predicate | undefined {
   let expression: RegExp;
   try {
     // Not `v`: it refuses `[a-z-]`, which everybody writes. Neither `g` nor `y`: the expression must keep no state.
@@ -180,29 +189,28 @@ function matches(source: string, path: DocumentPath, faults: PolicyFault[], nega
       path,
       message: `${describeValue(source)} is not a JavaScript regular expression with the u flag: ${why}`,
     });
-    return [];
+    return undefined;
   }
   const isString = (found: unknown): found is string => typeof found === 'string';
-  return [
-    typed(`a string that matches ${describeValue(source)}`, negated, isString, (found) => {
-      // Not false: under `not` a caller could pass by making a claim of theirs long enough.
-      if (found.length > maxMatchedLength) {
-        throw new RangeError(`matches tests ${maxMatchedLength} characters, found ${found.length}`);
-      }
-      return expression.test(found);
-    }),
-  ];
+  return typed(`a string that matches ${describeValue(source)}`, negated, isString, (found) => {
+    // Not false: under `not` a caller could pass by making a claim of theirs long enough.
+    if (found.length > maxMatchedLength) {
+      throw new RangeError(`matches tests ${maxMatchedLength} characters, found ${found.length}`);
+    }
+    return expression.test(found);
+  });
 }
 
 /** Null is what some servers send for a claim that they have no value for: absent. */
-function present(wanted: boolean, negated: boolean): Predicate {
+function present(wanted: boolean, { negated }: Context): Predicate {
   return {
     wanted: wanted ? 'a value' : 'no value',
     test: (found) => (found === unreachable ? negated : (found !== undefined && found !== null) === wanted),
   };
 }
 
-function not(excluded: readonly Predicate[]): Predicate {
+function not(value: ValueDocument, context: Context): Predicate {
+  const excluded = compile(value, { ...context, negated: !context.negated });
   return {
     wanted: `not ${excluded.map(({ wanted }) => wanted).join(' and ')}`,
     test: (found) => !excluded.every(({ test }) => test(found)),

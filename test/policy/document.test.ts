@@ -1,10 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import schema from '../../schema/policy.schema.json' with { type: 'json' };
 import {
   type ConditionDocument,
   type EntryDocument,
   matchedPatterns,
   type PolicyDocument,
+  type PredicateDocument,
   type ValueDocument,
 } from '../../src/policy/document.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
@@ -86,4 +88,19 @@ test('finds each pattern that a policy compiles, and no other', () => {
     }),
     { numRuns: 300 },
   );
+});
+
+type Same<One, Other> = [One, Other] extends [Other, One] ? true : false;
+type Definitions = typeof schema.$defs;
+
+// The compiler has a row for each key of these types: a key that only the schema has would be accepted and do nothing.
+test('the types have the keys of the schema, which `tsc` checks', () => {
+  const same: {
+    readonly policy: Same<keyof PolicyDocument, keyof typeof schema.properties>;
+    readonly nested: Same<keyof ConditionDocument, keyof Definitions['policy']['properties']>;
+    readonly listed: Same<keyof ConditionDocument, keyof Definitions['listed']['properties']>;
+    readonly call: Same<keyof EntryDocument, keyof Definitions['call']['properties']>;
+    readonly value: Same<keyof PredicateDocument, keyof Definitions['value']['properties']>;
+  } = { policy: true, nested: true, listed: true, call: true, value: true };
+  expect(Object.keys(same)).toHaveLength(5);
 });
