@@ -1,8 +1,8 @@
+import { durationMs } from '../lib/quantity.ts';
 import type { Config } from '../model/config.ts';
 import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import { callerKey, type Claims, type Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
-import { durationSeconds } from '../policy/condition.ts';
 import { UsageError } from './exit.ts';
 import { expandScopes } from '../policy/hierarchy.ts';
 
@@ -46,7 +46,8 @@ export function described(
 function callerIn(route: Route, config: Config, { claims, scope, lifetime }: DescribedCall): Principal {
   const found = claims === undefined ? {} : jsonObject(claims, '--claims');
   const { iss, sub, client_id: clientId, scope: own } = found;
-  if (lifetime !== undefined && !/^[0-9]+(?:ms|s|m|h)$/.test(lifetime)) {
+  const lifetimeMs = lifetime === undefined ? undefined : durationMs(lifetime);
+  if (lifetime !== undefined && lifetimeMs === undefined) {
     throw new UsageError(`--lifetime: ${JSON.stringify(lifetime)} is not a duration such as 60s`);
   }
   const exp = found['exp'];
@@ -58,7 +59,7 @@ function callerIn(route: Route, config: Config, { claims, scope, lifetime }: Des
       clientId: typeof clientId === 'string' ? clientId : undefined,
       scope: (scope ?? (typeof own === 'string' ? own : '')).split(' ').filter((each) => each !== ''),
       claims: found,
-      lifetimeSeconds: lifetime === undefined ? undefined : durationSeconds(lifetime),
+      lifetimeSeconds: lifetimeMs === undefined ? undefined : lifetimeMs / 1000,
     },
     config.scopeHierarchy,
   );

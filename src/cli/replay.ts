@@ -1,7 +1,8 @@
 import { load, type Loaded } from '../config/load.ts';
 import { disk } from '../config/files.ts';
 import { readPolicies } from '../config/policies.ts';
-import { ConfigError, printable, Problem } from '../config/problems.ts';
+import { ConfigError, Problem } from '../config/problems.ts';
+import { printable } from '../config/wording.ts';
 import type { Attempt, Decision, Policy } from '../model/policy.ts';
 import { decisionsIn, recordedAttempt, type RecordedDecision, recordedPrincipal, wasPolicys } from './decision-log.ts';
 import { type ExitCode, reportProblems } from './exit.ts';

@@ -1,3 +1,4 @@
+import { durationMs, sizeBytes } from '../lib/quantity.ts';
 import { either, quoted } from './wording.ts';
 
 /** A string that is not in the form that was asked for. */
@@ -13,18 +14,15 @@ export class InvalidValue extends Error {
   }
 }
 
-const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-const bytes: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 * 1024 };
-
 /** Node fires a timer of more than 2^31 ms at once; nothing here is meant to wait that long. */
 const day = '24h';
 
 /** `500ms`, `30s`, `5m` or `1h` in milliseconds, within bounds. */
 export function duration(least: '0s' | '1ms', most = day): (text: string) => number {
   return (text) => {
-    const found = quantity(text, milliseconds) ?? reject('is not a duration such as 500ms, 30s, 5m or 1h');
-    if (found < (quantity(least, milliseconds) ?? 0)) reject(`is too short: at least ${least}`);
-    if (found > (quantity(most, milliseconds) ?? 0)) reject(`is too long: at most ${most}`);
+    const found = durationMs(text) ?? reject('is not a duration such as 500ms, 30s, 5m or 1h');
+    if (found < (durationMs(least) ?? 0)) reject(`is too short: at least ${least}`);
+    if (found > (durationMs(most) ?? 0)) reject(`is too long: at most ${most}`);
     return found;
   };
 }
@@ -32,9 +30,9 @@ export function duration(least: '0s' | '1ms', most = day): (text: string) => num
 /** `512B`, `16KiB` or `1MiB` in bytes: at least one, and at most so many. */
 export function size(most: string): (text: string) => number {
   return (text) => {
-    const found = quantity(text, bytes) ?? reject('is not a size such as 512B, 16KiB or 1MiB');
+    const found = sizeBytes(text) ?? reject('is not a size such as 512B, 16KiB or 1MiB');
     if (found < 1) reject('is too small');
-    if (found > (quantity(most, bytes) ?? 0)) reject(`is too large: at most ${most}`);
+    if (found > (sizeBytes(most) ?? 0)) reject(`is too large: at most ${most}`);
     return found;
   };
 }
@@ -47,12 +45,6 @@ export function wholeNumber(text: string): number {
 /** A part of everything, from 0 to 1, in decimal digits. */
 export function partOfOne(text: string): number {
   return /^(?:0(?:\.[0-9]+)?|1(?:\.0+)?)$/.test(text) ? Number(text) : reject('is not a number from 0 to 1');
-}
-
-function quantity(text: string, units: Readonly<Record<string, number>>): number | undefined {
-  const [, number, unit] = /^(0|[1-9][0-9]*)([A-Za-z]+)$/.exec(text) ?? [];
-  const factor = unit !== undefined && Object.hasOwn(units, unit) ? units[unit] : undefined;
-  return factor === undefined ? undefined : Number(number) * factor;
 }
 
 /** One of several words, in exactly that case. */

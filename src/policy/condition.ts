@@ -1,3 +1,4 @@
+import { durationMs } from '../lib/quantity.ts';
 import type { ConditionDocument, ValueDocument } from './document.ts';
 import { type MemberReader, claimReader } from '../json/pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
@@ -104,10 +105,7 @@ export function scopeTokens(scope: string | readonly string[]): readonly string[
   return Object.freeze([...new Set(typeof scope === 'string' ? scope.split(' ') : scope)]);
 }
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** A duration that the schema's pattern accepted. */
+/** A duration that the schema's pattern accepted. Any other is at most nothing, so that no token meets it. */
 export function durationSeconds(duration: string): number {
-  const unit = duration.replace(/[0-9]+/, '');
-  return (Number.parseInt(duration, 10) * (unitMs[unit] ?? Number.NaN)) / 1000;
+  return (durationMs(duration) ?? Number.NaN) / 1000;
 }
