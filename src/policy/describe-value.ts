@@ -1,11 +1,20 @@
 import { unreachable } from '../json/pointer.ts';
 
-/** Longest part of a string that is shown: enough to recognise, too little to carry a token into the log. */
+/** Longest part of a string that is shown: enough to recognise it, too little to carry a token into the log. */
 const maxLength = 64;
+/** Longest URL that is shown whole. */
+const maxUrlLength = 512;
+/**
+ * An issuer or another URL that has no place for a secret: without user, query and fragment, and with no label of the
+ * host and no segment of the path longer than {@link maxLength}. Operators compare issuers, which often differ only at
+ * the end.
+ */
+const plainUrl =
+  /^https?:\/\/(?:\[[0-9A-Fa-f:]+\]|[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*)(?::[0-9]+)?(?:\/[\w.~%:-]{0,64})*$/;
 
 /**
  * A JSON value as denials show it to operators. Claims may be personal and come from elsewhere: a string is quoted and
- * cut, an object or array shown by kind and size only.
+ * cut, unless it is a plain URL; an object or array shown by kind and size only.
  */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'nothing';
@@ -20,7 +29,8 @@ export function describeValue(value: unknown): string {
 const unreachableInWords = 'a value on the way to it that is no object';
 
 function quoted(text: string): string {
-  const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+  const isWhole = text.length <= maxLength || (text.length <= maxUrlLength && plainUrl.test(text));
+  const cut = isWhole ? text : `${text.slice(0, maxLength)}…`;
   // JSON leaves DEL, C1 and bidirectional controls as they are: a terminal that shows the log would obey them.
   return JSON.stringify(cut).replaceAll(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { describeValue } from '../../src/policy/describe-value.ts';
 
 test.each([
@@ -20,4 +20,39 @@ test.each([
   [{ secret: 'secret' }, 'an object of 1'],
 ])('%j as %s', (value, expected) => {
   expect(describeValue(value)).toBe(expected);
+});
+
+describe('an issuer is shown whole, so that operators can compare two', () => {
+  test.each([
+    'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0',
+    'https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_AbCdEfGhI-and-then-some-more',
+    `http://[2001:db8::7]:8080/${'realm/'.repeat(20)}`,
+    `https://${'a'.repeat(63)}.example/`,
+    `https://h/${'x'.repeat(64)}`,
+    `https://h${`/${'x'.repeat(63)}`.repeat(7)}`,
+  ])('%s', (issuer) => {
+    expect(describeValue(issuer)).toBe(`"${issuer}"`);
+  });
+});
+
+describe('what may carry a token is cut', () => {
+  const jwt = `eyJhbGciOiJSUzI1NiJ9.${'eyJzdWIiOiJhIn0'.repeat(8)}.c2ln`;
+  test.each([
+    ['a JWT', jwt],
+    ['a JWT in a path', `https://h/${jwt}`],
+    ['a JWT as a host', `https://${jwt}`],
+    ['a segment one character too long', `https://h/${'x'.repeat(65)}`],
+    ['a query', `https://h/?${'x'.repeat(64)}`],
+    ['a fragment', `https://h/#${'x'.repeat(64)}`],
+    ['a user', `https://user:${'x'.repeat(52)}@h/`],
+    ['another scheme', `ftp://h/${'x'.repeat(60)}`],
+    ['text around a URL', `see https://h/${'x'.repeat(60)}`],
+    ['text after a URL', `https://h/${'x'.repeat(60)} and more`],
+    ['a URL with a line break', `https://h/${'x'.repeat(60)}\n`],
+    ['characters of base64 that no issuer has', `https://h/${'x/+'.repeat(20)}`],
+    ['a URL of 513 characters', `https://h/${'x/'.repeat(251)}y`],
+  ])('%s', (_title, text) => {
+    expect(text.length).toBeGreaterThan(64);
+    expect(describeValue(text)).toBe(`${JSON.stringify(text.slice(0, 64)).slice(0, -1)}…"`);
+  });
 });
