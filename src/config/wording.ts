@@ -5,16 +5,19 @@ export function either(words: readonly string[]): string {
   return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 }
 
+/** What is secret is masked before, so that this only keeps messages readable: issuers and file names fit in. */
+const maxLength = 200;
+
 /**
- * A string in quotes for a message: one line, cut after 80 characters, and without what may be secret in it. That is
- * the default of a placeholder, everything before an `@` (a URL's password), everything after a `?`, a PEM text
+ * A string in quotes for a message: one line, at most {@link maxLength} characters, and without what may be secret: the
+ * default of a placeholder, everything before an `@` (a URL's password), everything after a `?`, a PEM text
  * that stands where its file's name should, and what looks random: somebody pasted it into the wrong line.
  */
 export function quoted(text: string): string {
   const masked = withoutRandom(withoutDefaults(text))
     .replace(/^.*@/s, '…@')
     .replace(/(\?|-----BEGIN).+$/s, '$1…');
-  return JSON.stringify(masked.length > 80 ? `${masked.slice(0, 80)}…` : masked);
+  return JSON.stringify(masked.length > maxLength ? `${masked.slice(0, maxLength)}…` : masked);
 }
 
 /** A string whose placeholders have lost their defaults: one may be a secret of the demo. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { didYouMean } from '../../src/config/wording.ts';
+import { didYouMean, quoted } from '../../src/config/wording.ts';
 
 const words = ['name', 'path', 'policy', 'policies', 'upstream', 'listen'];
 
@@ -14,4 +14,11 @@ test.each<[string, string | undefined, string]>([
   ['__proto__', undefined, 'nothing like it'],
 ])('%s → %s: %s', (written, word) => {
   expect(didYouMean(written, words)).toBe(word);
+});
+
+test('quotes an issuer whole, and nothing longer than 200 characters', () => {
+  const issuer = `https://login.example/${'a-tenant-with-a-long-name/'.repeat(3)}v2.0`;
+  expect(quoted(issuer)).toBe(`"${issuer}"`);
+  expect(quoted('x'.repeat(200))).toBe(`"${'x'.repeat(200)}"`);
+  expect(quoted('x'.repeat(201))).toBe(`"${'x'.repeat(200)}…"`);
 });
