@@ -72,16 +72,15 @@ export function compileCondition(
   faults: PolicyFault[],
   negated = false,
 ): AllCondition {
-  const conditions = order.flatMap((key) => compileKey(key, document, { path: [...path, key], faults, negated }));
+  const conditions = order.flatMap((key) => compileKey(key, document[key], { path: [...path, key], faults, negated }));
   return { kind: 'all', rule: rulePath(path), conditions };
 }
 
 function compileKey<Key extends keyof Wanted>(
   key: Key,
-  document: Partial<Wanted>,
+  wanted: Wanted[Key] | undefined,
   context: Context,
 ): readonly Condition[] {
-  const wanted = document[key];
   return wanted === undefined ? [] : keys[key](wanted, context);
 }
 

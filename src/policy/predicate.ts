@@ -79,16 +79,15 @@ function compile(value: ValueDocument, context: Context): readonly Predicate[] {
   return names.flatMap((name) => {
     // Shorthands have no member of their own to point at.
     const path = mapping === value ? [...context.path, name] : context.path;
-    return compileOne(name, mapping, { ...context, path, integer }) ?? [];
+    return compileOne(name, mapping[name], { ...context, path, integer }) ?? [];
   });
 }
 
 function compileOne<Name extends keyof Wanted>(
   name: Name,
-  mapping: Partial<Wanted>,
+  wanted: Wanted[Name] | undefined,
   context: Context,
 ): Predicate | undefined {
-  const wanted = mapping[name];
   return wanted === undefined ? undefined : predicates[name](wanted, context);
 }
 
