@@ -33,11 +33,11 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     case '/healthz':
       return json(response, { status: 'ok' });
     case '/demo/data':
-      return json(response, { data: 'Data for everybody who may read', user: subject(request), actor: actor(request) });
+      return json(response, { data: 'Data for every reader', user: subject(request), actor: actor(request) });
     case '/demo/highworthdata':
       return json(response, { data: 'High worth data', user: subject(request), risk: risk(request) });
     case '/public/status':
-      return json(response, { status: 'open to everybody' });
+      return json(response, { status: 'open to every caller' });
     case '/events':
       return ticks(response, Number(searchParams.get('count') ?? defaultTicks));
     default:

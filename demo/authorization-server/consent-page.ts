@@ -19,9 +19,7 @@ export interface ConsentRequest {
 /** The consent page. */
 export function consentPage(request: ConsentRequest): Page {
   const { clientName, dynamicClient, highPrivilegeTtl, resources, returnsTo, scopes, signOutUrl, userName } = request;
-  const unverified = html`<p class="note">
-    This client comes from outside; nobody has checked that its name is true.
-  </p>`;
+  const unverified = html`<p class="note">This client is external, and its name is not verified.</p>`;
   const shortLived = html` <p class="high">
     This includes high privileges. They end after ${String(highPrivilegeTtl)} seconds.
   </p>`;

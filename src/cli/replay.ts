@@ -106,7 +106,7 @@ function told(changes: readonly Row[], decided: number, passedOver: number, skip
   const summary =
     changes.length === 0
       ? `${decided} decisions, none would change`
-      : `${decided} decisions, ${total} would change or cannot be told, for ${people} ${people === 1 ? 'caller' : 'callers'}`;
+      : `${decided} decisions, ${total} would change or cannot be decided, for ${people} ${people === 1 ? 'caller' : 'callers'}`;
   const others = [
     ...(passedOver === 0 ? [] : [`${passedOver} more were not a policy's`]),
     ...(skippedLines === 0 ? [] : [`skipped ${counted(skippedLines, 'line')} without a decision`]),

@@ -142,7 +142,7 @@ describe('sallyport replay', () => {
     expect(stdout).toBe(
       `      2  would be denied            api  GET  bob: allow → deny claim.denied
 
-8 decisions, 2 would change or cannot be told, for 1 caller (2 more were not a policy's; skipped 2 lines without a decision)
+8 decisions, 2 would change or cannot be decided, for 1 caller (2 more were not a policy's; skipped 2 lines without a decision)
 `,
     );
   });

@@ -158,7 +158,7 @@ describe('R-190: login and consent', () => {
 
   test.each([
     ['another redirect URI', { redirect_uri: 'https://evil.example/' }],
-    ['an unknown client', { client_id: 'nobody' }],
+    ['an unknown client', { client_id: 'unknown' }],
   ])('shows an error page, and redirects nowhere, for %s', async (_case, changes) => {
     const response = await fetch(authorizationUrl(changes), { redirect: 'manual', headers: { accept: 'text/html' } });
     expect(response.status).toBe(400);

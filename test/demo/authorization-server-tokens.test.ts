@@ -143,7 +143,7 @@ describe('introspection, RFC 7662', () => {
   });
 
   test.each([
-    ['nobody', {}, undefined, 400, 'invalid_request'],
+    ['a client without credentials', {}, undefined, 400, 'invalid_request'],
     ['a wrong secret', {}, `Basic ${btoa('gateway:guess')}`, 401, 'invalid_client'],
     ['an unknown client', { client_id: 'x', client_secret: 'y' }, undefined, 401, 'invalid_client'],
   ])('is refused to %s', async (_who, credential, authorization, status, error) => {

@@ -47,7 +47,7 @@ describe('the demo API', () => {
   it('answers a request with a body and the next one on the same connection', async () => {
     const response = await fetch(`${backend.url}/anything`, { method: 'POST', body: 'x'.repeat(100_000) });
     expect(await response.json()).toMatchObject({ method: 'POST' });
-    expect(await get('/public/status')).toEqual({ status: 'open to everybody' });
+    expect(await get('/public/status')).toEqual({ status: 'open to every caller' });
   });
 
   it('streams events as they happen', async () => {

@@ -44,14 +44,14 @@ test('the bundle finds modules that are loaded on demand: the store, the tracer,
   await once(upstream, 'listening');
   upstream.on('connection', (socket) => socket.on('message', (data) => socket.send(data)));
   const { port } = upstream.address() as AddressInfo;
-  const nobody = `127.0.0.1:${await freePort()}`;
+  const unused = `127.0.0.1:${await freePort()}`;
   const config = {
     public_url: 'http://127.0.0.1:8080',
     listen: '127.0.0.1:0',
     admin: 'off',
-    shared: `redis://${nobody}`,
+    shared: `redis://${unused}`,
     session_key: randomBytes(32).toString('base64'),
-    telemetry: { otlp: `http://${nobody}` },
+    telemetry: { otlp: `http://${unused}` },
     limits: { rate: { requests: 100, per: '1s' } },
     routes: [
       { name: 'echo', path: '/', public: true, upgrade: 'websocket', upstream: { url: `http://127.0.0.1:${port}` } },

@@ -107,7 +107,7 @@ describe('docker-compose.yml', () => {
       expect(services[name]).toMatchObject({ networks: ['upstreams'] });
       expect(services[name]).not.toHaveProperty('ports');
     }
-    // Nor anybody on another machine.
+    // Other machines cannot reach the published ports.
     for (const { ports = [] } of Object.values(services))
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });

@@ -20,7 +20,7 @@ describe.skipIf(helm === undefined)('what it makes', () => {
       expect(typeErrors(manifests(values))).toBe('');
       expect(runHelm(['lint', '--strict'], values)).toMatchObject({ code: 0 });
     }
-    // It would be told otherwise.
+    // An unknown field is reported.
     const [first] = manifests(good);
     expect(typeErrors([{ ...first, spec: { podSelektor: {} } } as unknown as Manifest])).toContain('podSelektor');
   });
@@ -38,7 +38,7 @@ describe.skipIf(helm === undefined)('what it makes', () => {
     ]);
     expect(kind(objects, 'Deployment')).toMatchObject({ spec: { replicas: 2 } });
     expect(kind(objects, 'PodDisruptionBudget')).toMatchObject({ spec: { maxUnavailable: 1 } });
-    // Nobody but the kubelet gets to the admin listener.
+    // Only the kubelet reaches the admin listener.
     expect(kind(objects, 'NetworkPolicy')).toMatchObject({
       spec: { policyTypes: ['Ingress'], ingress: [{ ports: [{ port: 'http' }] }] },
     });

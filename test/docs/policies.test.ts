@@ -33,7 +33,7 @@ describe('the table of values', () => {
     for (const found of valuesIn(fails)) cases.push([wanted, found, false]);
   }
 
-  test('is there', () => expect(cases.length).toBeGreaterThan(50));
+  test('has its cases', () => expect(cases.length).toBeGreaterThan(50));
 
   test.each(cases)('%s holds for %s: %s', (wanted, found, holds) => {
     const claims = { x: parse(wanted) as ValueDocument };
@@ -42,7 +42,7 @@ describe('the table of values', () => {
   });
 });
 
-test('the patterns that it calls refused are, and what it says to write instead is not', () => {
+test('the refused patterns of the page are refused, and their replacements are accepted', () => {
   const rows = [...patterns.matchAll(/^\| `(.+?)` +\| .+? \| ([^|]+)\|$/gm)];
   expect(rows.length).toBe(5);
   const refused = rows.map(([, pattern = '']) => pattern.replaceAll('\\|', '|'));
@@ -58,7 +58,7 @@ function valuesIn(cell: string): readonly string[] {
   return [...cell.matchAll(/`([^`]+)`|(nothing)/g)].map(([, json, word]) => json ?? word ?? '');
 }
 
-test('every block is a policy, or its tests', () => {
+test('every block is a policy or its tests', () => {
   expect(blocks.length).toBeGreaterThan(3);
   for (const { text, file } of blocks) {
     const document = parse(text) as PolicyDocument;
@@ -78,7 +78,7 @@ test('the example passes its tests', () => {
   }
 });
 
-test('every key of the languages is on the page', () => {
+test('the page has every key of both languages', () => {
   const keys = [
     ...Object.keys(policySchema.properties),
     ...Object.keys(testSchema.$defs.test.properties),
@@ -92,28 +92,28 @@ test('every key of the languages is on the page', () => {
   expect(predicates.filter((name) => !inTable(name))).toEqual([]);
 });
 
-test('every reason exists, and all of a policy are there', () => {
+test('the page names only existing reasons, and every reason of a policy', () => {
   const named = [...spans].filter((span) => /^[a-z_]+\.[a-z_]+$/.test(span) && !span.endsWith('.yaml'));
   expect(named.filter((name) => !Object.hasOwn(refusals, name) && name !== 'params.arguments')).toEqual([]);
   expect(policyReasons.filter((reason) => !spans.has(reason))).toEqual([]);
 });
 
-test('what is told first, where more than one thing is wrong', () => {
+test('a refusal for several causes names the most important one', () => {
   const policy = compilePolicy('p', {
     scope: 'read',
     claims: { tenant: 'acme' },
     tools: { pay: { scope: 'pay', max_lifetime: '60s', arguments: { '/amount': { at_most: 10 } } } },
   });
-  const told = (given: PolicyTest['given'], amount: number): string =>
+  const refusal = (given: PolicyTest['given'], amount: number): string =>
     foundOf(policy.decide(callerOf(given, new Map(), ''), attemptOf({ tool: 'pay', arguments: { amount } })));
   const claims = { tenant: 'acme' };
-  expect(told({}, 11)).toMatch(/^deny claim\.denied, by/);
-  expect(told({ claims }, 11)).toMatch(/^deny argument\.denied, by/);
-  expect(told({ claims }, 10)).toMatch(/^deny scope\.insufficient, challenge "read pay"/);
-  expect(told({ claims, scope: 'read pay', lifetime: '61s' }, 10)).toMatch(/^deny lifetime\.exceeded, by/);
+  expect(refusal({}, 11)).toMatch(/^deny claim\.denied, by/);
+  expect(refusal({ claims }, 11)).toMatch(/^deny argument\.denied, by/);
+  expect(refusal({ claims }, 10)).toMatch(/^deny scope\.insufficient, challenge "read pay"/);
+  expect(refusal({ claims, scope: 'read pay', lifetime: '61s' }, 10)).toMatch(/^deny lifetime\.exceeded, by/);
 });
 
-test('housekeeping is what the page says', () => {
+test('the page lists the housekeeping methods', () => {
   const named = ['initialize', 'ping', 'server/discover', 'logging/setLevel', 'subscriptions/listen'];
   for (const method of named) expect([spans.has(method), isHousekeeping(method)]).toEqual([true, true]);
   expect(isHousekeeping('tools/list')).toBe(true);

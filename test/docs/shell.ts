@@ -49,7 +49,7 @@ export function openShell(cwd: string, env: NodeJS.ProcessEnv): Shell {
       try {
         if (bash.pid !== undefined) process.kill(-bash.pid, 'SIGTERM');
       } catch {
-        // Nobody is left.
+        // No process is left.
       }
       await ended;
     },

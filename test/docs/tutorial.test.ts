@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const sections = await sectionsOf('tutorial.md');
 const intro = (await readFile(join(root, 'docs/tutorial.md'), 'utf8')).split(/^## /m)[0] ?? '';
 
-/** The ports of the page → free ones. */
+/** The ports on the page → free ports. */
 const ports = new Map<string, string>();
 let folder: string;
 let shell: Shell;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   for (const name of ['bin', 'demo']) await symlink(join(root, name), join(folder, name));
   await mkdir(join(folder, 'path'));
-  // What npx does in a checkout, without asking npm each time. Like npx it hands no signal on.
+  // A replacement for npx in a checkout, without a call of npm each time. Like npx, it forwards no signal.
   await writeFile(
     join(folder, 'path/npx'),
     `#!/bin/sh\ncase $1 in sallyport) shift; node '${root}bin/sallyport.js' "$@";; *) "$@";; esac\nexit $?\n`,
@@ -34,7 +34,7 @@ beforeAll(async () => {
   shell = openShell(folder, {
     PATH: `${folder}/path:${dirname(process.execPath)}:${PATH}`,
     HOME,
-    // What the demo's programs are told where the page says nothing of ports.
+    // The ports of the demo's programs that the page does not set.
     PORT: local('9000'),
     ISSUER: local('http://127.0.0.1:9000'),
     MCP_RESOURCE: local('http://127.0.0.1:8080/mcp'),
@@ -54,7 +54,7 @@ describe('a reader from the first section to the last', { shuffle: false }, () =
   });
 
   test('leaves nothing behind', async () => {
-    // Which says of each that it was terminated.
+    // Prints that each server was terminated.
     await shell.type('wait');
     expect(await shell.type('jobs -rp; ls')).toBe('bin\ndemo\nnode_modules\npath\n');
     for (const port of ports.values()) expect(await accepts(Number(port)), `a server listens on ${port}`).toBe(false);
@@ -66,11 +66,11 @@ async function run(blocks: readonly Block[]): Promise<void> {
     const shown = blocks[index + 1]?.language === 'text' ? linesOf(local(blocks[index + 1]?.text ?? '')) : [];
     if (language === 'sh') expectLines(await typed(local(text), shown), shown);
     else if (file !== undefined) await saved(file, local(text));
-    else if (language !== 'text') throw new Error(`nobody knows what to do with: ${text}`);
+    else if (language !== 'text') throw new Error(`a block of an unknown kind: ${text}`);
   }
 }
 
-/** What a reader does, who waits until a server that was started in the background is there. */
+/** Types a block, and waits until a server that it starts in the background is up. */
 async function typed(lines: string, shown: readonly Line[]): Promise<string> {
   const output = await shell.type(lines);
   if (!lines.endsWith(' &\n')) return output;
@@ -100,7 +100,7 @@ async function reachable(port: number): Promise<void> {
   }
 }
 
-/** Where the gateway runs already, an edit of what it follows is in force afterwards. */
+/** Saves a file. If the gateway runs and watches it, waits until the edit has taken effect. */
 async function saved(file: string, text: string): Promise<void> {
   const logged = (): Promise<string> => readFile(join(folder, 'tutorial/gateway.log'), 'utf8').catch(() => '');
   const before = await logged();
@@ -116,7 +116,7 @@ interface Line {
   readonly pattern: RegExp;
 }
 
-/** Lines that the page shows; `…` is anything, and how wide a column is does not count. */
+/** Lines that the page shows; `…` matches anything, and the width of columns is ignored. */
 function linesOf(text: string): readonly Line[] {
   const lines = text.split('\n').filter((line) => line !== '');
   return lines.map((line) => {
@@ -128,7 +128,7 @@ function linesOf(text: string): readonly Line[] {
   });
 }
 
-/** Each of them is there, in this order. */
+/** Expects each line, in this order. */
 function expectLines(output: string, wanted: readonly Line[]): void {
   let rest = output.split('\n');
   for (const { text, pattern } of wanted) {
