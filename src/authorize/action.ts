@@ -9,6 +9,7 @@ import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Action } from '../model/grant.ts';
+import { mcpMethod } from '../model/mcp-methods.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { eventOwner, ownerOf } from './owner.ts';
@@ -98,9 +99,11 @@ async function messageAction(
   const body = await readBody(call);
   const message = readMessage(body, call.fields);
   const isModern = message.era === 'modern';
-  if (isModern && message.method === 'tools/call') {
+  if (isModern) {
     const { targets, arguments: args, id } = message;
-    for (const { name } of targets) requireParamHeaders(toolHeaders.of(name), args, call.fields, id);
+    for (const { kind, name } of targets) {
+      if (kind === 'tool') requireParamHeaders(toolHeaders.of(name), args, call.fields, id);
+    }
   }
   const sessionId = isModern ? undefined : ownSession(call, principal, route, sessions, message.id);
   const own = ownHandles(body, message, ownerOf(route, principal), handles, call.fields.mcpName);
@@ -136,7 +139,7 @@ function ownHandles(
     shown.length === 0
       ? none
       : handles.unbindAll(body.toString(), shown, { owner, method, targets }, refusalOf(message));
-  if (named !== undefined && mcpName === undefined && method?.startsWith('tasks/') === true) {
+  if (named !== undefined && mcpName === undefined && mcpMethod(method).isTask) {
     throw new Denial('message.header_mismatch', 'Mcp-Name names a task, the body names none', { messageId: id });
   }
   return { mcpName, tasks, body: text === undefined ? body : Buffer.from(text) };
@@ -148,7 +151,7 @@ function ownHandles(
  * that may be another caller's. Where the handle is the caller's own, the server decides.
  */
 function refusalOf({ method, era, id: messageId, declaresTasks }: Message): Refusal {
-  if (era === 'modern' && method?.startsWith('tasks/') === true && !declaresTasks) {
+  if (era === 'modern' && mcpMethod(method).isTask && !declaresTasks) {
     return () =>
       new Denial('message.capability', 'the client does not declare tasks', { messageId, data: tasksRequired });
   }

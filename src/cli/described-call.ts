@@ -1,5 +1,6 @@
 import { durationMs } from '../lib/quantity.ts';
 import type { Config } from '../model/config.ts';
+import { namedBy } from '../model/mcp-methods.ts';
 import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import { callerKey, type Claims, type Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
@@ -21,14 +22,6 @@ export interface DescribedCall {
   /** `60s`; `exp - iat`. */
   readonly lifetime: string | undefined;
 }
-
-/** How each kind of thing is acted on where nothing else is said. */
-export const usualMethod = {
-  tool: 'tools/call',
-  resource: 'resources/read',
-  template: 'completion/complete',
-  prompt: 'prompts/get',
-} as const satisfies Readonly<Record<McpTarget['kind'], string>>;
 
 /**
  * The caller and the call that options describe.
@@ -82,7 +75,7 @@ function attemptIn(route: Route, options: DescribedCall): Attempt {
   const targets: readonly McpTarget[] = kind === undefined ? [] : [{ kind, name: options[kind] ?? '' }];
   return {
     kind: 'mcp',
-    method: options.method ?? (kind === undefined ? undefined : usualMethod[kind]),
+    method: options.method ?? (kind === undefined ? undefined : namedBy[kind]),
     targets,
     arguments: options.arguments === undefined ? unknownArguments : jsonObject(options.arguments, '--arguments'),
   };

@@ -1,8 +1,9 @@
 import type { PolicyTest } from '../config/policy-tests.ts';
+import { namedBy, type TargetKind } from '../model/mcp-methods.ts';
 import type { Attempt, Decision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { durationSeconds } from '../policy/condition.ts';
-import { principalWith, usualMethod } from './described-call.ts';
+import { principalWith } from './described-call.ts';
 
 /** The caller of a test, as a stage before the policy would describe them. */
 export function callerOf(
@@ -24,13 +25,13 @@ export function callerOf(
   );
 }
 
-const kinds = Object.keys(usualMethod) as readonly (keyof typeof usualMethod)[];
+const kinds = Object.keys(namedBy) as readonly TargetKind[];
 
 /** What a test attempts. */
 export function attemptOf(when: PolicyTest['when']): Attempt {
   const kind = kinds.find((each) => when[each] !== undefined);
   if (kind === undefined && when.method === undefined) return { kind: 'http' };
-  const method = when.method ?? (kind === undefined ? undefined : usualMethod[kind]);
+  const method = when.method ?? (kind === undefined ? undefined : namedBy[kind]);
   const targets = kind === undefined ? [] : [{ kind, name: when[kind] ?? '' }];
   return { kind: 'mcp', method, targets, arguments: when.arguments };
 }

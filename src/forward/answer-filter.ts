@@ -6,11 +6,12 @@ import {
   createUnreadableFilter,
   type Rewriting,
 } from '../mcp/body-filter.ts';
-import { cacheableMethods, createPrivateFilter } from '../mcp/cache-scope.ts';
+import { createPrivateFilter } from '../mcp/cache-scope.ts';
 import { createEventIdFilter } from '../mcp/event-ids.ts';
-import { filteredMessage, listMethods, withoutTasks } from '../mcp/lists.ts';
+import { filteredMessage, mayListTasks, withoutTasks } from '../mcp/lists.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Grant } from '../model/grant.ts';
+import { mcpMethod } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
 import type { ResponseHeaders } from './response-headers.ts';
@@ -49,7 +50,7 @@ export function answerFilter(
 ): AnswerFilter | undefined {
   if (route.protocol === 'http') return undefined;
   const { attempt } = grant.action;
-  const listsTools = attempt.kind === 'mcp' && attempt.method === 'tools/list';
+  const listsTools = attempt.kind === 'mcp' && mcpMethod(attempt.method).list?.kind === 'tool';
   const rewriting = rewritingOf(route, grant, bindHandles);
   const becomesPrivate = mayBePublic(route, grant);
   const rewrites = rewriting !== undefined || becomesPrivate;
@@ -78,7 +79,7 @@ export function answerFilter(
 /** Whether a cache might show the result to a user for whom the policy decides otherwise. */
 function mayBePublic({ policy }: Route, { action: { attempt, era } }: Grant): boolean {
   if (policy?.tellsApart !== true || attempt.kind !== 'mcp' || era !== 'modern') return false;
-  return attempt.method !== undefined && cacheableMethods.has(attempt.method);
+  return mcpMethod(attempt.method).isCacheable;
 }
 
 /** Passes a list on as it is, and learns from it which headers its tools declare; undefined where it cannot be read. */
@@ -108,7 +109,8 @@ function learningFrom(answer: ResponseHeaders, toolHeaders: ToolHeaders): BodyFi
 /** In a session a stream that broke off may be asked for again, by the id of its last event. */
 function mayBeResumed({ action: { era, sessionId, attempt } }: Grant): boolean {
   if (sessionId !== undefined) return true;
-  return era === 'legacy' && attempt.kind === 'mcp' && (attempt.method ?? 'initialize') === 'initialize';
+  if (era !== 'legacy' || attempt.kind !== 'mcp') return false;
+  return attempt.method === undefined || mcpMethod(attempt.method).opensSession;
 }
 
 function inTurn(first: BodyFilter | undefined, second: BodyFilter): BodyFilter {
@@ -148,7 +150,9 @@ function filterOf(answer: ResponseHeaders, status: number, rewriting: Rewriting)
 function mayHoldList(route: Route, { action: { attempt } }: Grant): boolean {
   if (route.policy?.lists !== 'filter' || attempt.kind !== 'mcp') return false;
   // Legacy revisions: a stream that broke off is resumed by another request, which may be any GET.
-  return attempt.method === undefined || listMethods.has(attempt.method);
+  if (attempt.method === undefined) return true;
+  const { list } = mcpMethod(attempt.method);
+  return list !== undefined && list.kind !== 'task';
 }
 
 /**
@@ -158,13 +162,14 @@ function mayHoldList(route: Route, { action: { attempt } }: Grant): boolean {
 function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefined {
   if (attempt.kind !== 'mcp') return undefined;
   const { method } = attempt;
-  if (method !== undefined && !method.startsWith('tasks/')) return undefined;
-  const mustRead = method === 'tasks/list';
-  return { concerns: (part) => mustRead || part.includes('taskId'), rewrite, mustRead };
+  const { isTask, list } = mcpMethod(method);
+  if (method !== undefined && !isTask) return undefined;
+  const mustRead = list !== undefined;
+  return { concerns: (part) => mustRead || mayListTasks(part), rewrite, mustRead };
 
   function rewrite(text: string): string | undefined {
     // What lists none stays as it is, to the byte.
-    if (!mustRead && !text.includes('"tasks"')) return undefined;
+    if (!mustRead && !mayListTasks(text)) return undefined;
     try {
       return withoutTasks(text);
     } catch (error) {

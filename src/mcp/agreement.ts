@@ -1,10 +1,9 @@
+import { ownMember } from '../json/own-member.ts';
 import type { Fields } from '../model/fields.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
+import { mcpMethod, revisions, type Era } from '../model/mcp-methods.ts';
 import { decodedValue } from './field-value.ts';
-
-/** `legacy`: revisions with `initialize` and sessions. `modern`: from 2026-07-28, where each request says all. */
-export type Era = 'legacy' | 'modern';
 
 /** What headers may say of a message. */
 export type MessageHeaders = Pick<Fields, 'mcpMethod' | 'mcpName' | 'mcpProtocolVersion'>;
@@ -17,26 +16,9 @@ export interface Repeated {
   readonly isRequest: boolean;
 }
 
-const modernVersion = '2026-07-28';
-const legacyVersions: readonly string[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
-/** What legacy revisions have and 2026-07-28 has not: a server of both eras must not be asked for it past our rules. */
-const removed: ReadonlySet<string> = new Set([
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'tasks/list',
-  'tasks/result',
-]);
+const allVersions: readonly string[] = [...revisions.keys()];
+const modernVersions: readonly string[] = allVersions.filter((version) => revisions.get(version) === 'modern');
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
-
-/** MCP 2026-07-28, Streamable HTTP §Standard Request Headers: which parameter `Mcp-Name` repeats. */
-const nameSource: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-  'tasks/get': 'taskId',
-  'tasks/update': 'taskId',
-  'tasks/cancel': 'taskId',
-};
 
 /**
  * The era of a message, and in the modern one the guarantee that its headers say what its body says: whoever routes,
@@ -54,8 +36,9 @@ export function requireAgreement(headers: MessageHeaders, message: Repeated): Er
   if (isLegacy(named) && isLegacy(claimed)) return 'legacy';
   if (named !== undefined && claimed !== undefined && named !== claimed) throw otherVersion(named, claimed, id);
   const version = claimed ?? named;
-  if (version !== modernVersion) throw unsupported(version ?? '', claimed === undefined, id);
-  if (claimed === undefined && message.method === 'initialize') {
+  if (revisions.get(version ?? '') !== 'modern') throw unsupported(version ?? '', claimed === undefined, id);
+  const { eras, opensSession } = mcpMethod(message.method);
+  if (claimed === undefined && opensSession) {
     throw mismatch('initialize, of legacy revisions, with the header of a modern one', id);
   }
   requireNoContradiction(headers, message);
@@ -63,13 +46,12 @@ export function requireAgreement(headers: MessageHeaders, message: Repeated): Er
     throw new Denial('message.meta', `_meta lacks ${versionKey}`, { messageId: id });
   if (named === undefined && isRequest) throw otherVersion(named, claimed, id);
   if (isRequest) requirePresence(headers, message);
-  if (removed.has(message.method ?? ''))
-    throw new Denial('message.method', `${modernVersion} has no ${message.method}`, { messageId: id });
+  if (eras === 'legacy') throw new Denial('message.method', `${version} has no ${message.method}`, { messageId: id });
   return 'modern';
 }
 
 function isLegacy(version: string | undefined): boolean {
-  return version === undefined || legacyVersions.includes(version);
+  return version === undefined || revisions.get(version) === 'legacy';
 }
 
 function requireNoContradiction({ mcpMethod, mcpName }: MessageHeaders, message: Repeated): void {
@@ -88,19 +70,21 @@ function requirePresence({ mcpMethod, mcpName }: MessageHeaders, message: Repeat
   if (mcpName === undefined && repeatedName(message) !== undefined) throw mismatch('Mcp-Name is missing', message.id);
 }
 
-/** What `Mcp-Name` repeats of a message; undefined where it repeats nothing. */
-function repeatedName({ method = '', params }: Repeated): string | undefined {
-  const source = Object.hasOwn(nameSource, method) ? nameSource[method] : undefined;
-  const value = source !== undefined && Object.hasOwn(params, source) ? params[source] : undefined;
+/**
+ * What `Mcp-Name` repeats of a message, MCP 2026-07-28, Streamable HTTP §Standard Request Headers: what its target is
+ * called; undefined where it repeats nothing.
+ */
+function repeatedName({ method, params }: Repeated): string | undefined {
+  const { target, eras } = mcpMethod(method);
+  if (typeof target !== 'object' || eras === 'legacy') return undefined;
+  const value = ownMember(params, target.parameter);
   return typeof value === 'string' ? value : undefined;
 }
 
 /** What `_meta` claims; a claim that is no string is none that anybody could agree with. */
 function claimedVersion(params: Readonly<Record<string, unknown>>, id: MessageId): string | undefined {
-  const meta = Object.hasOwn(params, '_meta') ? params['_meta'] : undefined;
-  if (typeof meta !== 'object' || meta === null || !Object.hasOwn(meta, versionKey)) return undefined;
-  const version = (meta as Record<string, unknown>)[versionKey];
-  if (typeof version === 'string') return version;
+  const version = ownMember(ownMember(params, '_meta'), versionKey);
+  if (version === undefined || typeof version === 'string') return version;
   throw new Denial('message.meta', `${versionKey} is not a string`, { messageId: id });
 }
 
@@ -114,7 +98,7 @@ function otherVersion(named: string | undefined, claimed: string | undefined, me
 
 /** A message that claims a version in `_meta` is of the modern kind, and is told of no other. */
 function unsupported(requested: string, knowsLegacy: boolean, messageId: MessageId): Denial {
-  const supported = knowsLegacy ? [...legacyVersions, modernVersion] : [modernVersion];
+  const supported = knowsLegacy ? allVersions : modernVersions;
   const data = { supported, requested: requested.slice(0, 64) };
   return new Denial('message.version', `protocol version ${shown(requested)}`, { messageId, data });
 }

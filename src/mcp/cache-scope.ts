@@ -1,15 +1,5 @@
 import type { BodyFilter } from './body-filter.ts';
 
-/** The methods of 2026-07-28 whose results say who may be shown a cached copy (`CacheableResult`). */
-export const cacheableMethods: ReadonlySet<string> = new Set([
-  'server/discover',
-  'tools/list',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'prompts/list',
-]);
-
 /** Within a JSON string the quotes would be escaped: this is a member, and nothing else. */
 const publicScope = /("cacheScope"\s*:\s*)"public"/gi;
 const spelled = '"cachescope":"public"';

@@ -1,8 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { Denial } from '../model/denial.ts';
+import type { HandleKind } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
-import { givenHandles, isNamedTask, type Handle, type HandleKind } from './handles.ts';
+import { givenHandles, isNamedTask, type Handle } from './handles.ts';
 import { spliceStrings, type Change } from './handles-splice.ts';
 import type { OwnerBound } from './owner-bound.ts';
 

@@ -6,12 +6,9 @@
  */
 
 import { Denial } from '../model/denial.ts';
+import { givingNotifications, mcpMethod, type Era, type HandleKind, type HandlePlace } from '../model/mcp-methods.ts';
 import type { MessageId } from '../model/grant.ts';
-import type { Era } from './agreement.ts';
 import { isObject, member } from './member.ts';
-
-/** What a handle stands for: bound as one, it is never accepted as the other. */
-export type HandleKind = 'task' | 'state';
 
 /** One handle in a message. */
 export interface Handle {
@@ -21,28 +18,20 @@ export interface Handle {
   readonly value: string;
 }
 
-/** A path in which `*` stands for every index of an array. */
-interface Place {
-  readonly kind: HandleKind;
-  readonly path: readonly string[];
-}
-
 type Members = Readonly<Record<string, unknown>>;
 
 const relatedTask = 'io.modelcontextprotocol/related-task';
 
-const namedTask: Place = { kind: 'task', path: ['params', 'taskId'] };
-const requestState: Place = { kind: 'state', path: ['params', 'requestState'] };
-const subscribedTasks: Place = { kind: 'task', path: ['params', 'notifications', 'taskIds', '*'] };
+const requestState: HandlePlace = { kind: 'state', path: ['params', 'requestState'] };
 /** The first is of 2025-11-25, the second of the draft of the task extension. */
-const relatedTasks: readonly Place[] = [
+const relatedTasks: readonly HandlePlace[] = [
   { kind: 'task', path: ['params', '_meta', relatedTask, 'taskId'] },
   { kind: 'task', path: ['params', '_meta', 'io.modelcontextprotocol/relatedTaskIds', '*'] },
 ];
-const relatedToResult: Place = { kind: 'task', path: ['result', '_meta', relatedTask, 'taskId'] };
+const relatedToResult: HandlePlace = { kind: 'task', path: ['result', '_meta', relatedTask, 'taskId'] };
 
 /** 2025-11-25 §Tasks (`result.task`, `tasks/get`), SEP-2663 (`result.taskId`), 2026-07-28 (`InputRequiredResult`). */
-const resultPlaces: readonly Place[] = [
+const resultPlaces: readonly HandlePlace[] = [
   { kind: 'task', path: ['result', 'taskId'] },
   { kind: 'task', path: ['result', 'task', 'taskId'] },
   { kind: 'state', path: ['result', 'requestState'] },
@@ -60,26 +49,23 @@ const resultPlaces: readonly Place[] = [
 export function shownHandles(method: string | undefined, message: Members, messageId: MessageId): readonly Handle[] {
   const shown: Handle[] = [];
   for (const place of shownPlaces(method)) addShown(shown, place, 0, message, [], messageId);
+  for (const place of mcpMethod(method).handles) addShown(shown, place, 0, message, [], messageId);
   return shown;
 }
 
 /** What an answer to the server shows, which has no method. */
-const inResponse: readonly Place[] = [relatedToResult];
+const inResponse: readonly HandlePlace[] = [relatedToResult];
 /** 2026-07-28 reserves `requestState` on requests only; notifications may use it for something else. */
-const inRequest: readonly Place[] = [...relatedTasks, requestState];
-const inTaskRequest: readonly Place[] = [...relatedTasks, namedTask, requestState];
-const inSubscription: readonly Place[] = [...relatedTasks, requestState, subscribedTasks];
+const inRequest: readonly HandlePlace[] = [...relatedTasks, requestState];
 
-function shownPlaces(method: string | undefined): readonly Place[] {
+function shownPlaces(method: string | undefined): readonly HandlePlace[] {
   if (method === undefined) return inResponse;
-  if (method.startsWith('notifications/')) return relatedTasks;
-  if (method.startsWith('tasks/')) return inTaskRequest;
-  return method === 'subscriptions/listen' ? inSubscription : inRequest;
+  return mcpMethod(method).isNotification ? relatedTasks : inRequest;
 }
 
 /** Whether a handle is the one that `Mcp-Name` repeats. */
-export function isNamedTask({ path }: Handle): boolean {
-  return path.length === 2 && path[1] === 'taskId';
+export function isNamedTask({ kind, path }: Handle): boolean {
+  return kind === 'task' && path.length === 2;
 }
 
 /** What holds more than handles. */
@@ -88,7 +74,7 @@ const containers: ReadonlySet<string> = new Set(['_meta', 'notifications']);
 /** Adds what stands at `place` below `value`, which stands at `above`. */
 function addShown(
   shown: Handle[],
-  place: Place,
+  place: HandlePlace,
   depth: number,
   value: unknown,
   above: readonly string[],
@@ -124,13 +110,11 @@ export function givenHandles(message: unknown): readonly Handle[] {
   if (!isObject(message)) return [];
   const { method } = message;
   if (typeof method !== 'string') return resultPlaces.flatMap((place) => givenAt(place, message));
-  const places = [...relatedTasks];
-  if (method === 'notifications/tasks' || method === 'notifications/tasks/status') places.push(namedTask);
-  if (method === 'notifications/subscriptions/acknowledged') places.push(subscribedTasks);
+  const places = [...relatedTasks, ...(givingNotifications.get(method) ?? [])];
   return places.flatMap((place) => givenAt(place, message));
 }
 
-function givenAt({ kind, path }: Place, message: Members): readonly Handle[] {
+function givenAt({ kind, path }: HandlePlace, message: Members): readonly Handle[] {
   let found: { readonly path: readonly string[]; readonly value: unknown }[] = [{ path: [], value: message }];
   for (const step of path) {
     found = found.flatMap(({ path: above, value }) => {
@@ -141,9 +125,6 @@ function givenAt({ kind, path }: Place, message: Members): readonly Handle[] {
   }
   return found.flatMap(({ path: at, value }) => (typeof value === 'string' ? [{ kind, path: at, value }] : []));
 }
-
-/** 2026-07-28 §Multi round-trip requests: what a server may answer with `input_required`, asked or not. */
-const multiRoundTrip: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 /**
  * Whether the answer to a message may give out handles. Others flow as they are: this is what decides which answers
@@ -156,11 +137,12 @@ export function mayYieldHandle(
   shown: readonly Handle[],
 ): boolean {
   if (method === undefined) return false;
-  if (shown.length > 0 || method.startsWith('tasks/')) return true;
-  return era === 'modern' ? multiRoundTrip.has(method) : Object.hasOwn(params, 'task');
+  const { isTask, mayNeedInput } = mcpMethod(method);
+  if (shown.length > 0 || isTask) return true;
+  return era === 'modern' ? mayNeedInput : Object.hasOwn(params, 'task');
 }
 
-/** Whether the answer to a message creates no task, and so may tell only of those that the message shows. */
+/** Whether the answer to a message creates no task: one that names tasks tells only of those that the message shows. */
 export function createsNoTask(method: string | undefined): boolean {
-  return method !== undefined && (method.startsWith('tasks/') || method === 'subscriptions/listen');
+  return mcpMethod(method).handles.length > 0;
 }

@@ -1,24 +1,13 @@
-import { folded } from '../lib/folded.ts';
 import { Denial } from '../model/denial.ts';
+import { knownLists, type McpList, type TargetKind } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { isObject } from './member.ts';
 import { parseToRewrite } from '../json/lossless.ts';
+import { hasCaseVariant, ownMember } from '../json/own-member.ts';
 
-/** The members of a result that are lists, and what names an entry in each. */
-const lists = [
-  { member: 'tools', kind: 'tool', name: 'name' },
-  { member: 'resources', kind: 'resource', name: 'uri' },
-  { member: 'resourceTemplates', kind: 'template', name: 'uriTemplate' },
-  { member: 'prompts', kind: 'prompt', name: 'name' },
-] as const;
-
-/** The methods whose results are lists. */
-export const listMethods: ReadonlySet<string> = new Set([
-  'tools/list',
-  'resources/list',
-  'resources/templates/list',
-  'prompts/list',
-]);
+/** The lists of what a policy can list. Each is looked for in every result: a stream may resume the answer to any. */
+const filteredLists = knownLists.filter((list): list is McpList<TargetKind> => list.kind !== 'task');
+const taskLists = knownLists.filter(({ kind }) => kind === 'task');
 
 /**
  * The text of a JSON-RPC message without the list entries that are not `visible`; undefined where that is the text itself.
@@ -44,10 +33,17 @@ export function withoutTasks(text: string): string | undefined {
   return writtenAnew(text, (message) => {
     const result = resultOf(message);
     if (result === undefined) return;
-    const tasks = ownMember(result, 'tasks');
-    if (!Array.isArray(tasks)) return;
-    result['tasks'] = tasks.filter((task: unknown) => !isObject(task) || ownMember(task, 'taskId') === undefined);
+    for (const { member, name } of taskLists) {
+      const tasks = decidingMember(result, member);
+      if (!Array.isArray(tasks)) continue;
+      result[member] = tasks.filter((task: unknown) => !isObject(task) || decidingMember(task, name) === undefined);
+    }
   });
+}
+
+/** Whether a message may hold a list of tasks. */
+export function mayListTasks(message: Buffer | string): boolean {
+  return taskLists.some(({ member, name }) => message.includes(name) && message.includes(`"${member}"`));
 }
 
 /** The text of a message, or of each of a batch, after `change`; undefined where that is the text itself. */
@@ -60,7 +56,7 @@ function writtenAnew(text: string, change: (message: unknown) => void): string |
 }
 
 function resultOf(message: unknown): Record<string, unknown> | undefined {
-  const result = isObject(message) ? ownMember(message, 'result') : undefined;
+  const result = isObject(message) ? decidingMember(message, 'result') : undefined;
   return isObject(result) ? result : undefined;
 }
 
@@ -68,14 +64,14 @@ function filterResult(message: unknown, visible: (target: McpTarget) => boolean)
   if (Array.isArray(message)) throw unreadable('a batch within a batch');
   const result = resultOf(message);
   if (result === undefined) return;
-  const isPublic = ownMember(result, 'cacheScope') === 'public';
-  for (const { member, kind, name } of lists) {
-    const entries = ownMember(result, member);
+  const isPublic = decidingMember(result, 'cacheScope') === 'public';
+  for (const { member, kind, name } of filteredLists) {
+    const entries = decidingMember(result, member);
     // Go writes an empty list as null.
     if (entries === undefined || entries === null) continue;
     if (!Array.isArray(entries)) throw unreadable(`${member} is no list`);
     result[member] = entries.filter((entry: unknown) => {
-      const named = isObject(entry) ? ownMember(entry, name) : undefined;
+      const named = isObject(entry) ? decidingMember(entry, name) : undefined;
       // What has no name cannot be called, and cannot be judged.
       return typeof named === 'string' && visible({ kind, name: named });
     });
@@ -84,12 +80,9 @@ function filterResult(message: unknown, visible: (target: McpTarget) => boolean)
 }
 
 /** A member that decides. Go's parser takes a key that differs only in case for it, and the last of them counts there. */
-function ownMember(object: Readonly<Record<string, unknown>>, name: string): unknown {
-  const wanted = folded(name);
-  for (const key of Object.keys(object)) {
-    if (key !== name && folded(key) === wanted) throw unreadable(`a key that differs from ${name} only in case`);
-  }
-  return Object.hasOwn(object, name) ? object[name] : undefined;
+function decidingMember(object: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (hasCaseVariant(object, name)) throw unreadable(`a key that differs from ${name} only in case`);
+  return ownMember(object, name);
 }
 
 function unreadable(what: string): Denial {

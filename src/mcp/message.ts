@@ -3,13 +3,13 @@ import { JsonScanError } from '../json/tokens.ts';
 import { readTraceContext, type TraceContext } from '../http/trace-context.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
+import { mcpMethod, mistakenFor, type Era } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
-import { requireAgreement, type Era, type MessageHeaders } from './agreement.ts';
+import { requireAgreement, type MessageHeaders } from './agreement.ts';
 import { mayYieldHandle, shownHandles, type Handle } from './handles.ts';
 import { declaresTasks } from './tasks-extension.ts';
 import { parseToRewrite } from '../json/lossless.ts';
 import { isObject, member } from './member.ts';
-import { mistakenFor } from './methods.ts';
 import { targetsOf } from './targets.ts';
 
 /** What a decision needs of one JSON-RPC message. */
@@ -120,9 +120,6 @@ function paramsOf(message: Record<string, unknown>, messageId: MessageId): Reado
   throw new Denial('body.message', 'params is not an object', { messageId });
 }
 
-/** The methods whose `arguments` a policy may decide on. */
-const withArguments: ReadonlySet<string | undefined> = new Set(['tools/call', 'prompts/get']);
-
 /** MCP: an object, or absent. Some servers parse a text that holds one, and would see arguments that no policy saw. */
 function argumentsOf(
   method: string | undefined,
@@ -130,7 +127,7 @@ function argumentsOf(
   messageId: MessageId,
 ): unknown {
   const found = member(params, 'arguments', messageId);
-  if (!withArguments.has(method) || found === undefined || isObject(found)) return found;
+  if (!mcpMethod(method).hasArguments || found === undefined || isObject(found)) return found;
   throw new Denial('body.message', 'params.arguments is not an object', { messageId });
 }
 

@@ -1,4 +1,5 @@
 import type { Action } from '../model/grant.ts';
+import { mcpMethod } from '../model/mcp-methods.ts';
 
 const subscriptionId = 'io.modelcontextprotocol/subscriptionId';
 
@@ -8,7 +9,8 @@ const subscriptionId = 'io.modelcontextprotocol/subscriptionId';
  * there clients connect again.
  */
 export function subscriptionEnd({ attempt, era, messageId }: Action): string | undefined {
-  if (era !== 'modern' || attempt.kind !== 'mcp' || attempt.method !== 'subscriptions/listen') return undefined;
+  if (era !== 'modern' || attempt.kind !== 'mcp' || mcpMethod(attempt.method).target !== 'subscriptions')
+    return undefined;
   const result = { resultType: 'complete', _meta: { [subscriptionId]: messageId } };
   return `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: messageId, result })}\n\n`;
 }

@@ -1,4 +1,6 @@
+import { ownMember } from '../json/own-member.ts';
 import { Denial } from '../model/denial.ts';
+import { mcpMethod } from '../model/mcp-methods.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { member } from './member.ts';
@@ -7,15 +9,6 @@ type Params = Readonly<Record<string, unknown>>;
 
 /** Each is decided on its own. */
 const MAX_SUBSCRIPTIONS = 100;
-
-/** The methods that are about one thing: its kind, and the parameter that names it. */
-const named: Readonly<Record<string, { readonly kind: McpTarget['kind']; readonly parameter: string }>> = {
-  'tools/call': { kind: 'tool', parameter: 'name' },
-  'prompts/get': { kind: 'prompt', parameter: 'name' },
-  'resources/read': { kind: 'resource', parameter: 'uri' },
-  'resources/subscribe': { kind: 'resource', parameter: 'uri' },
-  'resources/unsubscribe': { kind: 'resource', parameter: 'uri' },
-};
 
 /**
  * What a message is about, so that a policy can decide it: one tool, prompt or resource; what a completion refers to
@@ -33,20 +26,21 @@ export function targetsOf(method: string, params: Params, messageId: MessageId):
 }
 
 function namedTargets(method: string, params: Params, messageId: MessageId): readonly McpTarget[] {
-  const of = Object.hasOwn(named, method) ? named[method] : undefined;
-  if (of !== undefined) return [{ kind: of.kind, name: text(params, of.parameter, method, messageId) }];
-  if (method === 'completion/complete') return [reference(params, messageId)];
-  if (method === 'subscriptions/listen') return subscriptions(params, messageId);
-  return [];
+  const { target } = mcpMethod(method);
+  if (target === 'reference') return [reference(params, method, messageId)];
+  if (target === 'subscriptions') return subscriptions(params, messageId);
+  // The handle of a task is bound to its caller; no policy names it.
+  if (target === undefined || target.kind === 'task') return [];
+  return [{ kind: target.kind, name: text(params, target.parameter, method, messageId) }];
 }
 
 function text(params: Params, parameter: string, method: string, messageId: MessageId): string {
-  const value = Object.hasOwn(params, parameter) ? params[parameter] : undefined;
+  const value = ownMember(params, parameter);
   if (typeof value === 'string') return value;
   throw new Denial('body.message', `${method} without params.${parameter}`, { messageId });
 }
 
-function reference(params: Params, messageId: MessageId): McpTarget {
+function reference(params: Params, method: string, messageId: MessageId): McpTarget {
   const ref = params['ref'];
   if (typeof ref === 'object' && ref !== null) {
     const { type, name, uri } = ref as Record<string, unknown>;
@@ -54,7 +48,7 @@ function reference(params: Params, messageId: MessageId): McpTarget {
     if (type === 'ref/resource' && typeof uri === 'string')
       return { kind: uri.includes('{') ? 'template' : 'resource', name: uri };
   }
-  throw new Denial('body.message', 'completion/complete without a ref to a prompt or a resource', { messageId });
+  throw new Denial('body.message', `${method} without a ref to a prompt or a resource`, { messageId });
 }
 
 /** MCP 2026-07-28: the notifications that a client asks for; only `resourceSubscriptions` name anything. */

@@ -1,3 +1,6 @@
+import { ownMember, ownMemberAt } from '../json/own-member.ts';
+import { knownLists } from '../model/mcp-methods.ts';
+
 /** An argument of a tool that clients repeat in a header field (MCP 2026-07-28, `x-mcp-header`). */
 export interface ToolHeader {
   /** The field's name in lower case: `mcp-param-region`. */
@@ -31,6 +34,7 @@ const MAX_HEADERS = 32;
 const MAX_DEPTH = 16;
 const MAX_KEY = 256;
 
+const toolLists = knownLists.filter(({ kind }) => kind === 'tool');
 const none: readonly ToolHeader[] = [];
 
 /** Creates the memory of an upstream. */
@@ -71,11 +75,14 @@ interface ListedTool {
 function toolsIn(text: string): readonly ListedTool[] {
   const message = parsed(text);
   return (Array.isArray(message) ? (message as unknown[]) : [message]).flatMap((each) => {
-    const tools = at(at(each, 'result'), 'tools');
-    if (!Array.isArray(tools)) return [];
-    return tools.flatMap((tool: unknown) => {
-      const name = at(tool, 'name');
-      return typeof name === 'string' && name.length <= MAX_KEY ? [{ name, inputSchema: at(tool, 'inputSchema') }] : [];
+    return toolLists.flatMap(({ member, name: named }) => {
+      const tools = ownMemberAt(each, ['result', member]);
+      if (!Array.isArray(tools)) return [];
+      return tools.flatMap((tool: unknown) => {
+        const name = ownMember(tool, named);
+        if (typeof name !== 'string' || name.length > MAX_KEY) return [];
+        return [{ name, inputSchema: ownMember(tool, 'inputSchema') }];
+      });
     });
   });
 }
@@ -96,21 +103,16 @@ function declaredIn(schema: unknown): readonly ToolHeader[] {
 
   function visit(node: unknown, path: readonly string[]): void {
     if (found.length >= MAX_HEADERS || path.length > MAX_DEPTH) return;
-    const name = at(node, key);
-    const type = at(node, 'type');
+    const name = ownMember(node, key);
+    const type = ownMember(node, 'type');
     if (path.length > 0 && typeof name === 'string' && token.test(name)) {
       const isNumber = type === 'integer' || type === 'number';
       found.push({ field: `mcp-param-${name.toLowerCase()}`, path, isNumber });
     }
-    const properties = at(node, 'properties');
+    const properties = ownMember(node, 'properties');
     if (typeof properties !== 'object' || properties === null) return;
     for (const [property, child] of Object.entries(properties)) {
       if (property.length <= MAX_KEY) visit(child, [...path, property]);
     }
   }
-}
-
-function at(value: unknown, member: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, member)) return undefined;
-  return (value as Readonly<Record<string, unknown>>)[member];
 }

@@ -1,6 +1,7 @@
 import type { Call } from './call.ts';
 import type { Reason } from './denial.ts';
 import type { TraceContext } from '../http/trace-context.ts';
+import type { Era } from './mcp-methods.ts';
 import type { Attempt, Decision } from './policy.ts';
 import type { Principal } from './principal.ts';
 
@@ -15,7 +16,7 @@ export interface Action {
   readonly attempt: Attempt;
   readonly messageId: MessageId;
   /** Which MCP revisions the message is of; undefined where no message was read. */
-  readonly era: 'legacy' | 'modern' | undefined;
+  readonly era: Era | undefined;
   /** The upstream's own `Mcp-Session-Id`, proved to be this caller's. */
   readonly sessionId: string | undefined;
   /** The upstream's own `Last-Event-ID`, proved to be this caller's in this session. */

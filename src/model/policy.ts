@@ -1,4 +1,5 @@
 import type { Reason } from './denial.ts';
+import type { TargetKind } from './mcp-methods.ts';
 import type { Claims, Principal } from './principal.ts';
 
 /** The reasons that a policy may give; each means what `docs/reasons.md` says of it. */
@@ -21,8 +22,7 @@ export type PolicyReason = (typeof policyReasons)[number];
 
 /** What an MCP message acts on. */
 export interface McpTarget {
-  /** `template`: an RFC 6570 URI template, which stands for resources and is listed among them. */
-  readonly kind: 'tool' | 'resource' | 'template' | 'prompt';
+  readonly kind: TargetKind;
   /** As it was sent: a tool's or prompt's name, a resource's URI, a URI template. */
   readonly name: string;
 }
@@ -33,9 +33,8 @@ export interface McpAttempt {
   /** The JSON-RPC method; undefined for a GET, a DELETE or a client's response. */
   readonly method: string | undefined;
   /**
-   * Everything that must be allowed. A tool of `tools/call`; a prompt of `prompts/get`; a resource of `resources/read`,
-   * `resources/subscribe` and `resources/unsubscribe`; each of the `resourceSubscriptions` of `subscriptions/listen`; of
-   * `completion/complete` the prompt of a `ref/prompt` or the template of a `ref/resource`. Of other methods none.
+   * Everything that must be allowed: what the method's row in `mcp-methods.ts` says that it acts on. A completion acts on
+   * the prompt of its `ref/prompt` or the template of its `ref/resource`, a subscription on each resource.
    */
   readonly targets: readonly McpTarget[];
   /** `params.arguments` of `tools/call` and `prompts/get`; {@link unknownArguments} where a log is all that there is. */

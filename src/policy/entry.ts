@@ -1,3 +1,4 @@
+import { mcpMethod } from '../model/mcp-methods.ts';
 import type { Decision, McpAttempt, PolicyDenial } from '../model/policy.ts';
 import { type PointerReader, strictPointerReader } from '../json/pointer.ts';
 import { type AllCondition, compileCondition } from './condition.ts';
@@ -72,7 +73,7 @@ function compileArguments(
 
 /** Whether a message has arguments to decide on: those of a completion are its own, not those of what it completes. */
 export function takesArguments({ method }: McpAttempt): boolean {
-  return method !== 'completion/complete';
+  return mcpMethod(method).allowedBy !== 'reference';
 }
 
 /**

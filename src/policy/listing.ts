@@ -1,31 +1,27 @@
 import { plainName } from '../lib/look-alike.ts';
+import { knownRequests, mcpMethod, usedBy, type TargetKind } from '../model/mcp-methods.ts';
 import type { McpAttempt, McpTarget, PolicyDenial, PolicyReason } from '../model/policy.ts';
 import { describeValue } from './describe-value.ts';
 import type { PolicyDocument } from './document.ts';
 import { type Entry, type FindEntry, type ListingKey, compileEntries } from './entry.ts';
-import { isHousekeeping, onlyByName } from './housekeeping.ts';
 import { mistakableNames, patternTable } from './pattern-table.ts';
 import { namePattern } from './pattern.ts';
 import type { PolicyFault } from './policy-error.ts';
 import { plainUri, resourceTables, uriFlaw } from './resources.ts';
-import { targetKinds } from './target-kinds.ts';
 
 /** What a policy lists, by what a message acts on; undefined under a kind whose key the policy does not have. */
 export interface Listing extends Readonly<Record<McpTarget['kind'] | 'method', FindEntry | undefined>> {
   readonly entries: readonly Entry[];
 }
 
-/** What can be listed besides methods: its key, the reason and the word for one that is not listed, and its call. */
+/** What can be listed besides methods: its key, and the reason and the word for one that is not listed. */
 const listedKinds = {
-  tool: { key: 'tools', reason: 'tool.unlisted', word: 'tool', calledBy: 'tools/call' },
-  resource: { key: 'resources', reason: 'resource.unlisted', word: 'resource', calledBy: 'resources/read' },
-  template: { key: 'resources', reason: 'resource.unlisted', word: 'resource template', calledBy: 'resources/read' },
-  prompt: { key: 'prompts', reason: 'prompt.unlisted', word: 'prompt', calledBy: 'prompts/get' },
+  tool: { key: 'tools', reason: 'tool.unlisted', word: 'tool' },
+  resource: { key: 'resources', reason: 'resource.unlisted', word: 'resource' },
+  template: { key: 'resources', reason: 'resource.unlisted', word: 'resource template' },
+  prompt: { key: 'prompts', reason: 'prompt.unlisted', word: 'prompt' },
 } as const satisfies Readonly<
-  Record<
-    McpTarget['kind'],
-    { readonly key: ListingKey; readonly reason: PolicyReason; readonly word: string; readonly calledBy: string }
-  >
+  Record<TargetKind, { readonly key: ListingKey; readonly reason: PolicyReason; readonly word: string }>
 >;
 
 /**
@@ -49,7 +45,7 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
     const isMistakable = mistakableNames(own, namePattern, plainName);
     return (name) => {
       const listed = exact(name);
-      if (listed !== undefined || (key === 'methods' && onlyByName.has(plainName(name)))) return listed;
+      if (listed !== undefined || (key === 'methods' && isOnlyByName(name))) return listed;
       const covering = matching(name);
       return covering !== undefined && isMistakable(name, covering) ? undefined : covering;
     };
@@ -66,10 +62,16 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
   };
 }
 
+/** Whether no pattern covers a method, however a server reads its name. */
+function isOnlyByName(method: string): boolean {
+  return mcpMethod(plainName(method)).allowedBy === 'exact entry';
+}
+
 /** `methods: { tools/call: {} }` alone looks as if it allowed every tool. It never allows any. */
 function checkMethods(document: PolicyDocument, faults: PolicyFault[]): void {
-  for (const [method, kind] of targetKinds) {
-    const { key } = listedKinds[kind];
+  for (const [method, known] of knownRequests) {
+    if (known.allowedBy !== 'target') continue;
+    const { key } = listedKinds[known.target.kind];
     if (document[key] !== undefined || !Object.hasOwn(document.methods ?? {}, method)) continue;
     const message = `allows nothing without ${key}: what ${method} acts on is listed there, all of it as "**"`;
     faults.push({ path: ['methods', method], message: key === 'resources' ? message : message.replace('**', '*') });
@@ -78,7 +80,7 @@ function checkMethods(document: PolicyDocument, faults: PolicyFault[]): void {
 
 /** The entry of `methods` that the call of a listed thing meets besides its own, if any. */
 export function methodEntry(listing: Listing, kind: McpTarget['kind']): Entry | undefined {
-  return listing.method?.(listedKinds[kind].calledBy);
+  return listing.method?.(usedBy[kind]);
 }
 
 /**
@@ -89,22 +91,23 @@ export function methodEntry(listing: Listing, kind: McpTarget['kind']): Entry | 
  *   message that acts on nothing and is no housekeeping.
  */
 export function entriesFor(listing: Listing, { method, targets }: McpAttempt): readonly Entry[] | Unlisted {
+  const known = mcpMethod(method);
   const entries: Entry[] = [];
   for (const { kind, name } of targets) {
     const find = listing[kind];
     // What a completion refers to decides where the policy lists such things, else `methods` must allow it.
-    if (find === undefined && method === 'completion/complete') continue;
+    if (find === undefined && known.allowedBy === 'reference') continue;
     const entry = find?.(name);
     if (entry === undefined) return unlistedTarget(kind, name);
     entries.push(entry);
   }
-  const kind = method === undefined ? undefined : targetKinds.get(method);
+  const kind = known.allowedBy === 'target' ? known.target.kind : undefined;
   if (kind !== undefined && !targets.some((target) => target.kind === kind)) return unlistedTarget(kind, undefined);
 
   const own = method === undefined ? undefined : listing.method?.(method);
   if (own !== undefined) return [...entries, own];
-  const decided = kind !== undefined || (method === 'completion/complete' && entries.length > 0);
-  return decided || isHousekeeping(method) ? entries : unlistedMethod(method);
+  const decided = kind !== undefined || (known.allowedBy === 'reference' && entries.length > 0);
+  return decided || known.allowedBy === 'housekeeping' ? entries : unlistedMethod(method);
 }
 
 /** Something that the policy does not list. */
@@ -134,7 +137,7 @@ function whyUnlisted(kind: McpTarget['kind'], name: string): string {
 /** A method that neither `methods` lists nor anything else allows. */
 function unlistedMethod(method: string | undefined): Unlisted {
   const wanted = 'a method that is listed or protocol housekeeping';
-  const why = onlyByName.has(method) ? ': only an exact entry covers it' : '';
+  const why = mcpMethod(method).allowedBy === 'exact entry' ? ': only an exact entry covers it' : '';
   return { reason: 'method.unlisted', rule: 'methods', wanted, found: `${describeValue(method)}${why}` };
 }
 

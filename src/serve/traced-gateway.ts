@@ -146,7 +146,7 @@ function decisionAttributes({ call, route, attempt, allow, denial, shadow }: Out
     'sallyport.shadow': shadow === undefined ? undefined : true,
     'sallyport.reason': (denial ?? shadow)?.reason,
     'mcp.method.name': mcp?.method,
-    'gen_ai.operation.name': mcp?.method === 'tools/call' ? 'execute_tool' : undefined,
+    'gen_ai.operation.name': toolOf(mcp) === undefined ? undefined : 'execute_tool',
     'gen_ai.tool.name': toolEntry(route, toolOf(mcp)),
   };
 }

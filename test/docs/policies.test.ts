@@ -8,10 +8,10 @@ import type { PolicyTest } from '../../src/config/policy-tests.ts';
 import { violations } from '../../src/config/schema.ts';
 import { slowPart } from '../../src/config/slow-pattern.ts';
 import { refusals } from '../../src/model/denial.ts';
+import { mcpMethod } from '../../src/model/mcp-methods.ts';
 import { policyReasons } from '../../src/model/policy.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument, ValueDocument } from '../../src/policy/document.ts';
-import { isHousekeeping } from '../../src/policy/housekeeping.ts';
 import { blocksIn, sectionsOf } from './page.ts';
 
 const page = await readFile(new URL('../../docs/policies.md', import.meta.url), 'utf8');
@@ -115,7 +115,8 @@ test('a refusal for several causes names the most important one', () => {
 
 test('the page lists the housekeeping methods', () => {
   const named = ['initialize', 'ping', 'server/discover', 'logging/setLevel', 'subscriptions/listen'];
-  for (const method of named) expect([spans.has(method), isHousekeeping(method)]).toEqual([true, true]);
-  expect(isHousekeeping('tools/list')).toBe(true);
-  expect(isHousekeeping('tasks/list')).toBe(false);
+  const allowedBy = (method: string): string => mcpMethod(method).allowedBy;
+  for (const method of named) expect([spans.has(method), allowedBy(method)]).toEqual([true, 'housekeeping']);
+  expect(allowedBy('tools/list')).toBe('housekeeping');
+  expect(allowedBy('tasks/list')).toBe('exact entry');
 });

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
 import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
-import { filteredMessage, listMethods, withoutTasks } from '../../src/mcp/lists.ts';
+import { filteredMessage, withoutTasks } from '../../src/mcp/lists.ts';
+import { mcpMethod } from '../../src/model/mcp-methods.ts';
 import type { McpTarget } from '../../src/model/policy.ts';
 
 const visible = ({ name }: McpTarget): boolean => !name.includes('hidden');
@@ -16,7 +17,7 @@ describe('filteredMessage', () => {
     ['resources/templates/list', 'resourceTemplates', 'uriTemplate', 'template'],
     ['prompts/list', 'prompts', 'name', 'prompt'],
   ])('%s: what is not visible is left out', (method, member, name, kind) => {
-    expect(listMethods).toContain(method);
+    expect(mcpMethod(method).list).toEqual({ member, name, kind });
     const asked: McpTarget[] = [];
     const text = message({ [member]: [{ [name]: 'a' }, { [name]: 'hidden' }, { [name]: 'b' }], nextCursor: 'c' });
     const filtered = filteredMessage(text, (target) => {

@@ -1,0 +1,26 @@
+import { folded } from '../lib/folded.ts';
+
+/**
+ * A member of an object or list that JSON.parse gave; undefined where the value has none. Reads own members only, so that
+ * no value has a `constructor`.
+ */
+export function ownMember(value: unknown, key: string | number): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+  return (value as Readonly<Record<string | number, unknown>>)[key];
+}
+
+/** The value that {@link ownMember} finds at the end of a path; undefined where the path leads nowhere. */
+export function ownMemberAt(value: unknown, path: readonly string[]): unknown {
+  let found = value;
+  for (const key of path) found = ownMember(found, key);
+  return found;
+}
+
+/**
+ * Whether an object has a key that differs from `name` only in case. Some parsers take it for the member (Go's do), and
+ * would read what the gateway never looked at (CVE-2026-27896).
+ */
+export function hasCaseVariant(object: object, name: string): boolean {
+  const wanted = folded(name);
+  return Object.keys(object).some((key) => key !== name && folded(key) === wanted);
+}

@@ -1,0 +1,215 @@
+/**
+ * What the gateway knows of MCP: its revisions, and the methods that a client may call. Every decision about a method
+ * reads this table, so that a new method is one row. `methods` of a policy, the lists that are filtered and the handles
+ * that are bound follow from it.
+ *
+ * @module
+ */
+
+import { plainName } from '../lib/look-alike.ts';
+
+/** `legacy`: revisions with `initialize` and sessions. `modern`: from 2026-07-28, where each request stands alone. */
+export type Era = 'legacy' | 'modern';
+
+/** The revisions of MCP that the gateway forwards, oldest first. */
+export const revisions: ReadonlyMap<string, Era> = new Map<string, Era>([
+  ['2024-11-05', 'legacy'],
+  ['2025-03-26', 'legacy'],
+  ['2025-06-18', 'legacy'],
+  ['2025-11-25', 'legacy'],
+  ['2026-07-28', 'modern'],
+]);
+
+/** What a policy can list. `template`: an RFC 6570 URI template, which stands for resources and is listed among them. */
+export type TargetKind = 'tool' | 'resource' | 'template' | 'prompt';
+
+/** What a handle stands for: the gateway never accepts a handle of one kind as one of the other. */
+export type HandleKind = 'task' | 'state';
+
+/** Where a handle stands in a message: keys from its top, and `*` for every index of an array. */
+export interface HandlePlace {
+  readonly kind: HandleKind;
+  readonly path: readonly string[];
+}
+
+/** A list in a result: the member that holds it, and the member that names an entry. */
+export interface McpList<Kind extends TargetKind | 'task' = TargetKind | 'task'> {
+  readonly member: string;
+  readonly kind: Kind;
+  readonly name: string;
+}
+
+/** One thing that a request acts on, named by one of its parameters. */
+interface NamedTarget<Kind> {
+  readonly kind: Kind;
+  readonly parameter: string;
+}
+
+/**
+ * What a request acts on, and what in a policy allows it.
+ *
+ * - `target`: the entry of what it acts on.
+ * - `reference`: the entry of what it refers to, where the policy lists such things; else an entry of `methods`.
+ * - `housekeeping`: nothing has to. It only opens, keeps or describes a connection; `methods` may ask for more.
+ * - `entry`: an entry of `methods`.
+ * - `exact entry`: an entry of `methods` with its exact name. No pattern covers it.
+ */
+type Authorization =
+  | { readonly allowedBy: 'target'; readonly target: NamedTarget<TargetKind> }
+  | { readonly allowedBy: 'reference'; readonly target: 'reference' }
+  | {
+      readonly allowedBy: 'housekeeping' | 'entry' | 'exact entry';
+      /** `subscriptions`: each resource that the client subscribes to, which is decided on its own. */
+      readonly target: NamedTarget<'task'> | 'subscriptions' | undefined;
+    };
+
+/** A row of the table. */
+export type McpMethod = Authorization & {
+  /** `legacy`: 2026-07-28 removed it, and the gateway refuses it there. A server of both eras could still answer it. */
+  readonly eras: 'both' | 'legacy';
+  readonly isNotification: boolean;
+  /** Whether it belongs to the Tasks extension (SEP-2663), which a client declares in each request of 2026-07-28. */
+  readonly isTask: boolean;
+  /** Whether its answer may begin a session of a legacy revision. */
+  readonly opensSession: boolean;
+  /** Whether a policy may decide on `params.arguments`, which must be an object then. */
+  readonly hasArguments: boolean;
+  /** Where its params hold handles, besides those that any request may hold. */
+  readonly handles: readonly HandlePlace[];
+  /** 2026-07-28 §Multi round-trip requests: whether a server may answer `input_required`, with a `requestState`. */
+  readonly mayNeedInput: boolean;
+  /** Whether its result in 2026-07-28 says which caches may keep it (`CacheableResult`). */
+  readonly isCacheable: boolean;
+  /** The list in its result. The gateway filters it; it removes the entries of a list of tasks. */
+  readonly list: McpList | undefined;
+};
+
+/** The row of a method: a list says where its entries stand, so that no list passes without a filter. */
+type Row<Name> = McpMethod & {
+  readonly list: Name extends `${string}/list` ? McpList : undefined;
+};
+
+const taskId: HandlePlace = { kind: 'task', path: ['params', 'taskId'] };
+const subscribedTasks: HandlePlace = { kind: 'task', path: ['params', 'notifications', 'taskIds', '*'] };
+
+const request = {
+  allowedBy: 'entry',
+  target: undefined,
+  eras: 'both',
+  isNotification: false,
+  isTask: false,
+  opensSession: false,
+  hasArguments: false,
+  handles: [],
+  mayNeedInput: false,
+  isCacheable: false,
+  list: undefined,
+} as const satisfies McpMethod;
+const housekeeping = { ...request, allowedBy: 'housekeeping' } as const;
+const list = { ...housekeeping, isCacheable: true } as const;
+const task = { ...request, isTask: true, handles: [taskId] } as const;
+/** What a request does to one task. Its id is the handle of a call that was allowed, bound to the caller. */
+const ofOneTask = { ...task, allowedBy: 'housekeeping', target: { kind: 'task', parameter: 'taskId' } } as const;
+
+function target<Kind extends TargetKind>(kind: Kind, parameter: string) {
+  return { allowedBy: 'target', target: { kind, parameter } } as const;
+}
+
+/** The requests of a client, in all revisions that the gateway knows and in the Tasks extension. */
+const requests = table({
+  initialize: { ...housekeeping, opensSession: true },
+  ping: housekeeping,
+  'server/discover': { ...housekeeping, isCacheable: true },
+  'logging/setLevel': housekeeping,
+  'tools/list': { ...list, list: { member: 'tools', kind: 'tool', name: 'name' } },
+  'tools/call': { ...request, ...target('tool', 'name'), hasArguments: true, mayNeedInput: true },
+  'resources/list': { ...list, list: { member: 'resources', kind: 'resource', name: 'uri' } },
+  'resources/templates/list': {
+    ...list,
+    list: { member: 'resourceTemplates', kind: 'template', name: 'uriTemplate' },
+  },
+  'resources/read': { ...request, ...target('resource', 'uri'), mayNeedInput: true, isCacheable: true },
+  'resources/subscribe': { ...request, ...target('resource', 'uri'), eras: 'legacy' },
+  'resources/unsubscribe': { ...request, ...target('resource', 'uri'), eras: 'legacy' },
+  'prompts/list': { ...list, list: { member: 'prompts', kind: 'prompt', name: 'name' } },
+  'prompts/get': { ...request, ...target('prompt', 'name'), hasArguments: true, mayNeedInput: true },
+  'completion/complete': { ...request, allowedBy: 'reference', target: 'reference' },
+  'subscriptions/listen': { ...housekeeping, target: 'subscriptions', handles: [subscribedTasks] },
+  // A server that knows no users answers with the tasks of all callers: the author of a pattern did not think of that.
+  'tasks/list': {
+    ...task,
+    allowedBy: 'exact entry',
+    eras: 'legacy',
+    list: { member: 'tasks', kind: 'task', name: 'taskId' },
+  },
+  'tasks/get': ofOneTask,
+  'tasks/result': { ...ofOneTask, eras: 'legacy' },
+  'tasks/update': ofOneTask,
+  'tasks/cancel': ofOneTask,
+});
+
+/** The name of a request that the gateway knows. */
+type RequestName = keyof typeof requests;
+
+/** The notifications of a server that give out handles, besides those that any message may hold. */
+export const givingNotifications: ReadonlyMap<string, readonly HandlePlace[]> = new Map([
+  ['notifications/tasks', [taskId]],
+  ['notifications/tasks/status', [taskId]],
+  ['notifications/subscriptions/acknowledged', [subscribedTasks]],
+]);
+
+/** The method that uses an entry of a list. */
+export const usedBy = {
+  tool: 'tools/call',
+  resource: 'resources/read',
+  template: 'resources/read',
+  prompt: 'prompts/get',
+} as const satisfies Readonly<Record<TargetKind, RequestName>>;
+
+/** The method of a message that names a target of a kind. Only a completion names a template. */
+export const namedBy = { ...usedBy, template: 'completion/complete' } as const satisfies Readonly<
+  Record<TargetKind, RequestName>
+>;
+
+/** What is assumed of a method without a row. */
+const unknown = {
+  /** A GET, a DELETE, or the client's response to a request of the server. */
+  none: housekeeping,
+  notification: { ...housekeeping, isNotification: true },
+  task,
+  /** Its entries could not be filtered, so that no pattern covers it. */
+  taskList: { ...task, allowedBy: 'exact entry' },
+  list: { ...request, allowedBy: 'exact entry' },
+  request,
+} as const satisfies Readonly<Record<string, McpMethod>>;
+
+/** All requests that the gateway knows, by their names. */
+export const knownRequests: ReadonlyMap<string, McpMethod> = new Map(Object.entries(requests));
+/** The lists in all results that the gateway knows. */
+export const knownLists: readonly McpList[] = [...knownRequests.values()].flatMap(({ list: own }) => own ?? []);
+const byPlainName = new Map([...knownRequests.keys()].map((name) => [plainName(name), name]));
+
+/** The row of a method, or what is assumed of one without a row; undefined: a message without a method. */
+export function mcpMethod(name: string | undefined): McpMethod {
+  if (name === undefined) return unknown.none;
+  return knownRequests.get(name) ?? withoutRow(name);
+}
+
+function withoutRow(name: string): McpMethod {
+  if (name.startsWith('notifications/')) return unknown.notification;
+  const isList = name.endsWith('/list');
+  if (name.startsWith('tasks/')) return isList ? unknown.taskList : unknown.task;
+  return isList ? unknown.list : unknown.request;
+}
+
+/**
+ * The known request that some servers read `name` as, although it is spelled in another way: `Tools/Call`, `"tools/call "`;
+ * undefined for any other name. The gateway would look for neither its targets nor its handles.
+ */
+export function mistakenFor(name: string): string | undefined {
+  return knownRequests.has(name) ? undefined : byPlainName.get(plainName(name));
+}
+
+function table<Rows extends { readonly [Name in keyof Rows]: Row<Name> }>(rows: Rows): Rows {
+  return rows;
+}

@@ -1,0 +1,122 @@
+/**
+ * What it takes to add a method of MCP: one row. The tests run a copy of `src/` in which the table has two more.
+ *
+ * @module
+ */
+
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AnswerFilter } from '../../src/forward/answer-filter.ts';
+import type { Grant } from '../../src/model/grant.ts';
+import type { Route } from '../../src/model/route.ts';
+import type { PolicyDocument } from '../../src/policy/document.ts';
+import { caller, message, type Given } from '../policy/caller.ts';
+
+const rows = `
+  'widgets/list': { ...list, list: { member: 'widgets', kind: 'tool', name: 'label' } },
+  'widgets/run': { ...request, ...target('tool', 'widget'), hasArguments: true, mayNeedInput: true, isCacheable: true },
+`;
+
+const copy = mkdtempSync(join(tmpdir(), 'sallyport-method-'));
+afterAll(() => rmSync(copy, { recursive: true }));
+
+/** A module of the copy, by its path below `src/`. */
+async function copied<Module>(path: string): Promise<Module> {
+  return (await import(join(copy, 'src', path))) as Module;
+}
+
+type Messages = typeof import('../../src/mcp/message.ts');
+type Policies = typeof import('../../src/policy/compile.ts');
+type Filters = typeof import('../../src/forward/answer-filter.ts');
+type Headers = typeof import('../../src/mcp/tool-headers.ts');
+let readMessage: Messages['readMessage'];
+let compilePolicy: Policies['compilePolicy'];
+let answerFilter: Filters['answerFilter'];
+let createToolHeaders: Headers['createToolHeaders'];
+
+beforeAll(async () => {
+  cpSync('src', join(copy, 'src'), { recursive: true });
+  symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+  const table = join(copy, 'src/model/mcp-methods.ts');
+  const source = readFileSync(table, 'utf8');
+  const start = 'const requests = table({';
+  expect(source).toContain(start);
+  writeFileSync(table, source.replace(start, start + rows));
+  ({ readMessage } = await copied<Messages>('mcp/message.ts'));
+  ({ compilePolicy } = await copied<Policies>('policy/compile.ts'));
+  ({ answerFilter } = await copied<Filters>('forward/answer-filter.ts'));
+  ({ createToolHeaders } = await copied<Headers>('mcp/tool-headers.ts'));
+});
+
+describe('a row for a method that runs a tool', () => {
+  const version = 'io.modelcontextprotocol/protocolVersion';
+  const modern = { mcpProtocolVersion: '2026-07-28', mcpMethod: 'widgets/run', mcpName: 'paint' };
+  const read = (method: string, params: object, headers: object = {}): ReturnType<typeof readMessage> =>
+    readMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })), {
+      ...{ mcpMethod: undefined, mcpName: undefined, mcpProtocolVersion: undefined },
+      ...headers,
+    });
+
+  test('its target is read, and its arguments', () => {
+    expect(read('widgets/run', { widget: 'paint', arguments: { a: 1 } })).toMatchObject({
+      targets: [{ kind: 'tool', name: 'paint' }],
+      arguments: { a: 1 },
+    });
+  });
+
+  test.each([
+    ['without a target', 'widgets/run', {}, 'body.message'],
+    ['with arguments that are no object', 'widgets/run', { widget: 'paint', arguments: '{}' }, 'body.message'],
+    ['in another spelling', 'Widgets/Run', { widget: 'paint' }, 'body.ambiguous'],
+  ])('it is refused %s', (_, method, params, reason) => {
+    expect(() => read(method, params)).toThrow(expect.objectContaining({ reason }) as Error);
+  });
+
+  test('Mcp-Name repeats its target, and its answer may give out a state', () => {
+    const params = { widget: 'paint', _meta: { [version]: '2026-07-28' } };
+    expect(read('widgets/run', params, modern)).toMatchObject({ era: 'modern', mayYieldHandle: true });
+    expect(() => read('widgets/run', params, { ...modern, mcpName: 'other' })).toThrow(
+      expect.objectContaining({ reason: 'message.header_mismatch' }) as Error,
+    );
+  });
+
+  test('the entry of its target decides', () => {
+    const decided = (document: PolicyDocument, given: Given, name: string): boolean =>
+      compilePolicy('p', document).decide(caller(given), message('widgets/run', `tool ${name}`)).allow;
+    const document: PolicyDocument = { tools: { paint: { scope: 'paint' } } };
+    expect(decided(document, { scope: 'paint' }, 'paint')).toBe(true);
+    expect(decided(document, {}, 'paint')).toBe(false);
+    expect(decided(document, { scope: 'paint' }, 'other')).toBe(false);
+    expect(() => compilePolicy('p', { methods: { 'widgets/run': {} } })).toThrow(/allows nothing without tools/);
+  });
+});
+
+describe('a row for a method that lists tools', () => {
+  test('is housekeeping', () => {
+    const policy = compilePolicy('p', { tools: {} });
+    expect(policy.decide(caller(), message('widgets/list')).allow).toBe(true);
+  });
+
+  test('filters its answers, and learns the headers that the tools declare', () => {
+    const toolHeaders = createToolHeaders();
+    const policy = compilePolicy('p', { tools: { paint: {} } });
+    const route = { protocol: 'mcp', policy } as unknown as Route;
+    const grant = {
+      principal: caller(),
+      action: { attempt: message('widgets/list'), era: 'modern', mayYieldHandle: false },
+    } as unknown as Grant;
+    const parts = { bindHandles: () => undefined, bindEventId: () => '', toolHeaders };
+    const filter = answerFilter(route, grant, parts) as AnswerFilter;
+    const answer = { isJson: true, isEncoded: false, isEventStream: false } as Parameters<AnswerFilter['choose']>[0];
+    const body = filter.choose(answer, 200);
+    const inputSchema = { properties: { colour: { type: 'string', 'x-mcp-header': 'Colour' } } };
+    const widgets = [{ label: 'paint', inputSchema }, { label: 'hidden' }];
+    body?.push(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { widgets, cacheScope: 'public' } })));
+    expect(JSON.parse(String(body?.end().join('')))).toMatchObject({
+      result: { widgets: [{ label: 'paint', inputSchema }], cacheScope: 'private' },
+    });
+    expect(toolHeaders.of('paint')).toEqual([{ field: 'mcp-param-colour', path: ['colour'], isNumber: false }]);
+  });
+});
