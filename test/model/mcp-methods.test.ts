@@ -24,7 +24,7 @@ describe('what a policy does not have to list', () => {
     'notifications/cancelled',
     'notifications/',
     'notifications/widgets/list',
-  ])('%s is housekeeping', (method) => {
+  ])('R-91: %s is housekeeping', (method) => {
     expect(mcpMethod(method).allowedBy).toBe('housekeeping');
   });
 

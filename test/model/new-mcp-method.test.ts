@@ -42,7 +42,7 @@ beforeAll(async () => {
   const table = join(copy, 'src/model/mcp-methods.ts');
   const source = readFileSync(table, 'utf8');
   const start = 'const requests = table({';
-  expect(source).toContain(start);
+  if (!source.includes(start)) throw new Error(`the table of methods does not begin with ${start}`);
   writeFileSync(table, source.replace(start, start + rows));
   ({ readMessage } = await copied<Messages>('mcp/message.ts'));
   ({ compilePolicy } = await copied<Policies>('policy/compile.ts'));
@@ -53,9 +53,10 @@ beforeAll(async () => {
 describe('a row for a method that runs a tool', () => {
   const version = 'io.modelcontextprotocol/protocolVersion';
   const modern = { mcpProtocolVersion: '2026-07-28', mcpMethod: 'widgets/run', mcpName: 'paint' };
+  const legacy = { mcpProtocolVersion: undefined, mcpMethod: undefined, mcpName: undefined };
   const read = (method: string, params: object, headers: object = {}): ReturnType<typeof readMessage> =>
     readMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })), {
-      ...{ mcpMethod: undefined, mcpName: undefined, mcpProtocolVersion: undefined },
+      ...legacy,
       ...headers,
     });
 

@@ -65,13 +65,7 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   ],
   'no method has this name': [
     { in: 'requireAgreement', mutator: 'StringLiteral', to: '"Stryker was here!"', nth: 2 },
-    { in: 'repeatedName', mutator: 'StringLiteral', to: '"Stryker was here!"' },
     { in: 'parties', mutator: 'StringLiteral', to: '"Stryker was here!"' },
-  ],
-  'Object.prototype has no member of these three names': [
-    { in: 'repeatedName', mutator: 'ConditionalExpression', to: 'true', nth: 1 },
-    { in: 'repeatedName', mutator: 'LogicalOperator' },
-    { in: 'repeatedName', mutator: 'ConditionalExpression', to: 'true', nth: 2 },
   ],
   'the code only looks for line ends in this text, which has none': [
     { in: 'createEventSplitter', mutator: 'StringLiteral' },
