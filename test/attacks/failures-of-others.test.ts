@@ -57,7 +57,7 @@ async function statuses(count: number, path: string, token: (time: number) => st
   }
   return found;
 }
-const asked = (issuer: Issuer): number => issuer.requests.filter(({ path }) => path === '/introspect').length;
+const asked = (issuer: Issuer): number => issuer.requestsTo('/introspect').length;
 
 /** A new JWT and a new opaque token from the same address. */
 async function newTokensPass(): Promise<void> {

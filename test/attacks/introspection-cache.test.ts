@@ -35,7 +35,7 @@ const active = (claims: object = {}): object => ({
   scope: 'read',
   ...claims,
 });
-const asked = (issuer: Issuer): number => issuer.requests.filter(({ path }) => path === '/introspect').length;
+const asked = (issuer: Issuer): number => issuer.requestsTo('/introspect').length;
 const expectPass = (path: string, token: string): Promise<unknown> =>
   world.withstand(get(path, token), { statuses: [200], reached: [`GET ${path}`], reasons: ['allow'] });
 const expectFail = (path: string, token: string): Promise<unknown> =>

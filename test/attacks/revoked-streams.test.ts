@@ -146,7 +146,7 @@ describe('where nothing says when a token ends, the gateway asks every 30 s', ()
       open('/download', 'one'),
       openSocket('one'),
     ]);
-    const asked = (): number => world.issuer.requests.filter(({ path }) => path === '/introspect').length;
+    const asked = (): number => world.issuer.requestsTo('/introspect').length;
     const before = asked();
     vi.advanceTimersByTime(29_999);
     world.issuer.introspection.delete('one');

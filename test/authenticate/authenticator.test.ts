@@ -52,7 +52,7 @@ const at = (of: Route) => {
   return async (token: string) => authentication.authenticate(bearer(token), {} as Call);
 };
 const active = (otherwise: object = {}): object => ({ active: true, sub: 'alice', aud: 'r', ...otherwise });
-const asked = (issuer: Issuer): number => issuer.requests.filter(({ path }) => path === '/introspect').length;
+const asked = (issuer: Issuer): number => issuer.requestsTo('/introspect').length;
 
 describe('which server is asked', () => {
   test('a JWT is verified by its issuer, and by no server that the route does not trust', async () => {

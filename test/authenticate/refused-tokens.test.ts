@@ -63,7 +63,7 @@ async function authenticate(token: string): Promise<Principal> {
 
 const inactive = { reason: 'token.inactive' };
 const active = (otherwise: object = {}): object => ({ active: true, sub: 'alice', aud: 'r', ...otherwise });
-const asked = (issuer: Issuer): number => issuer.requests.filter(({ path }) => path === '/introspect').length;
+const asked = (issuer: Issuer): number => issuer.requestsTo('/introspect').length;
 
 describe('a token that was refused', () => {
   test('is refused again without a question, for five seconds', async () => {

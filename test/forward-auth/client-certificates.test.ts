@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { certificate, pem, x509 } from '../support/certificates.ts';
 import { question } from './ask.ts';
 import { isInstalled, startProxy, type Proxy } from '../worlds/proxies.ts';
-import { type ForwardAuthWorld, startForwardAuthWorld } from '../worlds/forward-auth.ts';
+import { startForwardAuthWorld } from '../worlds/forward-auth.ts';
+import type { World } from '../worlds/gateway.ts';
 
 const { raw } = x509('client');
 const cnf = { 'x5t#S256': createHash('sha256').update(raw).digest('base64url') };
@@ -49,7 +50,7 @@ describe.each([
   ['haproxy', '-v'],
 ] as const)('%s with the example in deploy/forward-auth', (program, versionFlag) => {
   const installed = isInstalled(program, versionFlag);
-  let world: ForwardAuthWorld;
+  let world: World;
   let proxy: Proxy;
   beforeAll(async () => {
     if (!installed) return;
@@ -89,7 +90,7 @@ describe.each([
   ['haproxy', '-v'],
 ] as const)('%s with the line of its example that sets Client-Cert', (program, versionFlag) => {
   const installed = isInstalled(program, versionFlag);
-  let world: ForwardAuthWorld;
+  let world: World;
   let proxy: Proxy;
   beforeAll(async () => {
     if (!installed) return;

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createProver } from '../support/prover.ts';
 import { type Answer, envoy, nginx, question, traefik } from './ask.ts';
 import { startTestGateway } from '../support/gateway.ts';
-import { type ForwardAuthWorld, startForwardAuthWorld } from '../worlds/forward-auth.ts';
+import { startForwardAuthWorld } from '../worlds/forward-auth.ts';
+import type { World } from '../worlds/gateway.ts';
 
-let world: ForwardAuthWorld;
+let world: World;
 let url: string;
 let bearer: string;
 

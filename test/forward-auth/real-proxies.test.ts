@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Answer, question } from './ask.ts';
 import { isInstalled, startProxy, type Proxy } from '../worlds/proxies.ts';
-import { type ForwardAuthWorld, startForwardAuthWorld } from '../worlds/forward-auth.ts';
+import { startForwardAuthWorld } from '../worlds/forward-auth.ts';
+import type { World } from '../worlds/gateway.ts';
 
 describe.each([
   ['nginx', '-v'],
@@ -9,7 +10,7 @@ describe.each([
   ['haproxy', '-v'],
 ] as const)('%s with the example in deploy/forward-auth', (program, versionFlag) => {
   const installed = isInstalled(program, versionFlag);
-  let world: ForwardAuthWorld;
+  let world: World;
   let proxy: Proxy;
   let bearer: string;
 

@@ -33,7 +33,7 @@ afterAll(async () => {
   await world.close();
 });
 
-const asked = (): number => world.issuer.requests.filter(({ path }) => path === '/introspect').length;
+const asked = (): number => world.issuer.requestsTo('/introspect').length;
 
 test('a WebSocket: the handshake is proved', async () => {
   const proof = await client.proof({ url: `${publicUrl}/sockets`, token: 'bound' });

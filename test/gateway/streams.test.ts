@@ -25,9 +25,7 @@ describe('revalidate', () => {
     const upstream = await opened;
     const closed = new Promise((resolve) => upstream.once('close', resolve));
     const text = response.text();
-    await expect
-      .poll(() => world.issuer.requests.filter(({ path }) => path === '/introspect').length)
-      .toBeGreaterThan(2);
+    await expect.poll(() => world.issuer.requestsTo('/introspect').length).toBeGreaterThan(2);
     expect(upstream.closed).toBe(false);
     world.issuer.introspection.delete('opaque');
     expect(await text).toBe('data: 1\n\n');

@@ -28,7 +28,7 @@ async function statusFor(explanation: unknown, path = '/'): Promise<number> {
 }
 
 function asked(): readonly { body: string; authorization: string | undefined }[] {
-  return world.issuer.requests.filter(({ path }) => path === '/introspect');
+  return world.issuer.requestsTo('/introspect');
 }
 
 describe('the request', () => {

@@ -11,6 +11,13 @@ export interface IssuerKey {
   readonly publicJwk: JWK;
 }
 
+/** A request as an issuer received it. */
+export interface IssuerRequest {
+  readonly path: string;
+  readonly body: string;
+  readonly authorization: string | undefined;
+}
+
 /**
  * An authorization server that obeys the test: it publishes what it is told and signs what it is given. For answers
  * that a well-behaved one (`demo/authorization-server.ts`) never gives.
@@ -18,7 +25,9 @@ export interface IssuerKey {
 export interface Issuer {
   readonly url: string;
   readonly server: Server;
-  readonly requests: { readonly path: string; readonly body: string; readonly authorization: string | undefined }[];
+  readonly requests: IssuerRequest[];
+  /** The requests to one of its endpoints, `/introspect` for example. */
+  requestsTo(path: string): readonly IssuerRequest[];
   /** What `/jwks` publishes. */
   keys: JWK[];
   readonly key: IssuerKey;
@@ -76,6 +85,7 @@ export async function startIssuer(port = 0, key?: IssuerKey): Promise<Issuer> {
     url,
     server,
     requests,
+    requestsTo: (path) => requests.filter((request) => request.path === path),
     keys: [signing.publicJwk],
     key: signing,
     introspection,

@@ -20,9 +20,12 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
+/** Answers a request, whose body was read. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
 /** Starts an upstream on loopback; `handle` answers after the body was read. Default: 200 with a small JSON. */
 export async function startUpstream(
-  handle: (request: IncomingMessage, response: ServerResponse, body: string) => void = (_request, response) => {
+  handle: RequestHandler = (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
   },
 ): Promise<Upstream> {

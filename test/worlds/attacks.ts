@@ -10,11 +10,10 @@ import { expect } from 'vitest';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { Reason } from '../../src/model/denial.ts';
 import { tlsLine } from '../support/certificates.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { exchangeRaw } from '../support/raw.ts';
-import { startUpstream, type SeenRequest, type Upstream } from '../support/upstream.ts';
+import type { RequestHandler, SeenRequest, Upstream } from '../support/upstream.ts';
 import { until } from '../support/until.ts';
+import { startWorld, type World } from './gateway.ts';
 
 /** `aud` of every route but `/mcp`, whose own is its URL. */
 export const AUDIENCE = 'https://api.example';
@@ -46,25 +45,19 @@ interface Outcome {
 }
 
 /** A gateway with routes `/public`, `/api`, `/admin`, `/mcp`, `/socket` and `/alive` before one upstream. */
-export interface AttackWorld {
-  readonly gateway: TestGateway;
-  readonly issuer: Issuer;
-  readonly upstream: Upstream;
+export interface AttackWorld extends World {
   /** Where clients call. */
   readonly url: string;
   /** `Authorization: Bearer …` of a token that all routes but `/admin` accept. */
   readonly authorization: string;
   /** What must never come out again, nor reach the upstream: every token, to begin with. */
   readonly secrets: string[];
-  /** A token for all routes, with scope `read` unless `claims` say otherwise. */
-  token(claims?: Record<string, unknown>): Promise<string>;
   /**
    * Sends `attack` as it is and reads to the end of the connection, which the attack should bring about itself. Then the
    * process lives: an ordinary call is answered, and nothing but it reaches the upstream any more. No secret, claim or text of
    * the upstream is in an answer of the gateway's or in its log, and no secret reached the upstream.
    */
   withstand(attack: string | Buffer, expected: Expected, url?: string): Promise<Outcome>;
-  close(): Promise<void>;
 }
 
 export interface AttackWorldOptions {
@@ -81,60 +74,61 @@ export interface AttackWorldOptions {
   /** Policies more, or in the place of `api`, `admin` and `tools`. */
   readonly policies?: Readonly<Record<string, string>>;
   /** How the upstream answers; must say {@link UPSTREAM_TEXT}. */
-  readonly answer?: (request: IncomingMessage, response: ServerResponse, body: string) => void;
+  readonly answer?: RequestHandler;
   readonly clock?: Clock;
 }
 
 /** Starts a world on free ports. */
 export async function startAttackWorld(options: AttackWorldOptions = {}): Promise<AttackWorld> {
   const { tls = false, yaml = '', server = '', servers = '', routes = [], policies = {}, answer = say } = options;
-  const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream(answer)]);
-  const takeWire = recordWire(upstream);
   const publicUrl = tls ? 'https://gateway.test' : 'http://gateway.test';
-  const gateway = await startTestGateway({
+  const base = await startWorld({
     publicUrl,
-    ...(options.clock !== undefined && { clock: options.clock }),
-    yaml: `${yaml}
+    clock: options.clock,
+    yaml: (issuer, upstream) => `${yaml}
 ${tls ? tlsLine() : ''}
 forward_auth: { listen: "127.0.0.1:0" }
-authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] } ${server && `, ${server}`} }${servers && `, ${servers}`} }
+authorization_servers: { main: { issuer: "${issuer}", jwt: { algorithms: [RS256] } ${server && `, ${server}`} }${servers && `, ${servers}`} }
 routes:
-  - { name: public, path: /public, public: true, upstream: { url: "${upstream.url}/public" } }
+  - { name: public, path: /public, public: true, upstream: { url: "${upstream}/public" } }
   - name: api
     path: /api
     audience: ${AUDIENCE}
     authorization_servers: [main]
     policy: api
     upstream:
-      url: ${upstream.url}/api
+      url: ${upstream}/api
       identity:
         x-auth-subject: sub
         x-auth-client: client_id
         x-auth-absent: absent
         x_auth_roles: roles
         signed: { header: x-auth-identity, audience: them }
-  - { name: admin, path: /admin, audience: "${AUDIENCE}", authorization_servers: [main], policy: admin, upstream: { url: "${upstream.url}/admin" } }
+  - { name: admin, path: /admin, audience: "${AUDIENCE}", authorization_servers: [main], policy: admin, upstream: { url: "${upstream}/admin" } }
   - name: tools
     path: /mcp
     protocol: mcp
     authorization_servers: [main]
     resource: { name: Tools }
     policy: tools
-    upstream: { url: "${upstream.url}/mcp" }
-  - { name: socket, path: /socket, audience: "${AUDIENCE}", authorization_servers: [main], upgrade: websocket, upstream: { url: "${upstream.url}/socket" } }
-  - { name: alive, path: /alive, audience: "${AUDIENCE}", authorization_servers: [main], upstream: { url: "${upstream.url}/alive" } }
-${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream.url)} }\n`).join('')}`,
+    upstream: { url: "${upstream}/mcp" }
+  - { name: socket, path: /socket, audience: "${AUDIENCE}", authorization_servers: [main], upgrade: websocket, upstream: { url: "${upstream}/socket" } }
+  - { name: alive, path: /alive, audience: "${AUDIENCE}", authorization_servers: [main], upstream: { url: "${upstream}/alive" } }
+${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream)} }\n`).join('')}`,
     policies: {
       api: 'scope: read',
       admin: 'scope: [read, admin]',
       tools: 'scope: read\ntools:\n  get_price: {}\n  pay: { scope: payments }\n',
       ...policies,
     },
+    upstream: answer,
+    claims: { aud: [AUDIENCE, `${publicUrl}/mcp`], scope: 'read', client_id: 'app', unasked: CLAIM_VALUE },
   });
+  const { gateway, upstream } = base;
+  const takeWire = recordWire(upstream);
   const secrets: string[] = [];
-  const token = async (claims: Record<string, unknown> = {}): Promise<string> => {
-    const aud = [AUDIENCE, `${publicUrl}/mcp`];
-    const signed = await issuer.sign({ aud, scope: 'read', client_id: 'app', unasked: CLAIM_VALUE, ...claims });
+  const token: World['token'] = async (claims) => {
+    const signed = await base.token(claims);
     secrets.push(signed);
     return signed;
   };
@@ -157,9 +151,7 @@ ${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream.url)} }\n
   }
 
   return {
-    gateway,
-    issuer,
-    upstream,
+    ...base,
     url: gateway.url,
     authorization,
     secrets,
@@ -180,10 +172,6 @@ ${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream.url)} }\n
       await requireSilence(answers, outcome.wire);
       if (reasons !== undefined) requireReasons(decisions, reasons);
       return { ...outcome, decisions };
-    },
-    async close() {
-      await gateway.close();
-      await Promise.all([issuer.close(), upstream.close()]);
     },
   };
 }

@@ -16,7 +16,6 @@ export interface DpopWorld extends World {
 
 /** Starts it. */
 export async function startDpopWorld(): Promise<DpopWorld> {
-  let passedMs = 0;
   const world = await startWorld({
     yaml: (issuer, upstream) => `
 session_key: a-key-that-is-longer-than-thirty-two
@@ -38,7 +37,7 @@ routes:
       response.writeHead(200, { 'dpop-nonce': 'of the upstream', 'cache-control': 'max-age=60' }).end();
     },
   });
-  const client = await createProver('ES256', () => Date.now() + passedMs);
+  const client = await createProver('ES256', world.clock);
   const show: DpopWorld['show'] = (path, token, proof, method = 'GET') =>
     world.send(path, {
       method,
@@ -47,11 +46,7 @@ routes:
   return {
     ...world,
     client,
-    advance(seconds) {
-      passedMs += seconds * 1000;
-      world.advance(seconds);
-    },
-    bound: (claims) => world.issuer.sign({ aud: 'a', scope: 'read', cnf: client.cnf, ...claims }),
+    bound: (claims) => world.token({ scope: 'read', cnf: client.cnf, ...claims }),
     show,
     async prove(path, token, { by = client, ...otherwise } = {}) {
       const url = new URL(path, publicUrl);

@@ -1,3 +1,4 @@
+import type { IssuerRequest } from '../support/issuer.ts';
 import { startWorld, type World } from './gateway.ts';
 
 /** What the token endpoint answers. */
@@ -19,9 +20,7 @@ export interface ExchangeWorld extends World {
   /** An opaque token that nobody has exchanged yet. */
   opaqueToken(): string;
   /** What was asked at one of the issuer's endpoints. */
-  asked(
-    path?: '/token' | '/introspect',
-  ): readonly { readonly body: string; readonly authorization: string | undefined }[];
+  asked(path?: '/token' | '/introspect'): readonly IssuerRequest[];
   /** The last form at the token endpoint. */
   lastForm(): URLSearchParams;
 }
@@ -90,8 +89,7 @@ routes:
     policies: { tools: 'scope: read\ntools: { pay: { scope: payments }, look: {} }\n' },
   });
   let callers = 0;
-  const asked: ExchangeWorld['asked'] = (path = '/token') =>
-    base.issuer.requests.filter((request) => request.path === path);
+  const asked: ExchangeWorld['asked'] = (path = '/token') => base.issuer.requestsTo(path);
   const world: ExchangeWorld = {
     ...base,
     answer: { status: 200, body: granted },
@@ -103,12 +101,11 @@ routes:
     freshToken(claims = {}) {
       callers += 1;
       // Hours pass here for the gateway.
-      return base.issuer.sign({ aud: 'a', sub: `caller-${callers}`, exp: Date.now() / 1000 + 86_400, ...claims });
+      return base.token({ sub: `caller-${callers}`, exp: Date.now() / 1000 + 86_400, ...claims });
     },
     opaqueToken() {
       callers += 1;
-      base.issuer.introspection.set(`opaque-${callers}`, { active: true, aud: 'a', sub: `caller-${callers}` });
-      return `opaque-${callers}`;
+      return base.opaque({ sub: `caller-${callers}` });
     },
     asked,
     lastForm: () => new URLSearchParams(asked().at(-1)?.body),

@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../src/lib/clock.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { exchangeRaw } from '../support/raw.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startUpstream, type RequestHandler, type Upstream } from '../support/upstream.ts';
 
 /** What a client sees of an answer. */
 export interface Answer {
@@ -21,47 +22,66 @@ interface SendOptions {
   readonly body?: string;
 }
 
-/** A gateway between an issuer and an upstream that obey the test. */
+/** A gateway, an issuer that it trusts, and an upstream that records what reaches it. */
 export interface World {
   readonly issuer: Issuer;
   readonly upstream: Upstream;
   readonly gateway: TestGateway;
+  readonly clock: Clock;
+  /** Signs a JWT with {@link WorldOptions.claims}, unless `claims` differ. */
+  token(claims?: Record<string, unknown>): Promise<string>;
+  /** Makes an opaque token; introspection answers {@link WorldOptions.claims}, unless `claims` differ. */
+  opaque(claims?: Record<string, unknown>): string;
   send(path: string, options?: SendOptions): Promise<Answer>;
-  /** Sends `lines` of a request head as they are, without a body, and gives back all bytes that come. */
+  /** Sends the lines of a request head as they are, without a body, and returns the bytes of the answer. */
   sendRaw(...lines: readonly string[]): Promise<string>;
-  /** Lets time pass for the gateway. */
+  /** Moves {@link World.clock} on. */
   advance(seconds: number): void;
   close(): Promise<void>;
 }
 
 export interface WorldOptions {
-  /** gateway.yaml without its addresses. */
+  /** gateway.yaml without public_url, listen and admin. */
   readonly yaml: (issuer: string, upstream: string) => string;
+  /** Name → text. */
   readonly policies?: Readonly<Record<string, string>>;
   readonly env?: (issuer: string, upstream: string) => NodeJS.ProcessEnv;
-  /** How the upstream answers. */
-  readonly upstream?: (request: IncomingMessage, response: ServerResponse, body: string) => void;
+  /** How the upstream answers. Default: 200 with a small JSON. */
+  readonly upstream?: RequestHandler;
+  /** The claims of every token. Default: the audience `a`. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** Default {@link publicUrl}. */
+  readonly publicUrl?: string;
+  /** The clock of the gateway. Default: the real time, and what {@link World.advance} adds. */
+  readonly clock?: Clock | undefined;
 }
 
-/** Clients reach every gateway of these tests by this origin. */
+/** The public URL of the gateway, unless a test sets another one. */
 export const publicUrl = 'http://gateway.test';
 
 /** Starts all three on free ports. */
-export async function startWorld(options: WorldOptions): Promise<World> {
-  const issuer = await startIssuer();
-  const upstream = await startUpstream(options.upstream);
+export async function startWorld({ claims = { aud: 'a' }, ...options }: WorldOptions): Promise<World> {
+  const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream(options.upstream)]);
   let passedMs = 0;
+  const { clock = () => Date.now() + passedMs } = options;
   const gateway = await startTestGateway({
     yaml: options.yaml(issuer.url, upstream.url),
-    publicUrl,
-    clock: () => Date.now() + passedMs,
-    ...(options.policies !== undefined && { policies: options.policies }),
-    ...(options.env !== undefined && { env: options.env(issuer.url, upstream.url) }),
+    publicUrl: options.publicUrl ?? publicUrl,
+    clock,
+    policies: options.policies ?? {},
+    env: options.env?.(issuer.url, upstream.url) ?? {},
   });
   return {
     issuer,
     upstream,
     gateway,
+    clock,
+    token: (own) => issuer.sign({ ...claims, ...own }),
+    opaque(own) {
+      const token = randomUUID();
+      issuer.introspection.set(token, { active: true, sub: 'alice', ...claims, ...own });
+      return token;
+    },
     async send(path, { method = 'GET', token, headers = {}, body } = {}) {
       const response = await fetch(gateway.url + path, {
         method,

@@ -1,19 +1,12 @@
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import type { RequestHandler } from '../support/upstream.ts';
+import { startWorld, type World } from './gateway.ts';
 
-type Handle = NonNullable<Parameters<typeof startUpstream>[0]>;
-
-/** A gateway before one recording MCP upstream at /mcp, with an issuer that signs what it is asked to. */
-export interface McpWorld {
-  readonly gateway: TestGateway;
-  readonly issuer: Issuer;
-  readonly upstream: Upstream;
-  /** What the upstream answers from now on. */
-  handle: Handle;
-  token(claims?: Record<string, unknown>): Promise<string>;
+/** A gateway before one MCP upstream at `/mcp`. */
+export interface McpWorld extends Omit<World, 'send'> {
+  /** How the upstream answers from now on. */
+  handle: RequestHandler;
+  /** Sends a JSON-RPC message with a token of the world. */
   send(message: object | undefined, options?: SendOptions): Promise<Response>;
-  close(): Promise<void>;
 }
 
 export interface SendOptions {
@@ -26,14 +19,12 @@ export interface SendOptions {
 
 /** Starts it; `route` and `top` are more YAML for the route and the top level. */
 export async function startMcpWorld({ policy = '{}', route = '', top = '' } = {}): Promise<McpWorld> {
-  const issuer = await startIssuer();
-  const upstream = await startUpstream((request, response, body) => world.handle(request, response, body));
-  const gateway = await startTestGateway({
-    yaml: `
+  const base = await startWorld({
+    yaml: (issuer, upstream) => `
 ${top}
 authorization_servers:
   main:
-    issuer: ${issuer.url}
+    issuer: ${issuer}
     jwt: { algorithms: [RS256] }
     introspection: { client_id: gateway, client_secret: secret }
 routes:
@@ -41,34 +32,27 @@ routes:
     path: /mcp
     protocol: mcp
     policy: tools
-    upstream: { url: ${upstream.url}/mcp }
+    upstream: { url: ${upstream}/mcp }
     ${route}
 `,
     policies: { tools: policy },
+    upstream: (request, response, body) => world.handle(request, response, body),
+    claims: { aud: 'http://gateway.test/mcp' },
   });
-  const token = (claims: Record<string, unknown> = {}): Promise<string> =>
-    issuer.sign({ aud: 'http://gateway.test/mcp', ...claims });
   const world: McpWorld = {
-    gateway,
-    issuer,
-    upstream,
+    ...base,
     handle: (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
-    token,
-    async send(message, { claims, headers, method = 'POST', token: given, signal } = {}) {
-      return fetch(`${gateway.url}/mcp`, {
+    async send(message, { claims, headers, method = 'POST', token, signal } = {}) {
+      return fetch(`${base.gateway.url}/mcp`, {
         method,
         headers: {
-          authorization: `Bearer ${given ?? (await token(claims))}`,
+          authorization: `Bearer ${token ?? (await base.token(claims))}`,
           ...(message !== undefined && { 'content-type': 'application/json' }),
           ...headers,
         },
         ...(message !== undefined && { body: JSON.stringify(message) }),
         ...(signal !== undefined && { signal }),
       });
-    },
-    async close() {
-      await gateway.close();
-      await Promise.all([issuer.close(), upstream.close()]);
     },
   };
   return world;

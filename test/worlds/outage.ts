@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest';
 import { startFaultServer, type FaultServer } from '../support/fault-server.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { sample, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import type { SignOptions } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';
 import type { Line } from '../support/written-log.ts';
@@ -103,11 +103,11 @@ routes:
       const body = (await response.json()) as { authorization_servers: readonly Record<string, unknown>[] };
       return body.authorization_servers[0] ?? {};
     },
-    async calls(operation, result) {
-      const line = `sallyport_authorization_server_requests_total{server="main",operation="${operation}",result="${result}"} `;
-      const found = (await gateway.metrics()).split('\n').find((each) => each.startsWith(line));
-      return Number(found?.slice(line.length) ?? 0);
-    },
+    calls: (operation, result) =>
+      sample(
+        gateway,
+        `sallyport_authorization_server_requests_total{server="main",operation="${operation}",result="${result}"}`,
+      ),
     events: async () => (await gateway.lines()).filter(({ msg }) => String(msg).startsWith('authorization server')),
     advance(seconds) {
       now += seconds * 1000;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { accepts, freePort } from '../support/ports.ts';
-import type { ForwardAuthWorld } from './forward-auth.ts';
+import type { World } from './gateway.ts';
 
 const examples = new URL('../../deploy/forward-auth/', import.meta.url).pathname;
 
@@ -35,7 +35,7 @@ async function example(name: string, replacements: Readonly<Record<string, strin
 /** Starts `nginx`, `caddy` or `haproxy` by its example, with `edits` of it, before the world's upstream. */
 export async function startProxy(
   program: 'nginx' | 'caddy' | 'haproxy',
-  world: ForwardAuthWorld,
+  world: World,
   edits: Readonly<Record<string, string>> = {},
 ): Promise<Proxy> {
   const folder = await mkdtemp(join(tmpdir(), `sallyport-${program}-`));

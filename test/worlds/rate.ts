@@ -1,7 +1,6 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startWorld, type World } from './gateway.ts';
 
 /** What came back. */
 interface Answer {
@@ -22,58 +21,42 @@ interface Sent {
   readonly to?: TestGateway;
 }
 
-/** A gateway with limits, at a time that the test sets. */
-export interface RateWorld {
-  readonly issuer: Issuer;
-  readonly upstream: Upstream;
-  readonly gateway: TestGateway;
+/** A gateway with rate limits, at a time that the test sets. */
+export interface RateWorld extends Omit<World, 'send'> {
+  /** Milliseconds since the epoch; moves only when a test sets it. */
   now: number;
-  /** Everything that was used up is there again, and alice and bob are known at the issuer. */
+  /** Moves on until every limit is whole again, forgets what was seen, and lets the issuer know alice and bob. */
   rest(): void;
+  /** Lets the issuer know a token of `subject`. Default: one of the same name. */
   knows(subject: string, token?: string): void;
-  /** Introspections since the last {@link RateWorld.rest}. */
+  /** How many introspections there were since the last {@link RateWorld.rest}. */
   asked(): number;
   send(path: string, sent?: Sent): Promise<Answer>;
-  /** Sends one after the other, and counts the statuses. */
+  /** Sends requests one after the other, and counts the statuses. */
   statuses(count: number, path: string, sent?: Sent | (() => Sent)): Promise<Record<string, number>>;
-  /** {@link RateWorld.statuses} of tokens that nobody knows, each another. */
+  /** {@link RateWorld.statuses} of tokens that the issuer does not know, each a different one. */
   guesses(count: number, sent: Sent): Promise<Record<string, number>>;
-  /** Another gateway before the same servers; `clock`: by the time of the test. */
+  /** Starts another gateway with the same servers. @param clock Whether it has the time of the test. */
   another(yaml: string, clock?: boolean): Promise<TestGateway>;
-  close(): Promise<void>;
 }
 
-/** Starts a gateway with `limits` before routes that mostly say nothing of rates themselves. */
+/** Starts a gateway with `limits`. */
 export async function startRateWorld(limits: string): Promise<RateWorld> {
-  const [issuer, upstream] = await Promise.all([startIssuer(), startUpstream()]);
-  const to = `upstream: { url: "${upstream.url}" }`;
-  const rest = `authorization_servers:
-  main:
-    issuer: ${issuer.url}
-    jwt: { algorithms: [RS256] }
-    introspection: { client_id: gateway, client_secret: s3cr3t, cache: 10m }
-routes:
-  - { name: api, path: /api, audience: r, ${to} }
-  - { name: other, path: /other, audience: r, ${to} }
-  - { name: free, path: /free, audience: r, rate: off, ${to} }
-  - { name: strict, path: /strict, audience: r, policy: admin, rate: { requests: 1, per: 1m }, ${to} }
-  - { name: tools, path: /mcp, protocol: mcp, audience: r, rate: { requests: 1, per: 90s, burst: 2 }, ${to} }
-  - { name: open, path: /open, public: true, rate: { requests: 1, per: 1m }, ${to} }
-`;
+  let now = Date.now();
   let guessed = 0;
-  const another = (yaml: string, clock = true): Promise<TestGateway> =>
-    startTestGateway({
-      yaml: yaml + rest,
-      policies: { admin: 'scope: admin' },
-      ...(clock && { clock: () => world.now }),
-    });
+  const policies = { admin: 'scope: admin' };
+  const base = await startWorld({ yaml: (...urls) => limits + routesOf(...urls), policies, clock: () => now });
+  const { issuer, upstream, gateway } = base;
   const world: RateWorld = {
-    issuer,
-    upstream,
-    gateway: undefined as unknown as TestGateway,
-    now: Date.now(),
+    ...base,
+    get now() {
+      return now;
+    },
+    set now(moment) {
+      now = moment;
+    },
     rest() {
-      world.now += 3_600_000;
+      now += 3_600_000;
       upstream.seen.length = 0;
       issuer.requests.length = 0;
       issuer.introspection.clear();
@@ -82,8 +65,8 @@ routes:
     knows(subject, token = subject) {
       issuer.introspection.set(token, { active: true, sub: subject, aud: 'r', scope: 'read' });
     },
-    asked: () => issuer.requests.filter(({ path }) => path === '/introspect').length,
-    send: (path, sent = {}) => send((sent.to ?? world.gateway).url + path, sent),
+    asked: () => issuer.requestsTo('/introspect').length,
+    send: (path, sent = {}) => send((sent.to ?? gateway).url + path, sent),
     async statuses(count, path, sent) {
       const counted: Record<string, number> = {};
       for (let time = 0; time < count; time += 1) {
@@ -94,13 +77,32 @@ routes:
       return counted;
     },
     guesses: (count, sent) => world.statuses(count, '/free', () => ({ ...sent, token: `guess-${(guessed += 1)}` })),
-    another,
-    async close() {
-      await world.gateway.close();
-      await Promise.all([issuer.close(), upstream.close()]);
-    },
+    another: (yaml, clock = true) =>
+      startTestGateway({
+        yaml: yaml + routesOf(issuer.url, upstream.url),
+        policies,
+        ...(clock && { clock: base.clock }),
+      }),
   };
-  return Object.assign(world, { gateway: await another(limits) });
+  return world;
+}
+
+/** One route with the limit of the top level, one without a limit, and one for each limit of its own. */
+function routesOf(issuer: string, upstream: string): string {
+  const to = `upstream: { url: "${upstream}" }`;
+  return `authorization_servers:
+  main:
+    issuer: ${issuer}
+    jwt: { algorithms: [RS256] }
+    introspection: { client_id: gateway, client_secret: s3cr3t, cache: 10m }
+routes:
+  - { name: api, path: /api, audience: r, ${to} }
+  - { name: other, path: /other, audience: r, ${to} }
+  - { name: free, path: /free, audience: r, rate: off, ${to} }
+  - { name: strict, path: /strict, audience: r, policy: admin, rate: { requests: 1, per: 1m }, ${to} }
+  - { name: tools, path: /mcp, protocol: mcp, audience: r, rate: { requests: 1, per: 90s, burst: 2 }, ${to} }
+  - { name: open, path: /open, public: true, rate: { requests: 1, per: 1m }, ${to} }
+`;
 }
 
 const json = {

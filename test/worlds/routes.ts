@@ -1,43 +1,28 @@
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startIssuer, type Issuer } from '../support/issuer.ts';
-import type { WrittenLog } from '../support/written-log.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { startWorld, type World } from './gateway.ts';
 
 const audience = 'https://api.example';
 
-/** A gateway before upstreams that a test brings, and the issuer that it trusts. */
-export interface RoutesWorld extends WrittenLog, Pick<TestGateway, 'url' | 'metrics'> {
-  readonly issuer: Issuer;
-  readonly gateway: TestGateway;
-  token(claims?: Record<string, unknown>): Promise<string>;
-  close(): Promise<void>;
-}
+/** A gateway before upstreams that a test brings. It has the members of the gateway itself. */
+export interface RoutesWorld extends World, Omit<TestGateway, 'close'> {}
 
 /**
  * Starts one with `routes` in YAML, each a line: `name: x, path: /x, …`. They share an audience unless they are public.
  *
- * @param limits Lines more at the top level; with `tls` among them it is served by https.
+ * @param limits More lines at the top level; with `tls` among them, the gateway serves https.
  */
 export async function startRoutesWorld(routes: readonly string[], limits = ''): Promise<RoutesWorld> {
-  const issuer = await startIssuer();
   const lines = routes.map(
     (route) => `  - { ${route}${route.includes('public:') ? '' : `, audience: ${audience}`} }\n`,
   );
-  const gateway = await startTestGateway({
+  const world = await startWorld({
     ...(/^tls:/m.test(limits) && { publicUrl: 'https://gateway.test' }),
-    yaml: `${limits}
+    claims: { aud: audience },
+    yaml: (issuer) => `${limits}
 authorization_servers:
-  main: { issuer: ${issuer.url}, clock_tolerance: 0s, jwt: { algorithms: [RS256] } }
+  main: { issuer: ${issuer}, clock_tolerance: 0s, jwt: { algorithms: [RS256] } }
 routes:
 ${lines.join('')}`,
   });
-  return {
-    ...gateway,
-    issuer,
-    gateway,
-    token: (claims = {}) => issuer.sign({ aud: audience, ...claims }),
-    async close() {
-      await gateway.close();
-      await issuer.close();
-    },
-  };
+  return { ...world.gateway, ...world };
 }

@@ -1,13 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { publicUrl, startWorld, type Answer, type World } from './gateway.ts';
 
 /** Both protocols side by side, for refusals and challenges. */
 export interface WireWorld extends World {
-  /** A JWT that every route accepts, with the scope `read`, unless `claims` differ. */
-  token(claims?: Record<string, unknown>): Promise<string>;
-  /** An opaque one. */
-  opaque(claims?: Record<string, unknown>): string;
   post(path: string, token: string | undefined, body: string): Promise<Answer>;
 }
 
@@ -51,14 +46,9 @@ routes:
         'scope: read\nclaims: { blocked: { not: true } }\ntools:\n  "get_*": {}\n  pay: { scope: payments }\n  admin: { claims: { role: admin } }\n',
     },
     upstream: answer,
+    claims: { aud: 'a', scope: 'read' },
   }).then((world) => ({
     ...world,
-    token: (claims) => world.issuer.sign({ aud: 'a', scope: 'read', ...claims }),
-    opaque(claims) {
-      const token = randomUUID();
-      world.issuer.introspection.set(token, { active: true, aud: 'a', scope: 'read', sub: 'alice', ...claims });
-      return token;
-    },
     post: (path, token, body) =>
       world.send(path, {
         method: 'POST',
