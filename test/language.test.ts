@@ -24,6 +24,7 @@ const phrases: Readonly<Record<string, string>> = {
 const covered = [
   'README.md',
   'SECURITY.md',
+  'CHANGELOG.md',
   'docs/**/*.{md,ts}',
   'schema/*.json',
   'deploy/**/*.*',
