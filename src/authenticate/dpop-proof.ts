@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { JWTPayload, ProtectedHeaderParameters } from 'jose';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
@@ -141,12 +140,6 @@ export function proofKeyOf(jwk: unknown, algorithm: string): ProofKey {
     key[name] = value;
   }
   return key;
-}
-
-/** SHA-256 of a key in base64url, RFC 7638 §3: over its required members, in the order of their names, without spaces. */
-export function thumbprintOf(key: ProofKey): string {
-  const members = Object.entries(key).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return hash('sha256', JSON.stringify(Object.fromEntries(members)), 'base64url');
 }
 
 function unfit(why: string): Denial {

@@ -1,3 +1,4 @@
+import { isThumbprint } from '../lib/thumbprint.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 import {
@@ -94,9 +95,6 @@ function wrongType(name: string, wanted: string): Denial {
   return new Denial('token.claims', `${name} is not ${wanted}`);
 }
 
-/** SHA-256 in base64url without padding, RFC 7515 §2: 43 characters. */
-const thumbprint = /^[A-Za-z0-9_-]{43}$/;
-
 /**
  * What a token is bound to, from its `cnf`, RFC 7800 §3.1: `jkt` (RFC 9449 §6.1), `x5t#S256` (RFC 8705 §3.1) or both;
  * undefined for a bearer token.
@@ -114,8 +112,7 @@ export function confirmationOf(cnf: unknown): Confirmation | undefined {
 }
 
 function digest(value: unknown, name: string): string | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value === 'string' && thumbprint.test(value)) return value;
+  if (value === undefined || isThumbprint(value)) return value;
   throw uncheckable(`${name} of cnf is not a SHA-256 in base64url`);
 }
 

@@ -5,12 +5,13 @@ import { compactVerify } from 'jose/jws/compact/verify';
 import { importJWK } from 'jose/key/import';
 import type { Clock } from '../lib/clock.ts';
 import { createExpiringCache } from '../lib/expiring-cache.ts';
+import { keyThumbprint } from '../lib/thumbprint.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { AccessToken } from '../model/grant.ts';
 import type { Dpop } from '../model/route.ts';
 import type { ReplayMemory } from '../model/shared.ts';
-import { type DpopProof, readProof, thumbprintOf } from './dpop-proof.ts';
+import { type DpopProof, readProof } from './dpop-proof.ts';
 import type { Nonces } from './nonces.ts';
 
 /** Requires of a call the proof that its caller has the key with this thumbprint, made for this token and request. */
@@ -55,7 +56,7 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
       requireRecent(proof);
       if (proof.tokenHash !== hash('sha256', token, 'base64url')) throw invalid('ath is not the hash of this token');
       if (wantsNonce) requireNonce(proof);
-      if (thumbprintOf(proof.key) !== thumbprint) {
+      if (keyThumbprint(proof.key) !== thumbprint) {
         throw new Denial('token.binding', 'the proof is by another key than the one that the token is bound to');
       }
       await verifySignature(proof, thumbprint);

@@ -1,4 +1,5 @@
-import { createECDH, createPrivateKey, hash, hkdfSync, type KeyObject } from 'node:crypto';
+import { createECDH, createPrivateKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { keyThumbprint } from './thumbprint.ts';
 
 /** The public part of a P-256 signing key, RFC 7517 §4 and RFC 7518 §6.2.1. */
 interface PublicKey {
@@ -74,10 +75,8 @@ function derive(secret: string | Buffer, day: number): SigningKey {
   const x = point.subarray(1, 33).toString('base64url');
   const y = point.subarray(33).toString('base64url');
   const key = { kty: 'EC', crv: 'P-256', x, y } as const;
-  // RFC 7638 §3.2: the required members alone, in the order of their names, without spaces.
-  const kid = hash('sha256', `{"crv":"P-256","kty":"EC","x":"${x}","y":"${y}"}`, 'base64url');
   return {
     privateKey: createPrivateKey({ key: { ...key, d: d.toString('base64url') }, format: 'jwk' }),
-    publicKey: { ...key, use: 'sig', alg: 'ES256', kid },
+    publicKey: { ...key, use: 'sig', alg: 'ES256', kid: keyThumbprint(key) },
   };
 }

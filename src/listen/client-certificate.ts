@@ -1,6 +1,7 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { certificateThumbprint } from '../lib/thumbprint.ts';
 import type { Tls } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 
@@ -20,15 +21,10 @@ export function createCertificateOf(clientCa: Tls['clientCa']): CertificateOf {
     if (known.has(socket)) return known.get(socket);
     const secure = socket as TLSSocket;
     const certificate = clientCa === 'any' || secure.authorized ? secure.getPeerX509Certificate() : undefined;
-    const found = certificate === undefined ? undefined : thumbprint(certificate.raw);
+    const found = certificate === undefined ? undefined : certificateThumbprint(certificate.raw);
     known.set(socket, found);
     return found;
   };
-}
-
-/** `x5t#S256` of a certificate in DER, RFC 8705 §3.1. */
-export function thumbprint(der: Buffer): string {
-  return createHash('sha256').update(der).digest('base64url');
 }
 
 /** Certificates whose header was read already; proxies send the same one with each request of a client. */
@@ -57,7 +53,7 @@ function read(value: string): string {
   const der = Buffer.from(base64, 'base64');
   // The parser takes PEM too, and ignores what comes after a certificate.
   if (!certificateIn(der)?.raw.equals(der)) throw malformed('is not a certificate in DER');
-  return thumbprint(der);
+  return certificateThumbprint(der);
 }
 
 function certificateIn(der: Buffer): X509Certificate | undefined {

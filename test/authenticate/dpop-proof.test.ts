@@ -2,7 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import * as fc from 'fast-check';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { proofKeyOf, readProof, thumbprintOf } from '../../src/authenticate/dpop-proof.ts';
+import { proofKeyOf, readProof } from '../../src/authenticate/dpop-proof.ts';
+import { keyThumbprint } from '../../src/lib/thumbprint.ts';
 import { Denial } from '../../src/model/denial.ts';
 
 const accepted = new Set(['ES256', 'RS256']);
@@ -157,7 +158,7 @@ const algorithms = [
 test.each(algorithms)('a key for %s, and the thumbprint that jose gives it', async (alg) => {
   const { publicKey } = await generateKeyPair(alg);
   const jwk = await exportJWK(publicKey);
-  expect(thumbprintOf(proofKeyOf(jwk, alg))).toBe(await calculateJwkThumbprint(jwk, 'sha256'));
+  expect(keyThumbprint(proofKeyOf(jwk, alg))).toBe(await calculateJwkThumbprint(jwk, 'sha256'));
   const decorated = { use: 'sig', kid: 'k', ...jwk, alg, ext: true };
   expect(proofKeyOf(decorated, alg), 'without what is no part of it').toEqual(proofKeyOf(jwk, alg));
   for (const other of algorithms.filter((name) => name.slice(1, 2) !== alg.slice(1, 2))) {
@@ -168,7 +169,7 @@ test.each(algorithms)('a key for %s, and the thumbprint that jose gives it', asy
 test('the thumbprint of RFC 7638 §3.1', () => {
   const n =
     '0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw';
-  expect(thumbprintOf(proofKeyOf({ kty: 'RSA', n, e: 'AQAB', kid: '2011-04-29' }, 'RS256'))).toBe(
+  expect(keyThumbprint(proofKeyOf({ kty: 'RSA', n, e: 'AQAB', kid: '2011-04-29' }, 'RS256'))).toBe(
     'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs',
   );
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as secureRequest } from 'node:https';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { thumbprint } from '../../src/listen/client-certificate.ts';
+import { certificateThumbprint } from '../../src/lib/thumbprint.ts';
 import { certificate, pem, tlsLine, x509 } from '../support/certificates.ts';
 import { exchangeRaw } from '../support/raw.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
@@ -30,7 +30,10 @@ async function start(lines: string): Promise<RoutesWorld> {
 
 /** The status that a token gets which is bound to the certificate `client`, shown with the certificate of `name`. */
 async function bound({ url, issuer }: RoutesWorld, name: string | undefined, headers = {}): Promise<number> {
-  const token = await issuer.sign({ aud: 'https://api.example', cnf: { 'x5t#S256': thumbprint(x509('client').raw) } });
+  const token = await issuer.sign({
+    aud: 'https://api.example',
+    cnf: { 'x5t#S256': certificateThumbprint(x509('client').raw) },
+  });
   const own = name === undefined ? {} : { cert: pem(name), key: pem(`${name}-key`) };
   const authorization = `Bearer ${token}`;
   const sent = secureRequest(`${url}/api`, {

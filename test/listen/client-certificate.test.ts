@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { thumbprint, thumbprintOfHeader } from '../../src/listen/client-certificate.ts';
+import { certificateThumbprint } from '../../src/lib/thumbprint.ts';
+import { thumbprintOfHeader } from '../../src/listen/client-certificate.ts';
 import { Denial } from '../../src/model/denial.ts';
 import { x509 } from '../support/certificates.ts';
 import { runs } from '../support/runs.ts';
@@ -25,15 +26,15 @@ test('RFC 9440 §2.2 — whatever stands in Client-Cert: the certificate that it
     fc.property(fc.oneof(damaged, fc.string(), fc.constantFrom(good, '', '::')), (value) => {
       const isEmpty = value === '' || value === '::';
       // A certificate with another signature is another one: whose word that is, the proxy has to know.
-      const itsOwn = thumbprint(Buffer.from(value.slice(1, -1), 'base64'));
+      const itsOwn = certificateThumbprint(Buffer.from(value.slice(1, -1), 'base64'));
       expect(isEmpty ? [undefined] : [itsOwn, 'request.certificate']).toContain(read(value));
     }),
     { numRuns: runs },
   );
-  expect(read(good)).toBe(thumbprint(x509('client').raw));
+  expect(read(good)).toBe(certificateThumbprint(x509('client').raw));
 });
 
 test('RFC 8705 §3.1 — the thumbprint of a certificate is the SHA-256 that OpenSSL computes', () => {
   const hex = x509('client').fingerprint256.replaceAll(':', '');
-  expect(thumbprint(x509('client').raw)).toBe(Buffer.from(hex, 'hex').toString('base64url'));
+  expect(certificateThumbprint(x509('client').raw)).toBe(Buffer.from(hex, 'hex').toString('base64url'));
 });

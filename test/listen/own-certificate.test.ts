@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { thumbprint } from '../../src/listen/client-certificate.ts';
+import { certificateThumbprint } from '../../src/lib/thumbprint.ts';
 import { pem, x509 } from '../support/certificates.ts';
 import { askAs, connectAs, startTlsWorld, type TlsWorld } from '../worlds/tls.ts';
 import { until } from '../support/until.ts';
@@ -117,7 +117,8 @@ describe('the authorities of clients', () => {
     await install('server');
     await writeFile(at('ca'), pem('other-ca') + pem('ca'));
     const served = await start(at('ca'));
-    for (const name of ['client', 'other-client']) expect(await askAs(served, name)).toBe(thumbprint(x509(name).raw));
+    for (const name of ['client', 'other-client'])
+      expect(await askAs(served, name)).toBe(certificateThumbprint(x509(name).raw));
   });
 
   test('are read again too, and a session that began under others is not resumed', async () => {
@@ -127,7 +128,7 @@ describe('the authorities of clients', () => {
     const first = await connectAs(served, 'client');
     let session: Buffer | undefined;
     first.socket.on('session', (ticket: Buffer) => (session = ticket));
-    expect(await first.ask()).toBe(thumbprint(x509('client').raw));
+    expect(await first.ask()).toBe(certificateThumbprint(x509('client').raw));
     await writeFile(at('ca'), pem('other-ca'));
     await until(() => served.told.length === 2);
     if (session === undefined) throw new Error('no session');

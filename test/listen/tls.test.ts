@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectPlain } from 'node:net';
 import type { ConnectionOptions, SecureVersion } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { thumbprint } from '../../src/listen/client-certificate.ts';
+import { certificateThumbprint } from '../../src/lib/thumbprint.ts';
 import { certificate, x509 } from '../support/certificates.ts';
 import { exchangeRaw } from '../support/raw.ts';
 import { askAs, connectAs, startTlsWorld, type TlsWorld } from '../worlds/tls.ts';
@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 let world: TlsWorld;
 afterEach(() => world.close());
 
-const thumbprintOf = (name: string): string => thumbprint(x509(name).raw);
+const thumbprintOf = (name: string): string => certificateThumbprint(x509(name).raw);
 
 describe('what is spoken', () => {
   test.each<[string, ConnectionOptions, string]>([

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { thumbprint } from '../../src/listen/client-certificate.ts';
+import { certificateThumbprint } from '../../src/lib/thumbprint.ts';
 import { readFields } from '../../src/listen/fields.ts';
 import { createClientBehind } from '../../src/listen/trusted-proxies.ts';
 import { x509 } from '../support/certificates.ts';
@@ -87,7 +87,7 @@ describe('the certificate', () => {
     `:${raw.toString('base64')}:`,
   ]);
   const client = createClientBehind(['10.0.0.1', '10.0.0.3'], ['10.0.0.2', '10.0.0.3']);
-  const found = thumbprint(raw);
+  const found = certificateThumbprint(raw);
 
   test.each([
     ['trusted with addresses alone', '10.0.0.1', { client: '203.0.113.9', certificateThumbprint: undefined }],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { thumbprint } from '../../src/listen/client-certificate.ts';
+import { certificateThumbprint } from '../../src/lib/thumbprint.ts';
 import { pem, x509 } from '../support/certificates.ts';
 import { startWorld, type World } from '../worlds/gateway.ts';
 
@@ -26,7 +26,7 @@ const mine = `Client-Cert: :${base64('client')}:`;
 
 /** The status that a token gets which is bound to the certificate `client`, with these lines of a header section. */
 async function bound(world: World, ...lines: readonly string[]): Promise<[status: number, reason: unknown]> {
-  const token = await world.issuer.sign({ aud: 'a', cnf: { 'x5t#S256': thumbprint(x509('client').raw) } });
+  const token = await world.issuer.sign({ aud: 'a', cnf: { 'x5t#S256': certificateThumbprint(x509('client').raw) } });
   const answer = await world.sendRaw(
     'GET /api HTTP/1.1',
     'Host: gateway.test',

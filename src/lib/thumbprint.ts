@@ -1,0 +1,17 @@
+import { hash } from 'node:crypto';
+
+/** The thumbprint of a public key, RFC 7638 §3, from its required members and no others. */
+export function keyThumbprint(members: Readonly<Record<string, string>>): string {
+  const inOrder = Object.entries(members).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return hash('sha256', JSON.stringify(Object.fromEntries(inOrder)), 'base64url');
+}
+
+/** The thumbprint of a certificate in DER, `x5t#S256` of RFC 8705 §3.1. */
+export function certificateThumbprint(der: Buffer): string {
+  return hash('sha256', der, 'base64url');
+}
+
+/** Whether `value` has the form of a thumbprint: SHA-256 in base64url without padding (RFC 7515 §2), 43 characters. */
+export function isThumbprint(value: unknown): value is string {
+  return typeof value === 'string' && /^[A-Za-z0-9_-]{43}$/.test(value);
+}
