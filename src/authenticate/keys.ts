@@ -1,7 +1,7 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import * as errors from 'jose/errors';
 import { createLocalJWKSet, type LocalJWKSet } from 'jose/jwks/local';
-import type { Random } from '../authorization-server/circuit-breaker.ts';
+import type { Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import { withoutQuery } from '../http/without-query.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';

@@ -1,16 +1,15 @@
 import { maxAgeMs, retryAfterMs } from '../http/header-fields.ts';
 import { withoutQuery } from '../http/without-query.ts';
+import type { Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer, ServerOperation, ServerState } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
-import { type CircuitBreaker, createCircuitBreaker, type Random } from './circuit-breaker.ts';
+import { type CircuitBreaker, createCircuitBreaker, LONGEST_ASKED_MS } from './circuit-breaker.ts';
 import { createFairSemaphore, type FairSemaphore } from './fair-semaphore.ts';
 import { createJsonFetcher, type FetchJsonOptions, type JsonAnswer } from './fetch-json.ts';
 
 /** So many calls of one operation may be under way at once: a slow server must not eat up sockets and memory. */
 const MAX_IN_FLIGHT = 256;
-/** The longest wait that a server can ask for: by mistake it would shut itself off for a day, or overflow a timer. */
-const LONGEST_ASKED_MS = 60_000;
 
 /**
  * What became of a call: `ok`; `refused`, a status of 4xx; `error`, no answer or one that says that the server is away.

@@ -1,3 +1,4 @@
+import { createBackOff, type Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /** So many failures without a success between them open a circuit. */
@@ -5,11 +6,8 @@ const FAILURES = 5;
 /** How long an open circuit waits for its next trial: at first, and at last; each failed trial doubles it. */
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 30_000;
-/** The longest wait that a server can ask for: by mistake it would shut itself off for a day. */
-const LONGEST_ASKED_MS = 60_000;
-
-/** Chance, from 0 up to but not including 1; passed in, so that tests can set it. */
-export type Random = () => number;
+/** The longest wait that a server can ask for: by mistake it would shut itself off for a day, or overflow a timer. */
+export const LONGEST_ASKED_MS = 60_000;
 
 /**
  * How a circuit is. `closed`: calls go. `open`: none goes before its time is up. `half_open`: the next call goes alone,
@@ -42,7 +40,7 @@ export interface CircuitBreaker {
  */
 export function createCircuitBreaker(clock: Clock, random: Random): CircuitBreaker {
   let failures = 0;
-  let nextWaitMs = FIRST_WAIT_MS;
+  const backOff = createBackOff(FIRST_WAIT_MS, LAST_WAIT_MS, random);
   let openMs = 0;
   let openedAt = 0;
   let isOpen = false;
@@ -57,8 +55,7 @@ export function createCircuitBreaker(clock: Clock, random: Random): CircuitBreak
   function open(askedMs: number): void {
     isOpen = true;
     openedAt = clock();
-    openMs = Math.max(nextWaitMs * (1 - random() / 2), Math.min(askedMs, LONGEST_ASKED_MS));
-    nextWaitMs = Math.min(nextWaitMs * 2, LAST_WAIT_MS);
+    openMs = Math.max(backOff.next(), Math.min(askedMs, LONGEST_ASKED_MS));
   }
 
   function newCall(): AdmittedCall {
@@ -67,7 +64,7 @@ export function createCircuitBreaker(clock: Clock, random: Random): CircuitBreak
       succeeded() {
         isOpen = false;
         failures = 0;
-        nextWaitMs = FIRST_WAIT_MS;
+        backOff.reset();
         trial = undefined;
       },
       failed(askedMs = 0) {

@@ -1,3 +1,4 @@
+import type { Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import type {
   AuthorizationServer,
@@ -6,7 +7,6 @@ import type {
   ServerState,
 } from '../model/authorization-server.ts';
 import { type CallOptions, type CountServerCall, createServerCalls } from './calls.ts';
-import type { Random } from './circuit-breaker.ts';
 import { createClientAuthentication } from './client-authentication.ts';
 import { createDiscovery } from './discovery.ts';
 

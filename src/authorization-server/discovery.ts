@@ -1,4 +1,4 @@
-import type { Random } from './circuit-breaker.ts';
+import { createBackOff, type Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer, ServerMetadata } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
@@ -44,7 +44,7 @@ export function createDiscovery(
   let fetchedAt = -Infinity;
   let triedAt = -Infinity;
   let failure: Denial | undefined;
-  let retryMs = RETRY_FIRST_MS;
+  const backOff = createBackOff(RETRY_FIRST_MS, RETRY_LAST_MS);
   let underWay: Promise<ServerMetadata> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
@@ -56,15 +56,14 @@ export function createDiscovery(
       known = await discover(server, get);
       fetchedAt = clock();
       failure = undefined;
-      retryMs = RETRY_FIRST_MS;
+      backOff.reset();
       // Replicas that were started together need not ask together for ever.
       schedule(RENEW_MS * (1 - random() / 5));
       return known;
     } catch (error) {
       failure = error instanceof Denial ? error : unusable(server, String(error));
       const { retryAfterSeconds } = failure;
-      schedule(Math.max((retryAfterSeconds ?? 0) * 1000, retryMs));
-      retryMs = Math.min(retryMs * 2, RETRY_LAST_MS);
+      schedule(Math.max((retryAfterSeconds ?? 0) * 1000, backOff.next()));
       throw failure;
     } finally {
       underWay = undefined;

@@ -13,6 +13,7 @@ import { copyLines, standardOutput } from './standard-output.ts';
 import { closeOrphanedConnections } from './orphaned-connections.ts';
 import { adminOptions, type Running, WorkerFault } from './start.ts';
 import { fixedIn } from './reload.ts';
+import { createBackOff } from '../lib/back-off.ts';
 import { createStates, type FromWorker, type ToWorker } from './worker-messages.ts';
 
 /** How long a replacement waits after a worker that ended, at first; doubled each time, until one lives. */
@@ -47,7 +48,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
     ));
   certificate?.onRenewed((certificates) => tellAll({ kind: 'renewed', certificates }));
   let { snapshot } = loaded;
-  let againMs = AGAIN_FIRST_MS;
+  const backOff = createBackOff(AGAIN_FIRST_MS, AGAIN_LAST_MS);
   let stopping = false;
   cluster.setupPrimary({ exec: process.argv[1] ?? '', args: ['serve'], silent: true });
 
@@ -72,7 +73,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
     return new Promise((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
         if (message.kind === 'listening') {
-          againMs = AGAIN_FIRST_MS;
+          backOff.reset();
           resolve(message.url);
         }
         if (message.kind === 'failed') reject(new WorkerFault(message.why));
@@ -107,8 +108,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
     setTimeout(() => {
       if (!stopping)
         fork().catch(({ message }: Error) => log.event('error', 'a worker cannot serve', { why: message }));
-    }, againMs);
-    againMs = Math.min(againMs * 2, AGAIN_LAST_MS);
+    }, backOff.next());
   }
 
   async function stop(graceMs: number): Promise<void> {

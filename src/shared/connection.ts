@@ -1,5 +1,6 @@
 import type { createClient } from '@redis/client';
 import type { StoreObserver, StoreOperation, StoreResult, StoreState } from '../model/shared.ts';
+import { createBackOff } from '../lib/back-off.ts';
 import { TimeoutError, within } from '../lib/deadline.ts';
 import { STORE_PREFIX } from './sealing.ts';
 
@@ -45,7 +46,7 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
   let current: StoreClient | undefined;
   let problem = 'not connected yet';
   let logged: StoreState['state'] | undefined;
-  let tries = 0;
+  const backOff = createBackOff(FIRST_RETRY_MS, LONGEST_RETRY_MS, Math.random);
   let connectedAt = 0;
   let closed = false;
   let retry: NodeJS.Timeout | undefined;
@@ -103,7 +104,7 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
     current = undefined;
     discard(client);
     // One that comes and goes is asked less and less often.
-    if (performance.now() - connectedAt > LONGEST_RETRY_MS) tries = 0;
+    if (performance.now() - connectedAt > LONGEST_RETRY_MS) backOff.reset();
     away(error);
   }
 
@@ -113,10 +114,7 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
     observer.storeUp(false);
     if (logged !== 'unavailable') log('warn', 'shared store unavailable', { problem });
     logged = 'unavailable';
-    const pause = Math.min(FIRST_RETRY_MS * 2 ** tries, LONGEST_RETRY_MS);
-    tries += 1;
-    // Replicas that lost it together do not come back together.
-    retry = setTimeout(() => void connect(), pause / 2 + (Math.random() * pause) / 2).unref();
+    retry = setTimeout(() => void connect(), backOff.next()).unref();
   }
 
   async function run<Value>(

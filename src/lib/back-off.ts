@@ -1,0 +1,28 @@
+/** Chance, from 0 up to but not including 1; passed in, so that tests can set it. */
+export type Random = () => number;
+
+/** The growing pauses between attempts that fail. */
+export interface BackOff {
+  /** How long to pause now, in milliseconds; the next pause is twice as long. */
+  readonly next: () => number;
+  /** An attempt succeeded: the next pause is the first again. */
+  readonly reset: () => void;
+}
+
+/**
+ * Creates pauses that double from `firstMs` up to `longestMs`. `random` takes up to half off each, so that replicas do not
+ * come back all at once; by default nothing.
+ */
+export function createBackOff(firstMs: number, longestMs: number, random: Random = () => 0): BackOff {
+  let pauseMs = firstMs;
+  return {
+    next() {
+      const now = pauseMs * (1 - random() / 2);
+      pauseMs = Math.min(pauseMs * 2, longestMs);
+      return now;
+    },
+    reset() {
+      pauseMs = firstMs;
+    },
+  };
+}
