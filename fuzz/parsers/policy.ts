@@ -2,44 +2,22 @@ import { ConfigError } from '../../src/config/problems.ts';
 import { readPolicies } from '../../src/config/policies.ts';
 import type { Files } from '../../src/config/files.ts';
 import type { Attempt } from '../../src/model/policy.ts';
-import type { Principal } from '../../src/model/principal.ts';
+import { call, caller, message, target } from '../../test/policy/caller.ts';
 import { kindOf } from '../kind-of.ts';
 import type { Outcome, Target } from '../target.ts';
 import { must } from './must.ts';
 
-const caller: Principal = {
-  issuer: 'https://as.example',
-  subject: 'alice',
-  clientId: 'a',
-  callerKey: undefined,
-  grantedScopes: [],
-  scopes: new Set(['read']),
-  audience: [],
-  expiresAt: 1_800_000_060,
-  issuedAt: 1_800_000_000,
-  form: 'jwt',
-  confirmation: undefined,
-  introspectionJwt: undefined,
-  claims: {
-    risk: 7,
-    tenant: 'acme',
-    roles: ['a'],
-    realm_access: { roles: ['trader'] },
-    n: '12',
-    big: 2 ** 53,
-  },
-};
+const alice = caller({
+  scope: 'read',
+  lifetime: 60,
+  claims: { risk: 7, tenant: 'acme', roles: ['a'], realm_access: { roles: ['trader'] }, n: '12', big: 2 ** 53 },
+});
 const attempts: readonly Attempt[] = [
   { kind: 'http' },
-  { kind: 'mcp', method: 'tools/call', targets: [{ kind: 'tool', name: 'get_prices' }], arguments: { amount: 10 } },
-  {
-    kind: 'mcp',
-    method: 'resources/read',
-    targets: [{ kind: 'resource', name: 'prices://gold' }],
-    arguments: undefined,
-  },
-  { kind: 'mcp', method: 'prompts/get', targets: [{ kind: 'prompt', name: 'summary' }], arguments: { a: 'b' } },
-  { kind: 'mcp', method: 'odd/method', targets: [], arguments: undefined },
+  call('get_prices', { amount: 10 }),
+  message('resources/read', 'resource prices://gold'),
+  { kind: 'mcp', method: 'prompts/get', targets: [target('prompt summary')], arguments: { a: 'b' } },
+  message('odd/method'),
 ];
 
 /** A policy's text: problems, or a policy that decides, and explains what it decided. */
@@ -56,13 +34,13 @@ async function check(input: Buffer): Promise<string> {
     must(/^policies\/x\.yaml(?::\d+:\d+)?: ./.test(String(problem)), 'a problem without a place');
   if (policy === undefined) return kindOf(problems[0]?.message ?? '');
   const ways = attempts.map((attempt) => {
-    const decision = policy.decide(caller, attempt);
-    const explained = policy.explain(caller, attempt);
+    const decision = policy.decide(alice, attempt);
+    const explained = policy.explain(alice, attempt);
     const held = explained.every(({ outcome }) => outcome === 'holds');
     const allows = decision.allow && decision.shadow === undefined;
     must(!allows || held, 'allowed, but some condition does not hold');
     must(allows || !held, 'refused, but every condition holds');
-    if (allows) for (const scope of policy.neededScopes(caller, attempt)) must(typeof scope === 'string', 'no scope');
+    if (allows) for (const scope of policy.neededScopes(alice, attempt)) must(typeof scope === 'string', 'no scope');
     return decision.allow ? 'allow' : decision.denial.reason;
   });
   return ways.join(' ');

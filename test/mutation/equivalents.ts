@@ -39,7 +39,7 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'type: the text "undefined" is not a scheme': [
     { in: 'createChallenges', mutator: 'ConditionalExpression', to: 'true', nth: 3 },
   ],
-  'a check for the compiler: undefined is no allowed origin': [
+  'type: undefined is not an allowed origin': [
     { in: 'headers', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
   'a text with spaces is not a field name': [
