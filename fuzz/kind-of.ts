@@ -1,4 +1,4 @@
-/** A reason or a problem without the words and numbers that the case itself brought: what is left says which way it went. */
+/** The text of a refusal or problem without quoted words and numbers, which vary from case to case. */
 export function kindOf(text: string): string {
   return text.replaceAll(/"(?:[^"\\]|\\.)*"|\d+/g, '').slice(0, 80);
 }

@@ -1,5 +1,5 @@
 /**
- * Looks for what nobody has thought of: cases that are made by chance and guided by what ran, and an oracle for each.
+ * Fuzzes the gateway and its parsers with random cases, guided by coverage, and checks each result with an oracle.
  *
  *     npm run fuzz -- [--target NAME]… [--cases N] [--seed N] [--keep]
  *
@@ -33,7 +33,7 @@ for (const name of values.target) {
   const began = performance.now();
   const target = await targets[name]!();
   const seconds = (): string => ((performance.now() - began) / 1000).toFixed(0);
-  let told = performance.now();
+  let reportedAt = performance.now();
   const report = await fuzz(target, [...readCorpus(name).values()], {
     cases: Number(values.cases),
     random: createRandom(`${values.seed} ${name}`),
@@ -44,19 +44,19 @@ for (const name of values.target) {
     },
     onProgress(cases, kept) {
       forgetPrints();
-      if (performance.now() - told < 10_000) return;
-      told = performance.now();
+      if (performance.now() - reportedAt < 10_000) return;
+      reportedAt = performance.now();
       const { reached, known } = coverage.blocks();
       console.log(`  ${name}: ${cases} cases in ${seconds()} s, ${kept} kept, ${reached}/${known} blocks`);
     },
   });
   const { reached, known, files } = coverage.blocks();
   console.log(`${name}: ${report.cases} cases in ${seconds()} s, ${report.ways} ways, ${report.findings} findings`);
-  console.log(`  ${reached} of ${known} blocks in ${files} files of src have run so far`);
+  console.log(`  ${reached} of ${known} blocks ran so far, in ${files} files of src`);
   if (target.summary !== undefined) console.log(`  ${target.summary()}`);
   if (values.keep) for (const input of report.kept) addCase(name, input);
   if (report.kept.length > 0)
-    console.log(`  ${report.kept.length} cases reached something new${values.keep ? ', and are kept' : ''}`);
+    console.log(`  ${report.kept.length} cases reached something new${values.keep ? ' and are kept' : ''}`);
   found += report.findings;
   await target.close?.();
 }

@@ -1,34 +1,34 @@
 import type { Random } from './engine/random.ts';
 
-/** What came of one case. */
+/** The outcome of one case. */
 export interface Outcome {
-  /** Which way the case went, in a word or two: a way that was not seen before makes it worth keeping. */
+  /** The way that the case went, in a few words. The fuzzer builds on a case that went a new way. */
   readonly way: string;
-  /** Whether it got through: what is made of it may get as far. */
+  /** Whether the gateway accepted the case. Variations of it may also be accepted. */
   readonly passed?: boolean;
-  /** What must never be; undefined where all held. */
+  /** What is wrong; undefined if every check held. */
   readonly finding?: string | undefined;
 }
 
-/** Something that reads bytes, and what must hold whatever they are. */
+/** Code that reads bytes, with the checks that must hold for any bytes. */
 export interface Target {
-  /** Cases that run between two looks at what ran. */
+  /** The number of cases between two readings of the coverage. */
   readonly batch: number;
-  /** Texts that mean something to it, for cases to be made of. */
+  /** Texts with a meaning to the target. The fuzzer inserts them into cases. */
   readonly words: readonly string[];
-  /** Makes another case of one, by its grammar; undefined: only bytes are changed. */
+  /** Makes another case from one by its grammar. If undefined, the fuzzer only changes bytes. */
   readonly mutate?: (input: Buffer, random: Random) => Buffer;
-  /** One outcome a case, in their order. Never rejects for what a case does. */
+  /** One outcome for each case, in order. Never rejects because of a case. */
   run(inputs: readonly Buffer[]): Promise<readonly Outcome[]>;
-  /** What else it has counted, for people. */
+  /** Further counts, as text for the output. */
   summary?(): string;
   close?(): Promise<void>;
 }
 
-/** What a parser's case gave: which way it went. Throws for what must never be. */
+/** Runs a case and returns the way it went. Throws if a check fails. */
 export type Check = (input: Buffer) => string;
 
-/** A target that needs nothing but a function. */
+/** A target made of a function. */
 export function parserTarget(check: Check, words: readonly string[], mutate?: Target['mutate']): Target {
   return {
     batch: 2000,
@@ -38,7 +38,7 @@ export function parserTarget(check: Check, words: readonly string[], mutate?: Ta
   };
 }
 
-/** Reading what a caller sent must not take long, whatever it is. */
+/** The longest time that a parser may take for any input. */
 const MAX_MS = 500;
 
 function outcomeOf(check: Check, input: Buffer): Outcome {
@@ -52,7 +52,7 @@ function outcomeOf(check: Check, input: Buffer): Outcome {
   }
 }
 
-/** What it takes of a processor: the machine may have stood still, or be wanted by others. */
+/** CPU time. Elapsed time also counts a paused or busy machine. */
 function computingMs(run: () => void): number {
   const began = process.threadCpuUsage();
   run();

@@ -1,6 +1,6 @@
 import type { Target } from './target.ts';
 
-/** What can be fuzzed, by name; loaded only once coverage is counted. */
+/** The targets by name. Each is loaded only after coverage has started. */
 export const targets: Readonly<Record<string, () => Promise<Target>>> = {
   request: async () => (await import('./request/target.ts')).startRequestTarget(),
   path: async () => (await import('./parsers/path.ts')).path,

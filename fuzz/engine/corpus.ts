@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** One line of a corpus file. It has `text` if the bytes are UTF-8, otherwise `latin1` with one character for a byte. */
+/** A line of a corpus file. It has `text` if the bytes are UTF-8, otherwise `latin1`, one character for each byte. */
 interface Line {
   /** Only for cases that a person wrote and for findings; other cases are named after their content. */
   readonly name?: string;

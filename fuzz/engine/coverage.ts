@@ -1,39 +1,39 @@
 import { Session, type Profiler } from 'node:inspector';
 
-/** Characters of sources that ran, by the URL of the script; each with the places where they begin. */
+/** Positions of characters that ran, by the URL of the script. */
 export type Places = ReadonlyMap<string, readonly number[]>;
 
-/** What ran since the last look. */
+/** The coverage since the last look. */
 interface Look {
-  /** What had never run before. Empty: nothing new. */
+  /** Positions that ran for the first time. */
   readonly fresh: Places;
   covers(places: Places): boolean;
 }
 
-/** Which code of `src/` has run, by V8's own counters: nothing is instrumented, the program itself is fuzzed. */
+/** The coverage of `src/` by V8's own counters, so that the program runs unchanged. */
 export interface Coverage {
   look(): Look;
-  /** Those of some places that nobody is known to have reached yet. */
+  /** The places among these that no known case has reached. */
   unknown(places: Places): Places;
-  /** Counts places as known from now on. */
+  /** Marks places as known. */
   keep(places: Places): void;
-  /** Blocks that ran, of those that V8 tells of in the files that were loaded. */
+  /** The number of blocks that ran, and of all blocks in the loaded files. */
   blocks(): { readonly reached: number; readonly known: number; readonly files: number };
   stop(): void;
 }
 
 interface Script {
-  /** Characters of the source. */
+  /** The length of the source in characters. */
   readonly length: number;
-  /** One entry a character, 1 where it has run; in whole words of 32 bits. */
+  /** One entry for each character, 1 if it ran. Its length is a multiple of 4 bytes. */
   readonly ran: Uint8Array<ArrayBuffer>;
-  /** 1 where one block ends and another begins. */
+  /** 1 at the borders of blocks. */
   readonly borders: Uint8Array;
 }
 
 const sources = new URL('../../src/', import.meta.url).href;
 
-/** Starts to count. Must come before `src/` is loaded: of what was compiled already only functions are counted. */
+/** Starts counting. Call it before `src/` is loaded: in code that is already compiled, V8 counts functions only. */
 export function startCoverage(): Coverage {
   const session = new Session();
   session.connect();
@@ -43,7 +43,7 @@ export function startCoverage(): Coverage {
 
   function take(): readonly Profiler.ScriptCoverage[] {
     let taken: readonly Profiler.ScriptCoverage[] = [];
-    // A session of one's own thread answers before it returns.
+    // A session of the same thread answers before `post` returns.
     session.post('Profiler.takePreciseCoverage', (error, { result }) => {
       if (error !== null) throw error;
       taken = result;
@@ -67,7 +67,7 @@ export function startCoverage(): Coverage {
       for (const coverage of take()) {
         const { length, ran, borders } = scriptOf(coverage);
         const now = wholeWords(length);
-        // Outer ranges come before those within them.
+        // Outer ranges come before inner ones.
         for (const { ranges } of coverage.functions) {
           for (const { startOffset, endOffset, count } of ranges) {
             borders[startOffset] = 1;
@@ -115,7 +115,7 @@ function wholeWords(length: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Math.ceil(length / 4) * 4);
 }
 
-/** Where `now` has a 1 and `before` none: four characters at a time, since it is asked of all sources after each batch. */
+/** The positions that are 1 in `now` and 0 in `before`. Compares four at a time: each batch checks all sources. */
 function placesIn(now: Uint8Array<ArrayBuffer>, before: Uint8Array<ArrayBuffer>): number[] {
   const places: number[] = [];
   const [wordsNow, wordsBefore] = [new Uint32Array(now.buffer), new Uint32Array(before.buffer)];

@@ -4,53 +4,53 @@ import type { Coverage, Places } from './coverage.ts';
 import { shrunk } from './shrink.ts';
 import type { Random } from './random.ts';
 
-/** One case that went a way, or reached a block, that none before it did. */
+/** A case that went a new way or reached a new block. */
 interface Kept {
   readonly input: Buffer;
   readonly places: Places;
 }
 
-/** What a run has come to. */
+/** The result of a run. */
 export interface Report {
   readonly cases: number;
-  /** Those that reached what no case did that it began with, made small. */
+  /** Cases that reached code that the initial cases did not reach, shrunk. */
   readonly kept: readonly Buffer[];
   readonly ways: number;
   readonly findings: number;
 }
 
-/** What must never be, and the smallest case for it that was found. */
+/** A failed check, with the smallest case for it that the fuzzer found. */
 export interface Finding {
   readonly input: Buffer;
   readonly what: string;
 }
 
-/** How a run goes. */
+/** Settings of a run. */
 export interface Settings {
   readonly cases: number;
   readonly random: Random;
   readonly coverage: Coverage;
   readonly onProgress: (cases: number, kept: number) => void;
-  /** Told at once: a run may be long. */
+  /** Called at once, because a run may be long. */
   readonly onFinding: (finding: Finding) => void;
-  /** Whether what led somewhere new is wanted, and so made small. */
+  /** Whether to return the kept cases, shrunk. */
   readonly shrink: boolean;
 }
 
-/** Each kind is told once, and no more than so many: whoever reads them mends the first ones. */
+/** The most findings of one run. Each kind is reported once. */
 const MAX_FINDINGS = 20;
 const longest = 64 * 1024;
 
 /**
- * Runs `cases` cases against a target, made of `seeds` and of whatever led somewhere new. The cases follow from the seed
- * of `random` alone, as far as the target's ways do.
+ * Runs `cases` cases against a target, made from `seeds` and from cases that reached something new. If the target is
+ * deterministic, the seed of `random` determines the cases.
  */
 export async function fuzz(target: Target, seeds: readonly Buffer[], settings: Settings): Promise<Report> {
   const { random, coverage, onProgress, onFinding } = settings;
   const pool: Buffer[] = [];
   const passed: Buffer[] = [];
   const kept: Kept[] = [];
-  /** How many cases went each. */
+  /** The number of cases for each way. */
   const ways = new Map<string, number>();
   const findings = new Set<string>();
   let cases = 0;
@@ -66,12 +66,12 @@ export async function fuzz(target: Target, seeds: readonly Buffer[], settings: S
     onProgress(cases, kept.length);
   }
   const smaller: Buffer[] = [];
-  // What only went another way is made again soon enough by who begins with the rest.
+  // A case that only went a new way is soon found again from the others.
   for (const one of settings.shrink ? kept.filter(({ places }) => places.size > 0) : [])
     smaller.push(await smallestLike(one));
   return { cases, kept: smaller, ways: ways.size, findings: findings.size };
 
-  /** Newer ones more often: they are where nobody has been. But most of what is made of a refused case is refused too. */
+  /** Prefers newer cases, which are close to new code, and accepted ones, whose variations mostly are accepted too. */
   function chosen(): Buffer {
     if (passed.length > 0 && random.chance(0.6)) return random.pick(passed);
     return pool[Math.floor(pool.length * Math.sqrt(random.below(1 << 20) / (1 << 20)))] as Buffer;
@@ -97,7 +97,7 @@ export async function fuzz(target: Target, seeds: readonly Buffer[], settings: S
       coverage.keep(fresh);
       pool.push(...inputs);
     } else if (fresh.size > 0) {
-      // Whoever has been where nobody was went most likely a way that few go.
+      // A case that reached new code most likely went a rare way.
       const rarest = outcomes.map(({ way }, i) => ({ input: inputs[i] as Buffer, times: ways.get(way) ?? 0 }));
       rarest.sort((one, other) => one.times - other.times);
       await attribute(
@@ -126,7 +126,7 @@ export async function fuzz(target: Target, seeds: readonly Buffer[], settings: S
     pool.push(one.input);
   }
 
-  /** Finds out which of `inputs` reached `places`: the likely ones, which are first, and then by halves the others. */
+  /** Finds which of `inputs` reached `places`: tries the likely ones first, then halves the rest. */
   async function attribute(inputs: readonly Buffer[], places: Places, areSorted = true): Promise<void> {
     const first = inputs.slice(0, Math.ceil(inputs.length / (areSorted ? 4 : 2)));
     const outcomes = await target.run(first);
@@ -134,7 +134,7 @@ export async function fuzz(target: Target, seeds: readonly Buffer[], settings: S
     if (inputs.length === 1) {
       if (fresh.size > 0) keepCase({ input: inputs[0] as Buffer, places: fresh });
       if (fresh.size > 0 && outcomes[0]?.passed === true) passed.push(inputs[0] as Buffer);
-      // What does not come again, such as what runs once or by a timer, is nobody's.
+      // Code that does not run again, for example once or by a timer, belongs to no case.
       coverage.keep(fresh);
       coverage.keep(places);
       return;

@@ -1,4 +1,4 @@
-/** Numbers that look like chance and follow from a seed. */
+/** Pseudo-random numbers from a seed. */
 export interface Random {
   /** A whole number from 0 up to, but not including, `bound`. */
   below(bound: number): number;
@@ -6,7 +6,7 @@ export interface Random {
   pick<Item>(from: readonly Item[]): Item;
 }
 
-/** Creates the numbers of `seed`: sfc32, seeded by a hash of its text. */
+/** Creates a generator: sfc32, seeded with a hash of the text. */
 export function createRandom(seed: string): Random {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(seed)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;

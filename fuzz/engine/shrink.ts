@@ -1,4 +1,4 @@
-/** A smaller case that still `holds`: pieces of ever smaller size are left out, in so many `attempts` at most. */
+/** A smaller case that still `holds`. Removes smaller and smaller pieces, in at most `maxAttempts` attempts. */
 export async function shrunk(
   input: Buffer,
   maxAttempts: number,

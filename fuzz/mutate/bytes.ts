@@ -1,6 +1,6 @@
 import type { Random } from '../engine/random.ts';
 
-/** What programs of all kinds stumble over. */
+/** Texts that parsers often mishandle. */
 const awkward: readonly string[] = [
   '\0',
   '\n',
@@ -25,7 +25,7 @@ const awkward: readonly string[] = [
   '__proto__',
 ];
 
-/** One small change of an input's bytes, or a part of another one put into it. */
+/** An input with one small change of its bytes, or with a part of another input inserted. */
 export function changedBytes(input: Buffer, other: Buffer, words: readonly string[], random: Random): Buffer {
   const at = random.below(input.length + 1);
   const length = Math.min(1 << random.below(7), input.length - at);

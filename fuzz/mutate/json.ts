@@ -26,10 +26,11 @@ const wholes = [
   '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_prices","arguments":{}}}',
   '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"transfer_funds","arguments":{"amount":10}}}',
   '{"jsonrpc":"2.0","id":"x","method":"resources/read","params":{"uri":"prices://gold"}}',
-  '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}',
+  '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_x",' +
+    '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}',
 ];
 
-/** Another JSON text made of one, by its tokens: members twice, keys and values otherwise, spaces, escapes. */
+/** A JSON text with one change of its tokens: a repeated member, another key or value, a space, an escape. */
 export function changedJson(text: string, random: Random): string {
   if (!text.includes('{') || random.chance(0.05)) return random.pick(wholes);
   const tokens = text.match(/"(?:[^"\\]|\\[^])*"|[{}[\],:]|[^\s{}[\],:"]+|\s+|"/g) ?? [];
@@ -83,7 +84,7 @@ export function changedJson(text: string, random: Random): string {
   }
 }
 
-/** A key that some reader takes for the same: in another case, as a letter that folds to it, escaped. */
+/** A key that some readers take for the same one: in another case, with a letter that folds to it, or escaped. */
 function alike(key: string, random: Random): string {
   const at = 1 + random.below(Math.max(key.length - 2, 1));
   const letter = key.charAt(at);

@@ -1,4 +1,4 @@
-/** Words as they are written beside each other. */
+/** The words of a text. */
 export function listed(text: string): readonly string[] {
   return text.trim().split(/\s+/);
 }

@@ -1,18 +1,18 @@
 import { listed } from './listed.ts';
 
-/** Methods, some of which are none. */
+/** Methods, and texts that are not methods. */
 export const methods = listed(`
   GET POST PUT DELETE OPTIONS HEAD PATCH TRACE CONNECT get PROPFIND X
 `);
-/** What may stand where the version stands. */
+/** Texts in the place of the version. */
 export const versions = ['HTTP/1.1', 'HTTP/1.0', 'HTTP/0.9', 'HTTP/2.0', 'HTTP/1.2', 'http/1.1', ''];
-/** The paths of the routes, and one of none. */
+/** The paths of the routes, variants of them, and a path without a route. */
 export const paths = listed(`
   /mcp /notes /demo/data /forwarded /public /socket /admin / /elsewhere /Admin /ADMIN/x /admin/x /Demo/data /mcp/
 `);
-/** What the gateway publishes itself. */
+/** The paths of the metadata that the gateway publishes. */
 export const metadata = ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'];
-/** What readers of paths disagree about. */
+/** Parts of paths on which parsers disagree. */
 export const pieces = [
   ...listed(`
   / // /. /.. /../ /./ .. . ; ;x=1 \\ ? # % * a A %2e %2E%2e %2f %5c %3b %00 %0d%0a %61dmin %25 %2561 %c3%a9 %20 %7f
@@ -22,7 +22,7 @@ export const pieces = [
   ' ',
   '\t',
 ];
-/** Credentials; those in braces are filled in. */
+/** Credentials. The target replaces those in braces. */
 export const tokens = [
   '{{alice}}',
   '{{bob}}',
@@ -33,9 +33,9 @@ export const tokens = [
   'a.b.c',
   '',
 ];
-/** What stands before a token. */
+/** Texts before a token. */
 export const schemes = ['Bearer ', 'bearer ', 'BEARER  ', 'DPoP ', 'Basic ', 'Bearer', 'Bearer\t', ''];
-/** Hosts, ours and others. */
+/** The host of the gateway, and others. */
 export const hosts = [
   ...listed(`
   gateway.test gateway.test:80 GATEWAY.test evil.test localhost 127.0.0.1:1 [::1]
@@ -54,9 +54,9 @@ export const codings = [
   'chunked;q=1',
   '',
 ];
-/** Lengths, and what some readers take for one. */
+/** Lengths, and texts that some parsers take for lengths. */
 export const lengths = ['0', '1', '5', '+5', '-1', '00', '5, 5', '0x5', '18446744073709551616', ' 3', '3 ', '1e1', ''];
-/** What `Connection` may nominate. */
+/** Values of `Connection`. */
 export const connections = [
   ...listed(`
   close keep-alive upgrade content-length te transfer-encoding x-forwarded-for host , x-other traceparent
@@ -75,7 +75,7 @@ export const types = [
   'application/json, text/plain',
   '',
 ];
-/** What clients must not say to an upstream, and what a decision rests on. */
+/** Fields that clients must not send to an upstream, and fields that decisions depend on. */
 export const claimed = listed(`
   X-Auth-Subject x_auth_subject X-Auth_Client X.Auth.Subject x-auth-subject X-Forwarded-For X-Forwarded-Host
   X_Forwarded_Proto Forwarded X-Original-URL X-Rewrite-URL X-Real-IP X-Remote-User X-HTTP-Method-Override
@@ -95,7 +95,7 @@ export const values = [
 ];
 /** Revisions of MCP. */
 export const versionsOfMcp = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2099-01-01', ''];
-/** What `Mcp-Name` may say. */
+/** Values of `Mcp-Name`. */
 export const names = [
   'get_prices',
   'transfer_funds',

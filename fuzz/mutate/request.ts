@@ -2,7 +2,7 @@ import type { Random } from '../engine/random.ts';
 import { changedJson } from './json.ts';
 import * as words from './request-words.ts';
 
-/** An HTTP/1.1 request in its parts, as far as bytes can be taken apart so. */
+/** The parts of an HTTP/1.1 request, as far as the bytes have them. */
 interface Parts {
   readonly method: string;
   readonly target: string;
@@ -54,10 +54,10 @@ const changes: readonly Change[] = [
   }),
 ];
 
-/** Another request made of one: its line, its fields, its framing, the JSON-RPC message in it. */
+/** A request with one change of its request line, its fields, its framing or its JSON-RPC message. */
 export function changedRequest(input: Buffer, random: Random): Buffer {
   const changed = random.pick(changes)(taken(input.toString('latin1')), random);
-  // Most of the time a body may keep its length: what is framed wrongly gets no further than the parser.
+  // Mostly correct the length of the body: a wrongly framed request gets no further than the parser.
   return Buffer.from(joined(random.chance(0.7) ? reframed(changed) : changed), 'latin1');
 }
 
@@ -114,7 +114,7 @@ function respelled(line: string, random: Random): string {
   ]);
 }
 
-/** The headers of 2026-07-28, as the message has it. */
+/** With the headers that 2026-07-28 requires for the message in the body. */
 function withHeadersOf(parts: Parts): Parts {
   const { method, name, uri, taskId } = {
     method: /"method"\s*:\s*"([^"]*)"/.exec(parts.body)?.[1] ?? 'ping',
@@ -134,7 +134,7 @@ function without(parts: Parts, names: readonly string[]): Parts {
   return { ...parts, lines: parts.lines.filter((line) => !names.includes(nameOf(line))) };
 }
 
-/** The body in chunks of chosen sizes, some of them written in an unusual way. */
+/** With the body in chunks of random sizes, some of them in an unusual notation. */
 function chunked(parts: Parts, random: Random): Parts {
   const pieces: string[] = [];
   const { body } = unchunked(parts);
@@ -160,7 +160,7 @@ function chunked(parts: Parts, random: Random): Parts {
   return { ...framed, lines: [...framed.lines, 'Transfer-Encoding: chunked'], body: pieces.join('') + end };
 }
 
-/** The body whole, with its length. */
+/** With the body in one piece and its length. */
 function counted(parts: Parts): Parts {
   const { body } = unchunked(parts);
   const framed = without(parts, ['content-length', 'transfer-encoding']);
@@ -173,7 +173,7 @@ function unchunked(parts: Parts): Parts {
   return { ...parts, body: whole.join('') };
 }
 
-/** A length that was right stays right. */
+/** Corrects the length if the request has exactly one. */
 function reframed(parts: Parts): Parts {
   const lengths = parts.lines.filter((line) => nameOf(line) === 'content-length');
   return lengths.length === 1 && /^[^:]*: *\d+$/.test(lengths[0] ?? '') ? counted(parts) : parts;

@@ -4,9 +4,9 @@ import type { Outcome, Target } from '../target.ts';
 import { must } from './must.ts';
 import { outcomeOf } from './policy.ts';
 
-const secret = 'S3cretThatNobodyMaySee';
+const secret = 'S3cretThatNoProblemShows';
 
-/** `gateway.yaml`: a configuration, or problems that name a place and no secret. */
+/** `gateway.yaml`: gives a configuration, or problems that name a place and show no secret. */
 async function check(input: Buffer): Promise<string> {
   const files: Files = {
     at: 0,

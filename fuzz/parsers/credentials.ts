@@ -3,7 +3,7 @@ import type { Call } from '../../src/model/call.ts';
 import { parserTarget } from '../target.ts';
 import { must, readOrReason } from './must.ts';
 
-/** An `Authorization` field and a query, a line each: a token as RFC 6750 §2.1 has it, or none. */
+/** An `Authorization` field and a query, one line each: a token by RFC 6750 §2.1, or a refusal. */
 function check(input: Buffer): string {
   const [authorization, ...rest] = input.toString('latin1').split('\n');
   const query = rest.length === 0 || rest[0] === '' ? '' : `?${rest.join('')}`;
@@ -14,7 +14,7 @@ function check(input: Buffer): string {
   const found = read(false, {});
   const either = read(true, {});
   if ('value' in found) {
-    must('value' in either, 'a Bearer token is none where DPoP is served');
+    must('value' in either, 'a Bearer token is refused if DPoP is served too');
     must(found.value.scheme === 'bearer', 'another scheme than Bearer');
   }
   if ('reason' in either) return either.reason;
@@ -25,7 +25,7 @@ function check(input: Buffer): string {
     'not the two words of the field',
   );
   must(/^[A-Za-z0-9\-._~+/]+=*$/.test(value), 'not a b64token');
-  must(!new URLSearchParams(query).has('access_token'), 'a token in the query too');
+  must(!new URLSearchParams(query).has('access_token'), 'another token in the query');
   return scheme;
 }
 

@@ -3,26 +3,29 @@ import { createEventSplitter, eventData, withData } from '../../src/mcp/event-st
 import { parserTarget } from '../target.ts';
 import { must } from './must.ts';
 
-/** An event stream: however it is cut it gives the same events, which hold what a reader by WHATWG HTML §9.2 finds. */
+/** An event stream: any cut gives the same events, with the data that a reader by WHATWG HTML §9.2 finds. */
 function check(input: Buffer): string {
   const whole = split([input]);
   const cut = crc32(input) % (input.length + 1);
   const inTwo = split([input.subarray(0, cut), input.subarray(cut)]);
   const inBytes = split(Array.from(input, (byte) => Buffer.of(byte)));
   must(Buffer.concat(whole).equals(input), 'bytes are lost');
-  // A CR at an end may be half of a line end, which is known a byte later.
+  // A CR at the end may be half of a line end. Only the next byte tells.
   must(said(whole) === said(inTwo) && said(whole) === said(inBytes), 'another cut gives other events');
   const events = whole.slice(0, -1).map((event) => event.toString('latin1'));
-  // An event without data is none for its reader.
+  // Readers ignore an event without data.
   const data = events.map(eventData).filter((each) => each !== '');
   must(JSON.stringify(data) === JSON.stringify(reference(input.toString('latin1'))), 'WHATWG HTML reads other data');
   for (const event of events) {
-    must(eventData(withData(event, eventData(event))) === eventData(event), 'data do not come back');
+    must(
+      eventData(withData(event, eventData(event))) === eventData(event),
+      'the data differ after writing and reading',
+    );
   }
   return `${Math.min(events.length, 4)} ${Math.min(data.length, 2)}`;
 }
 
-/** The events, and at the end what is left over. */
+/** The events, and last the remaining bytes. */
 function split(chunks: readonly Buffer[]): readonly Buffer[] {
   const splitter = createEventSplitter(Infinity);
   const events = chunks.flatMap((chunk) => splitter.push(chunk));
@@ -33,9 +36,9 @@ function said(events: readonly Buffer[]): string {
   return JSON.stringify(events.map((event) => event.toString('latin1')));
 }
 
-/** The data of each event that ended and has any, line by line. */
+/** The data of each complete event that has data. */
 function reference(text: string): readonly string[] {
-  // A CR at the very end may be half of a line end.
+  // A CR at the end may be half of a line end.
   const lines = text.replace(/\r$/, '').split(/\r\n|\n|\r/);
   const found: string[] = [];
   let data: string[] = [];

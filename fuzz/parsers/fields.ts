@@ -18,7 +18,7 @@ const decisive = [
   'origin',
 ];
 
-/** A header section, `name: value` a line: read once, and by what a trusted proxy says in it. */
+/** A header section, one `name: value` on each line: its own fields, and the request that a trusted proxy describes. */
 function check(input: Buffer): string {
   const raw = input
     .toString('latin1')
@@ -52,8 +52,8 @@ function check(input: Buffer): string {
     fields.names.flatMap((name, i) =>
       name === `x-forwarded-${suffix}` || name === `x-original-${suffix}` ? [raw[2 * i + 1] as string] : [],
     );
-  must(JSON.stringify(said('method')) === JSON.stringify([method]), 'another method than the proxy says');
-  must(JSON.stringify(said('uri')) === JSON.stringify([path + query]), 'another target than the proxy says');
+  must(JSON.stringify(said('method')) === JSON.stringify([method]), 'another method than the proxy sent');
+  must(JSON.stringify(said('uri')) === JSON.stringify([path + query]), 'another target than the proxy sent');
   return `asked ${client.value.client === '10.0.0.1'} ${client.value.certificateThumbprint === undefined}`;
 }
 

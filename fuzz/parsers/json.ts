@@ -6,7 +6,7 @@ import { must } from './must.ts';
 
 const limits = { depth: 32, members: 200 };
 
-/** A JSON text: what the scanner lets through reads alike to everybody, and what JSON.parse refuses it refuses too. */
+/** A JSON text: all readers agree on a text that the scanner accepts, and it refuses all that JSON.parse refuses. */
 function check(input: Buffer): string {
   const text = input.toString();
   let refused: JsonScanError | undefined;
@@ -25,17 +25,17 @@ function check(input: Buffer): string {
   }
   if (refused?.kind === 'malformed') throw new Error(`JSON.parse reads it: ${refused.message}`);
   if (refused !== undefined) return refused.message.replaceAll(/\d+/g, '');
-  // It would be written as an escape; one that only looks like it has its backslash twice.
+  // JSON.stringify writes a lone surrogate as an escape. A double backslash is not an escape.
   must(!/(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(value)), 'a lone surrogate');
   const keys = keysOf(text);
   must(
     keys.every((list) => new Set(list.map((key) => key.normalize('NFKC').toLowerCase())).size === list.length),
-    'keys that are alike',
+    'keys that look alike',
   );
   return `${typeof value} ${Math.min(keys.length, 8)} ${keys.some((list) => list.length > 1)}`;
 }
 
-/** The keys of each object, doubled ones twice, by a reader of another make: tokens and a stack. */
+/** The keys of each object, with repetitions, by a second reader: tokens and a stack. */
 function keysOf(text: string): string[][] {
   const all: string[][] = [];
   const open: (string[] | undefined)[] = [];

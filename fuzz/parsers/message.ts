@@ -11,7 +11,7 @@ interface Parsed {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
-/** `Mcp-Method`, `Mcp-Name` and `MCP-Protocol-Version`, a line each and empty for none; behind them a message. */
+/** `Mcp-Method`, `Mcp-Name` and `MCP-Protocol-Version`, one line each (empty if absent), then a message. */
 function check(input: Buffer): string {
   const ends = [0, 1, 2].reduce<readonly number[]>(
     (found) => [...found, input.indexOf('\n', (found.at(-1) ?? -1) + 1)],
@@ -28,7 +28,7 @@ function check(input: Buffer): string {
   const text = body.toString();
   const parsed = JSON.parse(text) as Parsed;
   must(parsed.method === message.method, 'another method than JSON.parse reads');
-  must(numbersIn(JSON.stringify(parseToRewrite(text))) === numbersIn(text), 'other digits when it is written again');
+  must(numbersIn(JSON.stringify(parseToRewrite(text))) === numbersIn(text), 'other digits after parsing and writing');
   const { name, uri } = { name: undefined, uri: undefined, ...parsed.params };
   if (message.method === 'tools/call' || message.method === 'prompts/get')
     must(message.targets[0]?.name === name, 'another name');
@@ -43,12 +43,16 @@ function check(input: Buffer): string {
       spliced,
       changes.map(({ path, from, to }) => ({ path, from: to, to: from })),
     );
-    must(JSON.stringify(JSON.parse(back)) === JSON.stringify(parsed), 'changed and changed back is another message');
+    must(
+      JSON.stringify(JSON.parse(back)) === JSON.stringify(parsed),
+      'another message after a change and its reversal',
+    );
   }
-  return `${message.era} ${message.targets[0]?.kind} ${message.targets.length} ${changes.length} ${message.mayYieldHandle}`;
+  const { era, targets, mayYieldHandle } = message;
+  return `${era} ${targets[0]?.kind} ${targets.length} ${changes.length} ${mayYieldHandle}`;
 }
 
-/** The numbers of a JSON text as they are written, in an order of their own: keys that are numbers change places. */
+/** The numbers of a JSON text as written, sorted: JSON.parse moves members with numeric keys. */
 function numbersIn(text: string): string {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g) ?? [];
   return JSON.stringify(tokens.filter((token) => !token.startsWith('"')).toSorted());

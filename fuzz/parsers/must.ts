@@ -1,7 +1,7 @@
 import { Denial } from '../../src/model/denial.ts';
 import { kindOf } from '../kind-of.ts';
 
-/** What `read` gives, or the reason for which it refuses; any other error is a finding. */
+/** The result of `read`, or the reason of its refusal. Any other error is a finding. */
 export function readOrReason<Value>(read: () => Value): { readonly value: Value } | { readonly reason: string } {
   try {
     return { value: read() };
@@ -11,12 +11,12 @@ export function readOrReason<Value>(read: () => Value): { readonly value: Value 
   }
 }
 
-/** Ends the case with a finding unless `holds`. */
+/** Ends the case with a finding if `holds` is false. */
 export function must(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(what);
 }
 
-/** Whether some server ends a decoded path before its end, or takes it apart where it has no slash. */
+/** Whether some server cuts a decoded path short, or splits it at a character other than a slash. */
 export function isCut(path: string): boolean {
   return /[;\\]/.test(path) || path.split('').some((character) => character < ' ' || character === '\x7f');
 }

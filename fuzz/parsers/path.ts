@@ -6,7 +6,7 @@ import { isCut, must, readOrReason } from './must.ts';
 const mounts = new Map(['/', '/mcp', '/admin', '/demo/data', '/Mixed'].map((path) => [path, path]));
 const router = createRouter(mounts);
 
-/** A request target: split and routed as `new URL`, and a server that decodes and ignores case, would. */
+/** A request target: split as `new URL` does, and routed as a server that decodes and ignores case would. */
 function check(input: Buffer): string {
   const text = input.toString('latin1');
   const read = readOrReason(() => canonicalTarget(text));
@@ -34,7 +34,7 @@ function check(input: Buffer): string {
   const met = [...mounts.keys()]
     .filter((mount) => mount === '/' || lower === mount.toLowerCase() || lower.startsWith(`${mount.toLowerCase()}/`))
     .toSorted((one, other) => other.length - one.length)[0];
-  must(met === routed.value, `a server without regard to case meets ${met}, we ${routed.value}`);
+  must(met === routed.value, `a server that ignores case routes to ${met}, the gateway to ${routed.value}`);
   const dropped = lower
     .normalize('NFKC')
     .replaceAll(/[\p{Cf}\p{Cc}]/gu, '')
@@ -48,7 +48,10 @@ function check(input: Buffer): string {
     .join('/');
   for (const mount of ['/mcp', '/admin', '/demo/data']) {
     const meets = `${dropped}/`.startsWith(`${mount}/`);
-    must(!meets || routed.value === mount, `a server that drops ends of segments meets ${mount}, we ${routed.value}`);
+    must(
+      !meets || routed.value === mount,
+      `a server that drops ends of segments routes to ${mount}, the gateway to ${routed.value}`,
+    );
   }
   return `${routed.value} ${query === '' ? '' : '?'}`;
 }

@@ -20,7 +20,7 @@ const attempts: readonly Attempt[] = [
   message('odd/method'),
 ];
 
-/** A policy's text: problems, or a policy that decides, and explains what it decided. */
+/** The text of a policy: gives problems, or a policy whose decisions agree with its explanations. */
 async function check(input: Buffer): Promise<string> {
   const files: Files = {
     at: 0,
@@ -29,7 +29,7 @@ async function check(input: Buffer): Promise<string> {
   };
   const { policies, problems } = await readPolicies('policies', 'policies', files);
   const policy = policies.get('x');
-  must((policy === undefined) === problems.length > 0, 'neither a policy nor a problem, or both');
+  must((policy === undefined) === problems.length > 0, 'a policy and a problem, or neither');
   for (const problem of problems)
     must(/^policies\/x\.yaml(?::\d+:\d+)?: ./.test(String(problem)), 'a problem without a place');
   if (policy === undefined) return kindOf(problems[0]?.message ?? '');
@@ -38,7 +38,7 @@ async function check(input: Buffer): Promise<string> {
     const explained = policy.explain(alice, attempt);
     const held = explained.every(({ outcome }) => outcome === 'holds');
     const allows = decision.allow && decision.shadow === undefined;
-    must(!allows || held, 'allowed, but some condition does not hold');
+    must(!allows || held, 'allowed, but a condition does not hold');
     must(allows || !held, 'refused, but every condition holds');
     if (allows) for (const scope of policy.neededScopes(alice, attempt)) must(typeof scope === 'string', 'no scope');
     return decision.allow ? 'allow' : decision.denial.reason;
@@ -85,7 +85,7 @@ export const policy: Target = {
   },
 };
 
-/** What came of a case that takes its time; `ConfigError` is an answer. */
+/** The outcome of an asynchronous check. A `ConfigError` is a normal answer. */
 export async function outcomeOf(run: () => Promise<string>): Promise<Outcome> {
   try {
     return { way: await run() };

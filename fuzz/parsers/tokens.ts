@@ -16,7 +16,7 @@ const isTarget = createIsTarget('https://api.example');
 const algorithms = new Set(['ES256', 'EdDSA']);
 const now = 1_800_000_000_000;
 
-/** A JOSE header and claims, a line each: as a DPoP proof, and the claims as an introspection answer. */
+/** A JOSE header and claims, one line each: both as a DPoP proof, and the claims as an introspection answer. */
 function check(input: Buffer): string {
   const [header = '', claims = ''] = input.toString().split('\n');
   const encoded = [header, claims, 'signature'].map((part) => Buffer.from(part).toString('base64url'));
@@ -49,10 +49,10 @@ function check(input: Buffer): string {
       issuer === server.issuer && (subject === undefined || typeof subject === 'string'),
       'another issuer or subject',
     );
-    must(expiresAt === undefined || expiresAt * 1000 + 5000 > now, 'an answer that has ended');
+    must(expiresAt === undefined || expiresAt * 1000 + 5000 > now, 'an expired answer');
     must(
       audience.every((each) => typeof each === 'string'),
-      'an audience that is no string',
+      'an audience that is not a string',
     );
   }
   return way;

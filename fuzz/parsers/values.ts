@@ -9,13 +9,16 @@ import { uriPattern } from '../../src/policy/pattern.ts';
 import { parserTarget } from '../target.ts';
 import { must } from './must.ts';
 
-/** Small values that others send, and the patterns of policies: the first line to all of them, the second beside it. */
+/** Small values of headers and claims, and patterns of policies. Each reads the first line, some also the second. */
 function check(input: Buffer): string {
   const [first = '', second = ''] = input.toString('latin1').split('\n');
   const trace = readTraceContext(first, second === '' ? undefined : second);
   if (trace !== undefined) {
     const again = readTraceContext(traceparentOf(trace), trace.tracestate);
-    must(again?.traceId === trace.traceId && again.parentId === trace.parentId, 'another trace when written and read');
+    must(
+      again?.traceId === trace.traceId && again.parentId === trace.parentId,
+      'another trace after writing and reading',
+    );
     must(trace.tracestate === undefined || trace.tracestate === second, 'a changed tracestate');
   }
   const age = maxAgeMs(first);
@@ -23,11 +26,11 @@ function check(input: Buffer): string {
   const wait = retryAfterMs(first, 1_700_000_000_000);
   must(wait === undefined || wait >= 0, 'a negative wait');
   const block = addressBlock(first);
-  must(!isIPv6(first) || addressBlock(block.replace('/64', '')) === block, 'the block of a block');
+  must(!isIPv6(first) || addressBlock(block.replace('/64', '')) === block, 'the block of a block differs');
   must(
     withoutQuery(first).split('?')[0] === first.split('?')[0] &&
       !withoutQuery(first).includes('?', first.indexOf('?') + 1),
-    'a query is shown',
+    'a query remains',
   );
   const name = matched(() => namePattern(first).matches(second), first, second, '[^]*', '[^]*');
   const uri = matched(() => uriPattern(first).matches(second), first, second, '[^/?#]*', '[^]*');
@@ -35,16 +38,16 @@ function check(input: Buffer): string {
   return [trace === undefined, age === undefined, wait === undefined, name, uri, typeof value].join(' ');
 }
 
-/** What a pattern says of a text, beside a regular expression of the same meaning. */
+/** Whether a pattern matches a text. A regular expression of the same meaning must agree. */
 function matched(matches: () => boolean, pattern: string, text: string, one: string, any: string): boolean {
   const found = matches();
-  // Without a wildcard it is no pattern; and backtracking is why patterns are not compiled to this.
+  // A text without a wildcard is not a pattern. Long ones would make the regular expression backtrack.
   if (!pattern.includes('*') || pattern.split('*').length > 5 || text.length > 60) return found;
   const source = pattern.replaceAll(/\*{2,}/g, '**').replaceAll(/\*\*?|[^*]/g, (part) => {
     if (part.startsWith('*')) return part === '**' ? any : one;
     return part.replace(/[\\^$.|?+()[\]{}/-]/, '\\$&');
   });
-  must(new RegExp(`^${source}$`).test(text) === found, `a regular expression says ${!found} of the pattern`);
+  must(new RegExp(`^${source}$`).test(text) === found, `the pattern gives ${found}, the regular expression ${!found}`);
   return found;
 }
 

@@ -7,7 +7,7 @@ const lists =
   '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"get_prices"},{"name":"delete_all"},{}],"cacheScope":"public"}}';
 const handles = '{"jsonrpc":"2.0","id":1,"result":{"taskId":"t1","task":{"taskId":"t\\u0031"},"requestState":"s"}}';
 
-/** Answers as servers do, each request always in the same way. */
+/** Answers a request in one of the ways of real servers. The request determines the way. */
 export function answered({ method, target, rawHeaders, body }: Recorded, response: ServerResponse): void {
   const id = rawHeaders[rawHeaders.findIndex((name) => name === 'x-request-id') + 1] ?? '';
   response.setHeader('x-seen', id);

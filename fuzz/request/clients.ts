@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { crc32 } from 'node:zlib';
 
-/** What a client got: the answers, as far as a line for each can be told. */
+/** The answers that a client received. */
 export interface Received {
   readonly answers: readonly Answer[];
 }
@@ -9,22 +9,22 @@ export interface Received {
 /** One answer of the gateway. */
 export interface Answer {
   readonly status: number;
-  /** Of our own answer, or of the request that the upstream answered. */
+  /** The request id: of the gateway's own answer, or of the request that the upstream answered. */
   readonly id: string | undefined;
-  /** Whether the upstream's answer is what came. */
+  /** Whether the answer came from the upstream. */
   readonly isRelayed: boolean;
 }
 
-/** Nothing has happened for as many looks: all that could come has come. */
+/** After this many looks without any activity, all answers have arrived. */
 const QUIET_LOOKS = 3;
-/** A client that is left waiting after it has ended is cut off, the gateway's own patience being longer. */
+/** After this many looks a client that has ended its side destroys its connection. The gateway waits longer. */
 const LOOKS_AFTER_END = 200;
 
 /**
- * Sends each case on a connection of its own, all at once, some in two pieces. When nothing moves any more the clients
- * end their side, and then leave.
+ * Sends each case on a connection of its own, all at once, some in two pieces. Once there is no more activity, the
+ * clients end their side and then close.
  *
- * @param activity A number that changes whenever anything happens anywhere.
+ * @param activity A number that changes with each event elsewhere.
  */
 export async function sendAll(
   url: string,

@@ -17,18 +17,23 @@ export interface DecisionLine {
   readonly tool?: string;
 }
 
-/** What is written anew, here and nowhere in `src/`: names that a client must not say to an upstream. */
-const neverFromClients =
-  /^(?:forwarded|client-cert|client-ip|true-client-ip|x-real-ip|x-client-ip|cf-connecting-ip|remote-user|expect|dpop|x-(?:original|remote|http|override|ssl|envoy|azure|appengine)-.*|x-method-override|x-rewrite-url|proxy-(?:authorization|authenticate|connection)|te|trailer|upgrade|keep-alive)$/;
+/** Fields that a client must not send to an upstream. Written independently of `src/` on purpose. */
+const neverFromClients = new RegExp(
+  `^(?:${[
+    'forwarded|client-cert|client-ip|true-client-ip|x-real-ip|x-client-ip|cf-connecting-ip|remote-user|expect|dpop',
+    'x-(?:original|remote|http|override|ssl|envoy|azure|appengine)-.*|x-method-override|x-rewrite-url',
+    'proxy-(?:authorization|authenticate|connection)|te|trailer|upgrade|keep-alive',
+  ].join('|')})$`,
+);
 
-/** How a request differs from what was decided, or the readers of it from each other; undefined where all agree. */
+/** How a request differs from its decision, or its readers from each other. Undefined if all agree. */
 export function disagreement(
   request: Recorded,
   python: PythonReading,
   decision: DecisionLine | undefined,
 ): string | undefined {
   if (python.error !== undefined) return request.complete ? `python refuses it: ${python.error}` : undefined;
-  if (decision === undefined) return 'nobody decided on it';
+  if (decision === undefined) return 'it has no decision';
   if (!decision.allow) return `it was refused: ${decision.reason}`;
   return (
     betweenReaders(request, python) ??
@@ -42,10 +47,10 @@ function betweenReaders(request: Recorded, python: PythonReading): string | unde
   const { method, target, rawHeaders, body, complete } = request;
   if (python.method !== method) return `Node reads the method ${method}, Python ${python.method}`;
   if (python.target !== target) return `Node reads the target ${target}, Python ${python.target}`;
-  if (python.complete !== complete) return `the body is whole for ${complete ? 'Node' : 'Python'} only`;
+  if (python.complete !== complete) return `the body is complete only for ${complete ? 'Node' : 'Python'}`;
   if (!complete) return undefined;
   if (python.length !== body.length) return `Node reads ${body.length} bytes of body, Python ${python.length}`;
-  if (python.rest !== 0) return `Python finds ${python.rest} bytes behind the request`;
+  if (python.rest !== 0) return `Python finds ${python.rest} bytes after the request`;
   if (python.framings > 1) return `${python.framings} fields frame the body`;
   const node = rawHeaders.flatMap((name, i) =>
     i % 2 === 0 ? [[name.toLowerCase(), rawHeaders[i + 1]?.replaceAll(/^[ \t]+|[ \t]+$/g, '')]] : [],
@@ -54,7 +59,7 @@ function betweenReaders(request: Recorded, python: PythonReading): string | unde
   return here === there ? undefined : `Node reads other fields than Python\n${here}\n${there}`;
 }
 
-/** Each route has its own place at the upstream; a server that decodes and ignores case must see the same one. */
+/** Each route has its own path at the upstream. A server that decodes and ignores case must find the same route. */
 function inTarget({ path }: PythonReading, { route = '' }: DecisionLine): string | undefined {
   const place = `/u/${route}`;
   const rest = path.slice(place.length);
@@ -70,12 +75,12 @@ function inTarget({ path }: PythonReading, { route = '' }: DecisionLine): string
     return `${path} has a segment that goes elsewhere`;
   }
   if (isCut(path)) return `${path} has a character that cuts it`;
-  // What the client called, as a server with routes of our names would understand it.
+  // The path that the client sent, as a server with the same routes would understand it.
   const called = ((routes.get(route) === '/' ? '' : routes.get(route)) + rest).toLowerCase() || '/';
   const met = [...routes]
     .filter(([, at]) => at === '/' || called === at || called.startsWith(`${at}/`))
     .toSorted(([, one], [, other]) => other.length - one.length)[0]?.[0];
-  return met === route ? undefined : `${called} belongs to ${met}, ${route} was decided on`;
+  return met === route ? undefined : `${called} belongs to ${met}, the decision is for ${route}`;
 }
 
 function inFields(request: Recorded, { headers }: PythonReading, decision: DecisionLine): string | undefined {
@@ -114,16 +119,18 @@ function inFields(request: Recorded, { headers }: PythonReading, decision: Decis
 }
 
 function inMessage(request: Recorded, { message }: PythonReading, decision: DecisionLine): string | undefined {
-  if (decision.route === 'admin') return 'nobody may get there';
+  if (decision.route === 'admin') return 'no caller may reach admin';
   if (decision.route !== 'tools' && decision.route !== 'notes') {
-    return decision.method === request.method ? undefined : `${decision.method} was decided on, ${request.method} sent`;
+    return decision.method === request.method
+      ? undefined
+      : `the decision is for ${decision.method}, the request is ${request.method}`;
   }
   if (request.method !== 'POST') {
     return decision.method === request.method && request.body.length === 0
       ? undefined
-      : `${request.method} with a body, or as ${decision.method}`;
+      : `the decision is for ${decision.method}, the request is ${request.method} or has a body`;
   }
-  // Broken off: nothing that anybody could act upon.
+  // No server acts on an incomplete request.
   if (!request.complete) return undefined;
   if (message === undefined || message.error !== undefined) return `Python reads no message: ${message?.error}`;
   if (message.odd !== undefined && message.odd.length > 0) return `readers may differ: ${message.odd.join(', ')}`;
@@ -132,14 +139,14 @@ function inMessage(request: Recorded, { message }: PythonReading, decision: Deci
     return `Node reads ${String(node.method)}, Python ${String(message.method)}`;
   const method = message.method ?? 'POST';
   if (cut(method) !== decision.method)
-    return `${decision.method} was decided on, the message says ${JSON.stringify(method)}`;
+    return `the decision is for ${decision.method}, the message says ${JSON.stringify(method)}`;
   const tool = method === 'tools/call' ? cut(message.name) : undefined;
   if (tool !== decision.tool)
-    return `the tool ${decision.tool} was decided on, the message says ${JSON.stringify(tool)}`;
+    return `the decision is for the tool ${decision.tool}, the message says ${JSON.stringify(tool)}`;
   return decision.route === 'tools' ? beyondPolicy(message, decision.subject) : undefined;
 }
 
-/** The policy of `tools`, in other words. */
+/** The policy of `tools`, written a second time. */
 function beyondPolicy({ method, name, uri, amount }: PythonMessage, subject: string | undefined): string | undefined {
   const allowed =
     method === 'tools/call'
@@ -153,28 +160,27 @@ function beyondPolicy({ method, name, uri, amount }: PythonMessage, subject: str
   return allowed ? undefined : `${subject} may not: ${String(method)} ${String(name)} ${String(uri)} ${amount}`;
 }
 
-/** As long names are in the log. */
+/** A name as the log shows it. */
 function cut(text: unknown): unknown {
   return typeof text === 'string' && text.length > 256 ? `${text.slice(0, 256)}…` : text;
 }
 
-/** What is wrong with an answer, by what was decided and what failed after that. */
+/** What is wrong with an answer, given the decision and a later failure. */
 export function wrongAnswer(
   { status, id, isRelayed }: Answer,
   decision: DecisionLine | undefined,
   failure: string | undefined,
 ): string | undefined {
-  if (isRelayed)
-    return decision?.allow === true ? undefined : `the answer of an upstream to ${id}, which was not allowed`;
-  // Malformed bytes are answered, and decided on, without a route; what we publish is no decision.
+  if (isRelayed) return decision?.allow === true ? undefined : `an upstream answered ${id}, which was not allowed`;
+  // Malformed bytes have a decision without a route. Published metadata has no decision.
   if (decision === undefined) return [200, 204, 405].includes(status) ? undefined : `${status} without a decision`;
   const reason = decision.allow ? failure : decision.reason;
   if (reason === undefined)
     return [200, 204, 502].includes(status) || decision.route === 'socket'
       ? undefined
-      : `${status} of our own to what was allowed`;
+      : `${status} from the gateway for an allowed request`;
   if (!Object.hasOwn(refusals, reason)) return `the unknown reason ${reason}`;
   const wanted = refusals[reason as Reason].status;
-  if (reason === 'gateway.error') return 'an error of our own';
+  if (reason === 'gateway.error') return 'an internal error';
   return status === wanted ? undefined : `${status} for ${reason}, which is ${wanted}`;
 }

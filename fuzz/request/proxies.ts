@@ -9,17 +9,17 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Recorded } from './recorder.ts';
 import { accepts, freePort } from '../../test/support/ports.ts';
 
-/** Two more readers of requests, which are no kin of Node's: nginx and haproxy. */
+/** Two more readers of requests, independent of Node: nginx and haproxy. */
 export interface Proxies {
   readonly names: readonly string[];
-  /** How what they forward differs from `request`; what they refuse differs from nothing. */
+  /** How the forwarded requests differ from `request`. A refusal is not a difference. */
   read(request: Recorded): Promise<readonly string[]>;
   /** How many requests each has forwarded and refused. */
   readonly counts: ReadonlyMap<string, { forwarded: number; refused: number }>;
   close(): Promise<void>;
 }
 
-/** What a proxy has made of a request, told by the server behind it. */
+/** A request that a proxy forwarded, as the server behind it received it. */
 interface Understood {
   readonly requests: number;
   readonly method: string;
@@ -34,7 +34,7 @@ interface Proxy {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts those that are installed. */
+/** Starts the proxies that are installed. */
 export async function startProxies(): Promise<Proxies> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-fuzz-'));
   const requests = new Map<string, number>();
@@ -45,9 +45,9 @@ export async function startProxies(): Promise<Proxies> {
     request.on('data', (chunk: Buffer) => (length += chunk.length));
     request.on('end', () => {
       const { method, url: target, headers } = request;
-      // In brackets: a space at its end would be none of a field.
+      // The value is in brackets, because a field loses a space at its end.
       const path = String(headers['x-path']).slice(1, -1);
-      // Octets stay what they are.
+      // latin1 keeps each octet.
       response.end(JSON.stringify({ method, target, path, length }), 'latin1');
     });
   });
@@ -69,8 +69,8 @@ export async function startProxies(): Promise<Proxies> {
     const body = /^HTTP\/1\.1 200 [^]*?\r\n\r\n(?:[0-9a-f]+\r\n)?(\{[^\r\n]*\})/.exec(answer)?.[1];
     if (body === undefined) {
       if (count !== undefined) count.refused += 1;
-      // A part of it, perhaps, but of no other request.
-      return seen > 1 ? `${proxy.name} makes ${seen} requests of it` : undefined;
+      // A refused request may arrive in part, but not as several requests.
+      return seen > 1 ? `${proxy.name} forwards ${seen} requests` : undefined;
     }
     if (count !== undefined) count.forwarded += 1;
     return difference(proxy.name, request, { ...(JSON.parse(body) as Understood), requests: seen });
@@ -93,7 +93,7 @@ export async function startProxies(): Promise<Proxies> {
 }
 
 function difference(name: string, { method, target, body }: Recorded, found: Understood): string | undefined {
-  if (found.requests !== 1) return `${name} makes ${found.requests} requests of it`;
+  if (found.requests !== 1) return `${name} forwards ${found.requests} requests`;
   if (found.method !== method) return `${name} reads the method ${found.method}`;
   if (found.target !== target) return `${name} reads the target ${found.target}`;
   const decoded = target
@@ -103,13 +103,13 @@ function difference(name: string, { method, target, body }: Recorded, found: Und
   return found.length === body.length ? undefined : `${name} reads ${found.length} bytes of body`;
 }
 
-/** With a field behind the request line that tells one question from the others, and an end after the answer. */
+/** With a field after the request line that identifies the request. */
 function tagged(raw: Buffer, tag: string): Buffer {
   const at = raw.indexOf('\r\n') + 2;
   return Buffer.concat([raw.subarray(0, at), Buffer.from(`x-tag: ${tag}\r\n`), raw.subarray(at)]);
 }
 
-/** What comes back until the first answer is whole, and a moment for a second one. */
+/** The bytes that come back until the first answer, and for a moment after it, in case there is a second one. */
 function exchange(port: number, bytes: Buffer): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
@@ -174,7 +174,7 @@ backend upstream
 
 async function startProxy(name: string, args: readonly string[], port: number): Promise<Proxy | undefined> {
   if (spawnSync('sh', ['-c', 'command -v "$0"', name]).status !== 0) {
-    console.error(`${name} is not installed: it reads nothing`);
+    console.error(`${name} is not installed: its check is left out`);
     return undefined;
   }
   const child = spawn(name, args, { stdio: ['ignore', 'ignore', 'inherit'] });

@@ -3,20 +3,20 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** A request as `http.server` and `json` of Python understand it. */
+/** A request as Python's `http.server` and `json` understand it. */
 export interface PythonReading {
-  /** Why it is none for Python; then there is nothing else. */
+  /** The reason of a refusal. All other members are then absent. */
   readonly error?: string;
   readonly method: string;
   readonly target: string;
-  /** Without query, percent-decoded, one character an octet. */
+  /** Without the query, percent-decoded, one character for each octet. */
   readonly path: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** How many fields say how long the body is. */
+  /** The number of fields that frame the body. */
   readonly framings: number;
   readonly complete: boolean;
   readonly length: number;
-  /** Bytes behind its end. */
+  /** The number of bytes after its end. */
   readonly rest: number;
   readonly message?: PythonMessage;
 }
@@ -27,9 +27,9 @@ export interface PythonMessage {
   readonly method?: unknown;
   readonly name?: unknown;
   readonly uri?: unknown;
-  /** `params.arguments.amount`, where that is a number. */
+  /** `params.arguments.amount` if it is a number. */
   readonly amount?: number | null;
-  /** What other readers might read otherwise. */
+  /** Parts that other parsers may read differently. */
   readonly odd?: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface Python {
   close(): Promise<void>;
 }
 
-/** Starts it. It reads while requests still come. */
+/** Starts Python. It reads while more requests arrive. */
 export function startPython(): Python {
   const file = fileURLToPath(new URL('readers.py', import.meta.url));
   const child = spawn('python3', ['-S', file], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -52,7 +52,7 @@ export function startPython(): Python {
     read(request) {
       const size = Buffer.alloc(4);
       size.writeUInt32BE(request.length);
-      // What comes in one turn of the event loop goes on at once.
+      // Sends the requests of one turn of the event loop together.
       if (child.stdin.writableCorked === 0) {
         child.stdin.cork();
         setImmediate(() => child.stdin.uncork());

@@ -1,6 +1,6 @@
-"""Reads requests as a server in Python does, and says what it understood, one JSON line a request.
+"""Reads requests as a Python server does, and writes its reading of each as a line of JSON.
 
-In: a length in four bytes, big-endian, then the bytes of one connection up to the end of one request.
+Input: a length in four bytes, big-endian, then the bytes of a connection up to the end of one request.
 """
 
 import io
@@ -27,7 +27,7 @@ class Reader(BaseHTTPRequestHandler):
 
 
 def chunks(stream):
-    """RFC 9112 section 7.1, and nothing that it does not allow; None where the end is missing."""
+    """Reads a chunked body strictly by RFC 9112 section 7.1. None if the end is missing."""
     body = b""
     while True:
         line = stream.readline(65537)
@@ -48,13 +48,13 @@ def chunks(stream):
 
 
 def message(body):
-    """The JSON-RPC message as Python's json reads it, and what other readers could read otherwise."""
+    """The JSON-RPC message as Python's json reads it, and the parts that other parsers may read differently."""
     odd = []
 
     def members(pairs):
         folded = [key.casefold() for key, _ in pairs]
         if len(set(folded)) != len(folded):
-            odd.append("keys that are alike")
+            odd.append("keys that look alike")
         return dict(pairs)
 
     def constant(name):
@@ -65,7 +65,7 @@ def message(body):
     except (ValueError, RecursionError) as error:
         return {"error": str(error)[:80]}
     if not isinstance(value, dict):
-        return {"error": "no object"}
+        return {"error": "not an object"}
     params = value.get("params")
     params = params if isinstance(params, dict) else {}
     odd += [key for key in value if key not in ENVELOPE and key.casefold() in ENVELOPE]
@@ -83,7 +83,7 @@ def message(body):
     }
 
 
-# Go's decoder takes these in any case.
+# Go's decoder ignores the case of these.
 ENVELOPE = {"jsonrpc", "id", "method", "params", "result", "error"}
 NAMED = {
     "tools/call": {"name", "arguments"},
@@ -131,6 +131,6 @@ while size := source.read(4):
         line = understood(data)
     except Exception as error:
         line = {"error": f"{type(error).__name__}: {error}"}
-    # A float beyond JSON is written as Python's own word for it, which nobody reads.
+    # JSON has no infinity: replaces Python's word for it with a number that JSON.parse reads as infinity.
     sink.write(json.dumps(line, allow_nan=True).replace("Infinity", "1e999") + "\n")
     sink.flush()

@@ -1,28 +1,28 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** One request as it reached an upstream: its bytes, and how Node's own parser reads them. */
+/** A request that reached the upstream: its bytes, and Node's reading of them. */
 export interface Recorded {
-  /** Everything on the connection since the end of the request before. */
+  /** All bytes on the connection since the previous request. */
   readonly raw: Buffer;
   readonly method: string;
   readonly target: string;
   /** name, value, name, value, … */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
-  /** Whether its end came. */
+  /** Whether its end arrived. */
   readonly complete: boolean;
 }
 
-/** An upstream that keeps every byte. */
+/** An upstream that records each byte. */
 export interface Recorder {
   readonly url: string;
-  /** What was no request, since it was asked last. */
+  /** Parser errors since the last call. */
   takeMalformed(): readonly string[];
   close(): Promise<void>;
 }
 
-/** Starts it; `answer` answers what is complete, `reached` is told of each request, `active` whenever something happens. */
+/** Starts the recorder. Calls `answer` for each complete request, `reached` for any, and `active` on each event. */
 export async function startRecorder(
   answer: (request: Recorded, response: ServerResponse) => void,
   reached: (request: Recorded) => void,
@@ -52,7 +52,7 @@ export async function startRecorder(
     socket.on('close', active);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // Who leaves in the middle of a request sends nothing that anybody could misread.
+    // A client that leaves in the middle of a request is not an error.
     if (error.code !== 'HPE_INVALID_EOF_STATE' && error.code !== 'ECONNRESET') malformed.push(error.message);
     socket.destroy();
   });

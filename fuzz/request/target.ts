@@ -9,7 +9,7 @@ import { startPython, type PythonReading } from './python.ts';
 import { startRecorder, type Recorded } from './recorder.ts';
 import { startWorld } from './world.ts';
 
-/** Of how many requests that reached the upstream one is shown to nginx and haproxy too. */
+/** nginx and haproxy get one in this many of the requests that reached the upstream. */
 const SAMPLE = 50;
 const words = [
   'GET ',
@@ -30,18 +30,18 @@ const words = [
   'GET /u/admin HTTP/1.1\r\nHost: gateway.test\r\n\r\n',
 ];
 
-/** What is known of one decision and of what came after it. */
-interface Told {
+/** The log of a batch. */
+interface BatchLog {
   readonly decisions: readonly DecisionLine[];
-  /** Of a request that was allowed, or where we ourselves failed. */
+  /** The reasons of failures after a decision, by request id. */
   readonly failures: ReadonlyMap<string, string>;
-  /** Errors of our own. */
+  /** Log lines of internal errors. */
   readonly bugs: readonly string[];
 }
 
 /**
- * The whole path of a request: bytes to a listening gateway on real sockets, bytes out of it to an upstream that keeps
- * them, and everybody's reading of those beside what the gateway says that it decided.
+ * The whole path of a request. Sends bytes to a gateway on a real socket and records the bytes that reach the upstream.
+ * Compares the readings of several parsers with the decision log.
  */
 export async function startRequestTarget({ withProxies = true } = {}): Promise<Target> {
   let activity = 0;
@@ -71,7 +71,7 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<T
     );
   }
 
-  async function takeLog(): Promise<Told> {
+  async function takeLog(): Promise<BatchLog> {
     const lines = (await gateway.clearLog()) as unknown as (DecisionLine & { msg: string })[];
     const failed = lines.filter(({ msg }) => msg === 'request failed');
     return {
@@ -85,11 +85,11 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<T
 
   async function run(inputs: readonly Buffer[]): Promise<readonly Outcome[]> {
     const received = await sendAll(gateway.url, inputs.map(filled), () => activity + issuer.requests.length);
-    const told = await takeLog();
+    const log = await takeLog();
     issuer.requests.length = 0;
     const requests = reached.splice(0);
     const findings = new Map<string, string>();
-    const decisions = new Map(told.decisions.map((line) => [line.request_id, line]));
+    const decisions = new Map(log.decisions.map((line) => [line.request_id, line]));
     const ids = new Set<string>();
     const sample: Recorded[] = [];
     for (const { request, reading } of requests) {
@@ -104,15 +104,15 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<T
     const asked = sample.map(async (request) => [request, (await proxies?.read(request))?.[0]] as const);
     for (const [request, found] of await Promise.all(asked))
       if (found !== undefined) findings.set(idOf(request), `${found}\n${request.raw.toString('latin1')}`);
-    const allowed = told.decisions.filter(({ allow }) => allow);
-    totals.refused += told.decisions.length - allowed.length;
+    const allowed = log.decisions.filter(({ allow }) => allow);
+    totals.refused += log.decisions.length - allowed.length;
     totals.forwarded += ids.size;
     totals.unsent += allowed.filter(({ request_id }) => !ids.has(request_id)).length;
-    const outcomes = received.map((each) => outcomeOf(each, decisions, told.failures, findings));
-    // What belongs to no answer is told of the first case; the one that did it is found by running them one by one.
-    const general = [...crashes.splice(0), ...recorder.takeMalformed(), ...told.bugs, ...findings.values()];
-    const isTold = outcomes.some(({ finding }) => finding !== undefined);
-    if (general.length === 0 || isTold) return outcomes;
+    const outcomes = received.map((each) => outcomeOf(each, decisions, log.failures, findings));
+    // For a finding that belongs to no answer, run the cases one by one to find the one that causes it.
+    const general = [...crashes.splice(0), ...recorder.takeMalformed(), ...log.bugs, ...findings.values()];
+    const isAssigned = outcomes.some(({ finding }) => finding !== undefined);
+    if (general.length === 0 || isAssigned) return outcomes;
     if (inputs.length > 1) return oneByOne(inputs, general[0] as string);
     return [{ way: 'finding', finding: general[0] }];
   }
@@ -122,7 +122,7 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<T
     for (const input of inputs) outcomes.push(...(await run([input])));
     if (outcomes.some(({ finding }) => finding !== undefined)) return outcomes;
     const [first = { way: '' }, ...others] = outcomes;
-    return [{ ...first, finding: `only beside other cases: ${what}` }, ...others];
+    return [{ ...first, finding: `only together with other cases: ${what}` }, ...others];
   }
 
   return {
@@ -136,7 +136,8 @@ export async function startRequestTarget({ withProxies = true } = {}): Promise<T
         ([name, count]) => `${name} read ${count.forwarded} and refused ${count.refused}`,
       );
       return [
-        `${forwarded} requests reached the upstream, ${refused} were refused, ${unsent} allowed ones were left by their client`,
+        `${forwarded} requests reached the upstream, ${refused} were refused`,
+        `${unsent} were allowed, but their clients left`,
         ...read,
       ].join('; ');
     },
@@ -153,7 +154,7 @@ function idOf({ rawHeaders }: Recorded): string {
   return at === -1 ? '' : (rawHeaders[at + 1] ?? '');
 }
 
-/** The way is what was decided, without what varies from case to case. */
+/** The way is the decision, without the parts that vary from case to case. */
 function outcomeOf(
   { answers }: Received,
   decisions: ReadonlyMap<string, DecisionLine>,

@@ -1,16 +1,16 @@
 import { startTestGateway, type TestGateway } from '../../test/support/gateway.ts';
 import { startIssuer, type Issuer } from '../../test/support/issuer.ts';
 
-/** A gateway with one route of each kind before one upstream, where each route ends at `/u/` and its own name. */
+/** A gateway with one route of each kind. Each route goes to `/u/NAME` at the same upstream. */
 export interface World {
   readonly gateway: TestGateway;
   readonly issuer: Issuer;
-  /** What stands for each placeholder in a case. */
+  /** The token for each placeholder in a case. */
   readonly tokens: ReadonlyMap<string, string>;
   close(): Promise<void>;
 }
 
-/** Each route's path. Nobody has the role that `admin` wants: nothing may ever get there. */
+/** The path of each route. No caller has the role that `admin` requires, so that no request may reach it. */
 export const routes: ReadonlyMap<string, string> = new Map([
   ['tools', '/mcp'],
   ['notes', '/notes'],
@@ -56,7 +56,10 @@ function routesYaml(upstream: string): string {
   ].join('');
 }
 
-/** Starts it before `upstream`, and calls `onLine` with each line of its log; the key of the sessions is fixed, so that handles can be a part of cases. */
+/**
+ * Starts the gateway in front of `upstream`, and calls `onLine` with each line of its log. The session key is fixed, so
+ * that cases can contain handles.
+ */
 export async function startWorld(upstream: string, onLine: () => void): Promise<World> {
   const issuer = await startIssuer();
   const gateway = await startTestGateway({

@@ -8,7 +8,7 @@ import { startRequestTarget } from '../../fuzz/request/target.ts';
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
-/** What went wrong, by the names of the cases. */
+/** The findings of the corpus of a target, by the names of the cases. */
 async function findings(name: string, target: Target): Promise<readonly string[]> {
   const corpus = [...readCorpus(name)];
   expect(corpus).not.toEqual([]);
@@ -20,21 +20,18 @@ async function findings(name: string, target: Target): Promise<readonly string[]
   }
 }
 
-describe('every case that fuzzing has kept', () => {
+describe('the corpus has no findings for the target', () => {
   test.each(Object.keys(targets).filter((name) => name !== 'request'))('%s', async (name) => {
     const target = await targets[name]?.();
     expect(target && (await findings(name, target))).toEqual([]);
   });
 
-  test.skipIf(!hasPython)(
-    'request, as Node and Python read what reached the upstream (skipped without python3)',
-    async () => {
-      expect(await findings('request', await startRequestTarget({ withProxies: false }))).toEqual([]);
-    },
-  );
+  test.skipIf(!hasPython)('request, read by Node and Python (skipped without python3)', async () => {
+    expect(await findings('request', await startRequestTarget({ withProxies: false }))).toEqual([]);
+  });
 });
 
-test('a line of a corpus file keeps any bytes and any name, in ASCII', () => {
+test('a line of a corpus file is ASCII and keeps any name and any bytes', () => {
   const bytes = fc.oneof(
     fc.uint8Array(),
     fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),

@@ -4,7 +4,7 @@ import { fuzz, type Finding } from '../../fuzz/engine/fuzz.ts';
 import { createRandom } from '../../fuzz/engine/random.ts';
 import { parserTarget } from '../../fuzz/target.ts';
 
-/** What a reader has run, told by the reader itself: how far into `magic` a case has come. */
+/** A parser that reports its own coverage: how many characters of `magic` a case begins with. */
 function countdown(magic: string): { target: ReturnType<typeof parserTarget>; coverage: Coverage } {
   let ran = new Set<number>();
   const known = new Set<number>();
@@ -49,15 +49,15 @@ async function run(seed: string, isGuided = true): Promise<readonly Finding[]> {
   return found;
 }
 
-describe('the engine', () => {
-  test('comes by what ran to a place that chance alone does not find', async () => {
+describe('the fuzzer', () => {
+  test('reaches code by its coverage that random cases alone do not reach', async () => {
     const [finding] = await run('1');
     expect(finding?.input.toString()).toBe('gateway');
     expect(finding?.what).toMatch(/found/);
     expect(await run('1', false)).toEqual([]);
   });
 
-  test('makes the same cases of the same seed', () => {
+  test('draws the same numbers from the same seed', () => {
     const drawn = (seed: string): number[] => {
       const random = createRandom(seed);
       return Array.from({ length: 50 }, () => random.below(1000));

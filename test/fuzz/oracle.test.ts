@@ -64,16 +64,16 @@ const named = (name: string): Seen => ({
 });
 
 describe('the oracle of the request path', () => {
-  test('has nothing to say of a request that is what was decided', () => expect(judged({})).toBeUndefined());
+  test('accepts a request that equals its decision', () => expect(judged({})).toBeUndefined());
 
   test.each<[what: string, seen: Seen, finding: RegExp]>([
     ['a request that was refused', { decided: { allow: false, reason: 'claim.denied' } }, /was refused/],
     ['another method', { python: { method: 'GET' } }, /Node reads the method/],
     ['another target', { request: { target: '/u/tools/x' } }, /Node reads the target/],
     ['a shorter body', { python: { length: 3 } }, /bytes of body/],
-    ['a second request behind it', { python: { rest: 40 } }, /behind the request/],
+    ['a second request after it', { python: { rest: 40 } }, /after the request/],
     ['two framings', { python: { framings: 2 } }, /frame the body/],
-    ['a field that only one reads', { request: { rawHeaders: [] } }, /other fields/],
+    ['a field that only one parser reads', { request: { rawHeaders: [] } }, /other fields/],
     ['another route', { decided: { route: 'data' } }, /not a path of data/],
     ['a path of another route', path('/u/fallback/admin', 'fallback'), /belongs to admin/],
     ['the same in capitals', path('/u/fallback/ADMIN/x', 'fallback'), /belongs to admin/],
@@ -82,14 +82,14 @@ describe('the oracle of the request path', () => {
     ['the client’s token', { headers: [...fields, ['authorization', 'Bearer x']] }, /Authorization/],
     ['an identity twice', { headers: [...fields, ['x_auth_subject', 'root']] }, /x-auth-subject/],
     ['a forwarded field of the client', { headers: [...fields, ['x-original-url', '/admin']] }, /x-original-url/],
-    ['a method that is not what was decided', { decided: { method: 'ping' } }, /ping was decided on/],
-    ['a tool that is not what was decided', { decided: { tool: 'get_y' } }, /get_y was decided on/],
-    ['keys that are alike', { python: { message: { method: 'tools/call', odd: ['Method'] } } }, /may differ/],
-    ['a tool that nobody may call', named('delete_all'), /may not/],
-    ['a route that nobody may reach', path('/u/admin', 'admin'), /nobody may get there/],
+    ['a method other than the decided one', { decided: { method: 'ping' } }, /decision is for ping/],
+    ['a tool other than the decided one', { decided: { tool: 'get_y' } }, /for the tool get_y/],
+    ['keys that look alike', { python: { message: { method: 'tools/call', odd: ['Method'] } } }, /may differ/],
+    ['a tool that no caller may call', named('delete_all'), /may not/],
+    ['a route that no caller may reach', path('/u/admin', 'admin'), /no caller may reach/],
   ])('finds %s', (_, seen, finding) => expect(judged(seen)).toMatch(finding));
 
-  test('finds an answer of the wrong status, of an upstream that was not to be asked, and an error of our own', () => {
+  test('finds a wrong status, an answer of an upstream to a refused request, and an internal error', () => {
     const answer = { status: 200, id: 'i', isRelayed: true };
     expect(wrongAnswer(answer, { ...decision, allow: false }, undefined)).toMatch(/not allowed/);
     const ours = { status: 403, id: 'i', isRelayed: false };
@@ -97,7 +97,7 @@ describe('the oracle of the request path', () => {
       /which is 401/,
     );
     expect(wrongAnswer(ours, { ...decision, allow: false, reason: 'x' }, undefined)).toMatch(/unknown reason/);
-    expect(wrongAnswer({ ...ours, status: 500 }, decision, 'gateway.error')).toMatch(/our own/);
+    expect(wrongAnswer({ ...ours, status: 500 }, decision, 'gateway.error')).toMatch(/internal error/);
     expect(wrongAnswer(ours, { ...decision, allow: false, reason: 'claim.denied' }, undefined)).toBeUndefined();
   });
 });
