@@ -4,25 +4,45 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { describe } from 'vitest';
 import { accepts, freePort } from '../support/ports.ts';
+import { startForwardAuthWorld } from './forward-auth.ts';
 import type { World } from './gateway.ts';
 
 const examples = new URL('../../deploy/forward-auth/', import.meta.url).pathname;
 
-/** A real proxy that runs the committed example, on ports of the test's. */
-export interface Proxy {
-  readonly url: string;
-  close(): Promise<void>;
+/** The proxies that `deploy/forward-auth` has examples for, each with the flag that prints its version. */
+const versionFlags = { nginx: '-v', caddy: 'version', haproxy: '-v' };
+
+type Program = keyof typeof versionFlags;
+
+/** A gateway that a real proxy asks, with a committed example as the configuration of the proxy. */
+export interface ProxyWorld extends World {
+  /** Where clients call. */
+  readonly proxyUrl: string;
 }
 
-/** Whether this machine has a program; says so where it has not. */
+/** Declares the tests of each proxy; skips a proxy that this machine does not have, and says so. */
+export function describeProxies<Tested extends Program>(
+  programs: readonly Tested[],
+  title: string,
+  declare: (program: Tested) => void,
+): void {
+  for (const program of programs) {
+    describe.runIf(isInstalled(program, versionFlags[program]))(`${program} ${title}`, () => {
+      declare(program);
+    });
+  }
+}
+
+/** Whether this machine has a program. */
 export function isInstalled(program: string, versionFlag: string): boolean {
   const found = spawnSync(program, [versionFlag]).status === 0;
-  if (!found) process.stdout.write(`skipped: ${program} is not installed, its example is not tested\n`);
+  if (!found) process.stdout.write(`skipped: ${program} is not installed\n`);
   return found;
 }
 
-/** An example with other addresses and files in it than it was written for, each of which it must have. */
+/** An example with some of its text replaced, which it must have. */
 async function example(name: string, replacements: Readonly<Record<string, string>>): Promise<string> {
   let text = await readFile(join(examples, name), 'utf8');
   for (const [written, meant] of Object.entries(replacements)) {
@@ -32,12 +52,12 @@ async function example(name: string, replacements: Readonly<Record<string, strin
   return text;
 }
 
-/** Starts `nginx`, `caddy` or `haproxy` by its example, with `edits` of it, before the world's upstream. */
-export async function startProxy(
-  program: 'nginx' | 'caddy' | 'haproxy',
-  world: World,
-  edits: Readonly<Record<string, string>> = {},
-): Promise<Proxy> {
+/** Starts one. @param options `yaml`: more at the top level of gateway.yaml; `edits`: replacements in the example. */
+export async function startProxyWorld(
+  program: Program,
+  { yaml = '', edits = {} }: { readonly yaml?: string; readonly edits?: Readonly<Record<string, string>> } = {},
+): Promise<ProxyWorld> {
+  const world = await startForwardAuthWorld({ yaml });
   const folder = await mkdtemp(join(tmpdir(), `sallyport-${program}-`));
   const port = await freePort();
   const addresses = {
@@ -85,12 +105,14 @@ export async function startProxy(
     await wait(20);
   }
   return {
-    url: `http://127.0.0.1:${port}`,
+    ...world,
+    proxyUrl: `http://127.0.0.1:${port}`,
     async close() {
       const ended = once(child, 'exit');
       kill();
       await ended;
       process.off('exit', kill);
+      await world.close();
       await rm(folder, { recursive: true });
     },
   };
