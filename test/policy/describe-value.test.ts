@@ -30,6 +30,7 @@ describe('an issuer is shown whole, so that operators can compare two', () => {
     `https://${'a'.repeat(63)}.example/`,
     `https://h/${'x'.repeat(64)}`,
     `https://h${`/${'x'.repeat(63)}`.repeat(7)}`,
+    `https://h/${'x/'.repeat(251)}`,
   ])('%s', (issuer) => {
     expect(describeValue(issuer)).toBe(`"${issuer}"`);
   });
