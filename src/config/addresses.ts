@@ -78,12 +78,13 @@ export function network(text: string): string {
     reject('is neither an address nor a network such as 10.0.0.0/8');
   }
   // Peers are compared in the form of IPv4, however the socket gives them.
-  if (size === 128 && isMappedIPv4(addressBits(address))) reject('is an address of IPv4: write it as one');
+  if (size === 128 && isMappedIPv4(addressBits(address))) reject('is an IPv4 address: write it in dotted form');
   if (prefix === undefined) return address;
-  if (!/^(?:0|[1-9][0-9]{0,2})$/.test(prefix) || Number(prefix) > size) reject(`has a prefix that is not 0 to ${size}`);
+  if (!/^(?:0|[1-9][0-9]{0,2})$/.test(prefix) || Number(prefix) > size)
+    reject(`has a prefix length that is not 0 to ${size}`);
   // `10.1.2.3/8`: one address or sixteen million? Trusting is nothing to guess at.
   if ((addressBits(address) & ((1n << BigInt(size - Number(prefix))) - 1n)) !== 0n) {
-    reject('has bits beyond its prefix: give the network’s own address, or the address without prefix');
+    reject('has bits beyond its prefix: write the address of the network, or the address without a prefix');
   }
   return `${address}/${prefix}`;
 }

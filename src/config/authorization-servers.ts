@@ -74,11 +74,11 @@ function readResponse(field: Field, jwt: JwtValidation | undefined): Introspecti
   const own = field.get('algorithms');
   const kind = response.read(oneOf('json', 'jwt')) ?? 'json';
   if (kind === 'json') {
-    if (own.present) own.addProblem('goes with response: jwt only', 'key');
+    if (own.present) own.addProblem('applies only with response: jwt', 'key');
     return { kind };
   }
   if (!own.present && jwt === undefined)
-    response.addProblem('jwt needs algorithms: beside it, where the server has no jwt');
+    response.addProblem('jwt needs the key algorithms beside it: this server has no jwt to take them from');
   return { kind, algorithms: own.present ? own.list(algorithm) : (jwt?.algorithms ?? []) };
 }
 
@@ -105,7 +105,7 @@ export function readCredentials(field: Field, fallback: ClientCredentials | unde
 
   if (clientAuth === 'private_key_jwt') {
     if (secret.present)
-      secret.addProblem('goes with client_secret_basic or client_secret_post, not private_key_jwt', 'key');
+      secret.addProblem('applies only with client_auth: client_secret_basic or client_secret_post', 'key');
     const known = fallback?.clientAuth === 'private_key_jwt' ? fallback : undefined;
     if (!key.present && known === undefined)
       field.addProblem('missing key: client_key (client_auth is private_key_jwt)');
@@ -114,7 +114,7 @@ export function readCredentials(field: Field, fallback: ClientCredentials | unde
     return { clientId, clientAuth, key: found.key, algorithm: found.algorithm, keyId: keyId.text() ?? found.keyId };
   }
   for (const other of [key, keyId]) {
-    if (other.present) other.addProblem('goes with client_auth: private_key_jwt only', 'key');
+    if (other.present) other.addProblem('applies only with client_auth: private_key_jwt', 'key');
   }
   const known = fallback?.clientAuth === 'private_key_jwt' ? undefined : fallback;
   if (!secret.present && known === undefined) field.addProblem('missing key: client_secret');

@@ -33,7 +33,7 @@ export function clientKey(text: string): ClientKey {
   const algorithms = algorithmsOf[details.namedCurve === undefined ? type : `${details.namedCurve} ${type}`];
   if (algorithms === undefined) return reject('is not an RSA, P-256, P-384, P-521 or Ed25519 key');
   if (type === 'rsa' && (details.modulusLength ?? 0) < LEAST_RSA_BITS) {
-    reject(`is too small: an RSA key needs ${LEAST_RSA_BITS} bits, RFC 7518 §3.3`);
+    reject(`is too small: an RSA key needs ${LEAST_RSA_BITS} bits (RFC 7518 §3.3)`);
   }
   const { alg = algorithms[0], kid } = jwk ?? {};
   if (typeof alg !== 'string' || !algorithms.includes(alg))
@@ -45,13 +45,13 @@ export function clientKey(text: string): ClientKey {
 
 function jwkIn(text: string): JsonWebKey {
   const jwk = parsed(text);
-  if (typeof jwk !== 'object' || jwk === null) return reject('is not a JWK: it is no JSON');
-  if ('keys' in jwk) return reject('is a JWK Set; one key of it is expected');
+  if (typeof jwk !== 'object' || jwk === null) return reject('is not a JWK: it is not valid JSON');
+  if ('keys' in jwk) return reject('is a JWK Set: write one of its keys');
   const { d, use, key_ops: operations } = jwk as JsonWebKey;
   if (d === undefined) return reject('is not a private JWK: it has no d');
-  if (use !== undefined && use !== 'sig') return reject('is a JWK that is not for signatures: see its use');
+  if (use !== undefined && use !== 'sig') return reject('is a JWK that is not for signatures: its use is not sig');
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('sign'))) {
-    return reject('is a JWK that is not for signing: see its key_ops');
+    return reject('is a JWK that is not for signing: its key_ops do not include sign');
   }
   return jwk as JsonWebKey;
 }
@@ -81,5 +81,5 @@ function requireWorking(key: KeyObject): void {
   } catch {
     // The same answer.
   }
-  reject('is not a key that can sign: its parts do not belong together');
+  reject('cannot sign: its parts do not belong to one key');
 }

@@ -19,7 +19,7 @@ export function readIdentity(field: Field, upstream: string): Pick<Upstream, 'id
   for (const [key, claim] of field.entries()) {
     if (key === SIGNED) continue;
     const { name, fault } = identityHeader(key);
-    if (name === SIGNED) claim.addProblem(`is no header name; write ${SIGNED} for a signed identity`, 'key');
+    if (name === SIGNED) claim.addProblem(`is not a header name; write ${SIGNED} for a signed identity`, 'key');
     if (fault !== undefined) claim.addProblem(fault, 'key');
     // Many servers read `-` and `_` as one: two headers would be one there, and the last one would count.
     const alike = spelt.get(plainName(name));
@@ -66,7 +66,7 @@ const own: ReadonlySet<string> = new Set([
 
 /** A claim that is taken over, named as in a policy. */
 function claimName(text: string): string {
-  if (own.has(text)) reject('is a member of every signed identity, or would be read as one');
+  if (own.has(text)) reject('is reserved in a signed identity');
   return claimPath(text);
 }
 
@@ -102,5 +102,5 @@ function identityHeader(key: string): { readonly name: string; readonly fault: s
     reserved.has(plain) ||
     reservedPrefixes.some((prefix) => plain.startsWith(prefix)) ||
     (isNeverFromClients(plain) && !saysWho(plain));
-  return { name, fault: taken ? 'is not free to carry a claim; choose a name such as x-auth-subject' : undefined };
+  return { name, fault: taken ? 'is reserved; choose a header name such as x-auth-subject' : undefined };
 }

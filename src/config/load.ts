@@ -130,11 +130,10 @@ function readShared(root: Field): SharedStore | undefined {
   const onFailure = root.get('on_store_failure');
   const url = shared.read(storeUrl);
   const found = onFailure.read(oneOf('closed', 'open')) ?? 'closed';
-  if (onFailure.present && !shared.present)
-    onFailure.addProblem('without shared there is no store that could fail', 'key');
+  if (onFailure.present && !shared.present) onFailure.addProblem('applies only with shared', 'key');
   // What replicas share is sealed with it: a random one for each would leave them nothing to share.
   if (shared.present && !root.get('session_key').present) {
-    shared.addProblem('needs session_key: one and the same for all replicas', 'key');
+    shared.addProblem('needs session_key: set the same one on all replicas', 'key');
   }
   return url === undefined ? undefined : { url, onFailure: found };
 }

@@ -54,7 +54,10 @@ export async function expand(
     const match = /^\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?|file:([^}\p{Cc}]+))\}$/u.exec(placeholder);
     const [, name, fallback, file] = match ?? [];
     if (match === null || hasPlaceholder(placeholder.slice(2))) {
-      faults.push({ path, message: 'a placeholder is ${env:NAME}, ${env:NAME:-default} or ${file:PATH}' });
+      faults.push({
+        path,
+        message: 'a malformed placeholder; write ${env:NAME}, ${env:NAME:-default} or ${file:PATH}',
+      });
       return undefined;
     }
     if (file !== undefined) {

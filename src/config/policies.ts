@@ -68,7 +68,9 @@ async function compile(name: string, file: YamlFile, problems: Problem[]): Promi
   if (file.problems.length > 0) return undefined;
   // A save that was cut off must not open a route.
   if (file.value === null) {
-    problems.push(new Problem(file.file, file.position([], 'value'), [], 'is empty; `{}` would mean any valid token'));
+    problems.push(
+      new Problem(file.file, file.position([], 'value'), [], 'is empty; write `{}` to accept any valid token'),
+    );
     return undefined;
   }
   const faults = [...violations('policy', file.value), ...placeholders(file.value, [])];

@@ -75,7 +75,7 @@ function problemsOf(document: YamlFile): readonly Problem[] {
   if (document.problems.length > 0) return document.problems;
   const at = ({ path, part, message }: Violation): Problem =>
     new Problem(document.file, document.position(path, part === 'key' ? 'key' : 'value'), path, message);
-  if (document.value === null) return [at({ path: [], part: 'value', message: 'is empty; it would test nothing' })];
+  if (document.value === null) return [at({ path: [], part: 'value', message: 'is empty, so that it tests nothing' })];
   const faults = violations('policy-test', document.value);
   if (faults.length === 0) faults.push(...contradictions(document.value as readonly PolicyTest[]));
   return faults.map(at).toSorted(inTextOrder);

@@ -39,8 +39,8 @@ export function requireOwners(
   const unmarked = introspecting.filter(({ introspection }) => introspection?.prefix === undefined);
   if (choice === 'by_prefix' && unmarked.length > 0) {
     trusted.addProblem(
-      `route ${route.get('name').quoted()} would show its opaque tokens to ${listed(introspecting)}, which could use those of ` +
-        `each other: set introspection.prefix of ${listed(unmarked)}, or opaque_tokens: shown_to_all on the route`,
+      `${listed(introspecting)} would receive the opaque tokens of each other on route ${route.get('name').quoted()}: ` +
+        `set introspection.prefix of ${listed(unmarked)}, or opaque_tokens: shown_to_all on the route`,
     );
   }
   for (const [index, server] of introspecting.entries()) {
@@ -81,14 +81,12 @@ export function requireSignedAnswers(
 ): void {
   if (servers.length === 0) return;
   if (forms.has('jwt')) {
-    token.addProblem(
-      'phantom is for opaque tokens: there is no other JWT for one that is a JWT already; write tokens: [opaque]',
-    );
+    token.addProblem('phantom is only for opaque tokens: set tokens: [opaque] on the route');
   }
   const introspecting = servers.filter((server) => server.introspection !== undefined);
   const plain = introspecting.filter((server) => server.introspection?.response.kind !== 'jwt').map(({ name }) => name);
   if (introspecting.length === 0)
-    token.addProblem('phantom needs introspection, with response: jwt, in the authorization server');
+    token.addProblem('phantom needs an authorization server with introspection and response: jwt');
   if (plain.length > 0) token.addProblem(`phantom needs introspection.response: jwt of ${plain.join(' and ')}`);
 }
 
@@ -113,7 +111,7 @@ export function readDpop(field: Field, upstream: Field): Dpop | undefined {
   // RFC 9449 §4.3: the proof is for this gateway's URL, and without it the token is no good to anybody.
   if (upstream.get('token').text() === 'forward') {
     field.addProblem(
-      'cannot be combined with token: forward: the upstream could not check a proof that was made for us',
+      'cannot be combined with token: forward: the upstream cannot check a proof made for the gateway',
       'key',
     );
   }

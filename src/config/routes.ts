@@ -34,14 +34,14 @@ export function readRoutes(field: Field, referents: Referents): readonly Route[]
     const { path } = route;
     const sameName = names.get(route.name);
     if (route.name !== '' && sameName !== undefined) {
-      item.get('name').addProblem(`${item.get('name').quoted()} is the name of routes[${sameName}] too`);
+      item.get('name').addProblem(`${item.get('name').quoted()} is also the name of routes[${sameName}]`);
     }
     names.set(route.name, sameName ?? index);
     // Two paths that differ only in case are one to many upstreams and file systems, and a trap for whoever reads them.
     const same = paths.get(path.toLowerCase());
     if (path !== '' && same !== undefined) {
-      const inCase = same.path === path ? '' : ', but for capitals';
-      item.get('path').addProblem(`${item.get('path').quoted()} is the path of routes[${same.index}] too${inCase}`);
+      const inCase = same.path === path ? '' : ' but for upper and lower case';
+      item.get('path').addProblem(`${item.get('path').quoted()} is also the path of routes[${same.index}]${inCase}`);
     }
     paths.set(path.toLowerCase(), same ?? { path, index });
   }
@@ -110,7 +110,8 @@ function trustedServers(
   const trusted = field.get('authorization_servers');
   const names = [...servers.keys()];
   if (trusted.present) return trusted.list(serverIn(servers));
-  if (names.length === 0) field.addProblem('no authorization server is defined; only public: true routes need none');
+  if (names.length === 0)
+    field.addProblem('needs an authorization server: define one in authorization_servers, or set public: true');
   if (names.length > 1)
     field.addProblem(`missing key: authorization_servers (several are defined: ${names.join(', ')})`);
   return [...servers.values()];
@@ -119,7 +120,8 @@ function trustedServers(
 function readAudiences(field: Field, protocol: 'http' | 'mcp' | undefined, fallback: string): readonly string[] {
   const audience = field.get('audience');
   if (audience.present) return audience.list(anyText);
-  if (protocol === 'http') field.addProblem('missing key: audience (only mcp has a default: public_url + path)');
+  if (protocol === 'http')
+    field.addProblem('missing key: audience (only protocol: mcp has a default, public_url + path)');
   return [fallback];
 }
 
@@ -135,7 +137,7 @@ function readPolicy(
   // As http nobody reads what is called, so that `tools` would allow everything.
   const listing = folder.forMcp.get(policy);
   if (protocol === 'http' && listing !== undefined) {
-    field.addProblem(`${file} has ${listing}, which only protocol: mcp can tell apart`);
+    field.addProblem(`${file} has ${listing}, which needs protocol: mcp`);
   }
   return folder.policies.get(policy);
 }
@@ -143,14 +145,16 @@ function readPolicy(
 /** `below` and `query`: what an MCP client sends besides its message, which is all that a policy decides on. */
 function readRemainder(field: Field, protocol: 'http' | 'mcp' | undefined): 'refuse' | 'pass' {
   if (protocol === 'http' && field.present)
-    field.addProblem('goes with protocol: mcp only: an http route passes both', 'key');
+    field.addProblem('applies only with protocol: mcp; an http route passes both', 'key');
   return field.read(oneOf('refuse', 'pass')) ?? (protocol === 'mcp' ? 'refuse' : 'pass');
 }
 
 function readUpgrade(field: Field, protocol: 'http' | 'mcp' | undefined): 'websocket' | undefined {
   const upgrade = field.read(oneOf('websocket'));
   if (upgrade !== undefined && protocol === 'mcp')
-    field.addProblem('an mcp route is never upgraded: nobody could read what is called');
+    field.addProblem(
+      'cannot be combined with protocol: mcp: the gateway cannot read the messages of an upgraded connection',
+    );
   return upgrade;
 }
 

@@ -29,7 +29,7 @@ export function readTelemetry(field: Field): Telemetry | undefined {
 /** The base URL, as OTLP §1.1 calls it; `/v1/traces` comes after it. */
 function collectorUrl(text: string): string {
   const url = plainUrl(text).replace(/\/+$/, '');
-  if (url.endsWith('/v1/traces')) reject('already has the /v1/traces that is put after it', 'leave that out');
+  if (url.endsWith('/v1/traces')) reject('ends with /v1/traces, which the gateway appends itself', 'leave that out');
   return url;
 }
 
@@ -37,7 +37,7 @@ function readHeaders(field: Field): Readonly<Record<string, string>> {
   const headers = new Map<string, string>();
   for (const [key, value] of field.entries()) {
     const name = key.toLowerCase();
-    if (taken.has(name)) value.addProblem('is not free: the gateway says it itself', 'key');
+    if (taken.has(name)) value.addProblem('is reserved: the gateway sets it itself', 'key');
     if (headers.has(name)) value.addProblem('is given twice', 'key');
     headers.set(name, value.read(headerValue) ?? '');
   }
@@ -45,5 +45,5 @@ function readHeaders(field: Field): Readonly<Record<string, string>> {
 }
 
 function headerValue(text: string): string {
-  return /^[!-~](?:[\t -~]*[!-~])?$/.test(text) ? text : reject('is no header value: visible ASCII');
+  return /^[!-~](?:[\t -~]*[!-~])?$/.test(text) ? text : reject('is not a header value: use visible ASCII characters');
 }

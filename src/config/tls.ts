@@ -26,7 +26,7 @@ export async function readTls(root: Field, folder: string, read: Files): Promise
   const publicUrl = root.get('public_url');
   // The listener speaks nothing but TLS: whatever we publish under http: would lead nowhere.
   if (publicUrl.text()?.startsWith('http:') === true)
-    publicUrl.addProblem(`${publicUrl.quoted()} is not https, which tls asks for`);
+    publicUrl.addProblem(`${publicUrl.quoted()} is not https, which tls requires`);
   const [cert, key] = [path(field.get('cert')), path(field.get('key'))];
   const clientCa = field.get('client_ca').text() === 'any' ? 'any' : path(field.get('client_ca'));
   if (cert === undefined || key === undefined) return { tls: undefined, files: [] };

@@ -33,17 +33,18 @@ function readToken(
   const token = field.get('token');
   const kind = token.read(oneOf('none', 'phantom', 'exchange', 'forward')) ?? 'none';
   const exchange = field.get('exchange');
-  if (exchange.present && kind !== 'exchange') exchange.addProblem('goes with token: exchange only', 'key');
+  if (exchange.present && kind !== 'exchange') exchange.addProblem('applies only with token: exchange', 'key');
   switch (kind) {
     case 'none':
     case 'phantom':
       return { kind };
     case 'forward':
       // MCP, security best practices: a token that was issued for us says nothing to another server (token passthrough).
-      if (protocol === 'mcp') token.addProblem('forward is not for mcp: the token was issued for this gateway alone');
+      if (protocol === 'mcp')
+        token.addProblem('forward cannot be combined with protocol: mcp: the token was issued only for the gateway');
       return { kind };
     case 'exchange':
-      if (!exchange.present) token.addProblem('exchange needs an exchange: block beside it');
+      if (!exchange.present) token.addProblem('exchange needs the key exchange beside it');
       return { kind, exchange: readExchange(exchange, servers) };
     default:
       throw new TypeError(`${String(kind satisfies never)} is not a kind of token`);
@@ -101,7 +102,7 @@ function exchangeServer(
   if (server.present) return server.read(serverIn(servers));
   const [only, ...others] = servers.values();
   if (field.present && (only === undefined || others.length > 0)) {
-    field.addProblem('missing key: server (not exactly one authorization server is defined)');
+    field.addProblem('missing key: server (there is not exactly one in authorization_servers)');
   }
   return only;
 }

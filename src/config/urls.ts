@@ -47,7 +47,7 @@ function httpUrl(text: string): URL {
   }
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/.test(text))
-    reject('has a user or password in it');
+    reject('contains a user or password');
   return url;
 }
 
@@ -55,11 +55,12 @@ function httpUrl(text: string): URL {
 export function storeUrl(text: string): string {
   if (!/^rediss?:\/\/[^/]/.test(text)) reject('is not a redis:// or rediss:// URL');
   // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs.
-  if (/[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text)) reject('is not a URL: encode what is special in a password');
+  if (/[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text))
+    reject('is not a URL: percent-encode special characters in the password');
   const url = new URL(text);
-  if (url.hostname === '') reject('names no host');
-  if (/[?#]/.test(text)) reject('has a query or fragment: encode what is special in a password');
-  if (!/^(?:\/(?:0|[1-9][0-9]{0,4})?)?$/.test(url.pathname)) reject('has a path that is not the number of a database');
+  if (url.hostname === '') reject('has no host');
+  if (/[?#]/.test(text)) reject('has a query or fragment: percent-encode special characters in the password');
+  if (!/^(?:\/(?:0|[1-9][0-9]{0,4})?)?$/.test(url.pathname)) reject('has a path that is not a database number');
   if (!isEncoded(url.username) || !isEncoded(url.password))
     reject('has a user or password that is not percent-encoded');
   return text;

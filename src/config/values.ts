@@ -64,7 +64,9 @@ export function anyText(text: string): string {
 /** A key that nobody guesses. */
 export function longSecret(text: string): string {
   if (text.length < 32) reject('is too short: at least 32 characters');
-  return new Set(text).size < 10 ? reject('is too plain: make it random') : text;
+  return new Set(text).size < 10
+    ? reject('is not random enough: generate it, for example by openssl rand -hex 32')
+    : text;
 }
 
 /** The token of the admin listener, as a header carries it. The listener limits how often one address may guess. */
@@ -89,7 +91,7 @@ export function method(text: string): string {
   if (!/^[A-Z][A-Z-]*$/.test(text))
     reject('is not an HTTP method in upper case', `write ${quoted(text.toUpperCase())}`);
   // A tunnel or an echo of the client's headers is nothing that a route could let through safely.
-  return text === 'CONNECT' || text === 'TRACE' ? reject('is never let through') : text;
+  return text === 'CONNECT' || text === 'TRACE' ? reject('is never forwarded') : text;
 }
 
 /** A `typ` header value, RFC 7515 §4.1.9: media types, where `application/` may be left out. */
@@ -119,9 +121,9 @@ const algorithms = oneOf(
 
 /** An asymmetric signature algorithm, RFC 7518 §3.1, RFC 8037, RFC 9864. */
 export function algorithm(text: string): string {
-  if (/^none$/i.test(text)) reject('means unsigned: anybody could make such a token');
+  if (/^none$/i.test(text)) reject('means unsigned: anyone could make such a token');
   // RFC 8725 §3.1: with HS256 a server's *public* key is also the secret that forges its tokens.
-  if (/^HS\d+$/i.test(text)) reject('is symmetric: whoever can check such a token can also forge one');
+  if (/^HS\d+$/i.test(text)) reject('is symmetric: every party that can verify such a token can also forge one');
   return algorithms(text);
 }
 
@@ -134,10 +136,10 @@ export function algorithm(text: string): string {
 export function routePath(text: string): string {
   if (!text.startsWith('/')) reject('does not start with /', `write ${quoted(`/${text}`)}`);
   if (text === '/') return text;
-  if (/[*{}]/.test(text)) reject('has a wildcard: a path matches whole segments, and all under them');
+  if (/[*{}]/.test(text)) reject('has a wildcard: a path already covers everything below it');
   const [odd] = /[^\w\-.~!$&'()+,=:@/]/.exec(text) ?? [];
-  if (odd !== undefined) reject('has a character in it that can be read in two ways', `it is ${JSON.stringify(odd)}`);
-  if (text.endsWith('/')) reject('ends in a slash', `write ${quoted(text.replace(/\/+$/, '') || '/')}`);
+  if (odd !== undefined) reject('has a character that servers read in different ways', `it is ${JSON.stringify(odd)}`);
+  if (text.endsWith('/')) reject('ends with a slash', `write ${quoted(text.replace(/\/+$/, '') || '/')}`);
   if (text.includes('//')) reject('has an empty segment');
   if (/\/\.\.?(?:\/|$)/.test(text)) reject('has a dot segment');
   if (/^\/\.well-known\/(?:oauth-protected-resource|sallyport-jwks\.json)(?:\/|$)/i.test(text)) {

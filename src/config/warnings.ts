@@ -8,7 +8,8 @@ export function warningsOf(config: Config): readonly string[] {
   const warnings: string[] = [];
   const { publicUrl, tls, trustedProxies } = config;
   if (publicUrl.startsWith('https:') && tls === undefined && trustedProxies.length === 0) {
-    const remedy = 'add the proxy that ends TLS to trusted_proxies, or all its callers share one address in limits';
+    const remedy =
+      'add the proxy that terminates TLS to trusted_proxies; without it, all its callers share one address in limits';
     warnings.push(`public_url is https and there is no tls: ${remedy}`);
   }
   if (includesEveryAddress(config.trustedProxies)) {

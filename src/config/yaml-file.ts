@@ -42,7 +42,7 @@ const syntax: Readonly<Record<ErrorCode, string>> = {
   BAD_SCALAR_START: 'a value that starts with @, ` or % needs quotes',
   BLOCK_AS_IMPLICIT_KEY: 'a nested mapping belongs on a line of its own; a value with ": " in it needs quotes',
   BLOCK_IN_FLOW: 'a block cannot stand inside { } or [ ]',
-  DUPLICATE_KEY: 'this key is given twice',
+  DUPLICATE_KEY: 'a key that is already in this mapping',
   IMPOSSIBLE: 'not YAML',
   KEY_OVER_1024_CHARS: 'a key is too long',
   MISSING_CHAR: 'a character is missing here: a colon, comma, bracket, quote or space',
@@ -52,7 +52,7 @@ const syntax: Readonly<Record<ErrorCode, string>> = {
   MULTIPLE_TAGS: 'two tags on one value',
   NON_STRING_KEY: 'a key must be a string',
   RESOURCE_EXHAUSTION: 'nested too deeply',
-  TAB_AS_INDENT: 'indentation is by spaces, not tabs',
+  TAB_AS_INDENT: 'indent with spaces, not tabs',
   TAG_RESOLVE_FAILED: 'an unknown tag; a value that starts with ! needs quotes',
   UNEXPECTED_TOKEN: 'unexpected here; is a quote, bracket or line break missing before it?',
 };

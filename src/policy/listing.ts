@@ -73,7 +73,7 @@ function checkMethods(document: PolicyDocument, faults: PolicyFault[]): void {
     if (known.allowedBy !== 'target') continue;
     const { key } = listedKinds[known.target.kind];
     if (document[key] !== undefined || !Object.hasOwn(document.methods ?? {}, method)) continue;
-    const message = `allows nothing without ${key}: what ${method} acts on is listed there, all of it as "**"`;
+    const message = `allows nothing without ${key}: list there what ${method} may act on, or "**" for everything`;
     faults.push({ path: ['methods', method], message: key === 'resources' ? message : message.replace('**', '*') });
   }
 }

@@ -158,7 +158,7 @@ function checkComparable(value: Scalar, { path, faults }: Context): void {
   if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return;
   faults.push({
     path,
-    message: `${value} cannot be compared exactly; numbers up to 2^53 - 1 can, longer identifiers as strings`,
+    message: `${value} cannot be compared exactly; write a number up to 2^53 - 1, or a string`,
   });
 }
 

@@ -141,7 +141,7 @@ policies/mcp.test.yaml  it            FAILED
 describe('a file that is wrong', () => {
   const good = 'given: {}, when: {}, then: allow';
   test.each<[string, string | Buffer, string]>([
-    ['empty', '', ':1:1: is empty; it would test nothing'],
+    ['empty', '', ':1:1: is empty, so that it tests nothing'],
     ['no tests', '[]', ':1:1: must not be empty'],
     ['a mapping', '{}', ':1:1: expected a list, found a mapping'],
     ['not YAML', '- {', ':1:4: wrong indentation'],
@@ -201,7 +201,7 @@ describe('a file that is wrong', () => {
       stdout: '',
       stderr: `policies/nope.test.yaml: there is no nope.yaml to test
 policies/nope2.test.yaml: there is no nope2.yaml to test
-policies/nope2.test.yaml:1:1: is empty; it would test nothing
+policies/nope2.test.yaml:1:1: is empty, so that it tests nothing
 gateway.yaml: 3 problems
 `,
     });

@@ -73,23 +73,27 @@ describe('trusted_proxies', () => {
     [
       'a prefix too long',
       top('trusted_proxies: [10.0.0.0/33]'),
-      `${place} "10.0.0.0/33" has a prefix that is not 0 to 32`,
+      `${place} "10.0.0.0/33" has a prefix length that is not 0 to 32`,
     ],
     [
       'one with a zero',
       top('trusted_proxies: [10.0.0.0/08]'),
-      `${place} "10.0.0.0/08" has a prefix that is not 0 to 32`,
+      `${place} "10.0.0.0/08" has a prefix length that is not 0 to 32`,
     ],
-    ['of IPv6', top('trusted_proxies: ["fd00::/129"]'), `${place} "fd00::/129" has a prefix that is not 0 to 128`],
+    [
+      'of IPv6',
+      top('trusted_proxies: ["fd00::/129"]'),
+      `${place} "fd00::/129" has a prefix length that is not 0 to 128`,
+    ],
     [
       'an address with a prefix',
       top('trusted_proxies: [10.1.2.3/8]'),
-      `${place} "10.1.2.3/8" has bits beyond its prefix: give the network’s own address, or the address without prefix`,
+      `${place} "10.1.2.3/8" has bits beyond its prefix: write the address of the network, or the address without a prefix`,
     ],
     [
       'IPv4 as IPv6',
       top('trusted_proxies: ["::ffff:10.0.0.1"]'),
-      `${place} "::ffff:10.0.0.1" is an address of IPv4: write it as one`,
+      `${place} "::ffff:10.0.0.1" is an IPv4 address: write it in dotted form`,
     ],
     ['one twice', top('trusted_proxies: [10.0.0.1, 10.0.0.1]'), ':13:29: trusted_proxies[1]: is listed twice'],
   ])('refuses %s', async (_title, yaml, ...lines) => {

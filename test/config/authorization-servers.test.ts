@@ -43,12 +43,12 @@ describe('authorization_servers', () => {
     [
       'none',
       algorithms('[none]'),
-      `:5:25: ${servers}.jwt.algorithms[0]: "none" means unsigned: anybody could make such a token`,
+      `:5:25: ${servers}.jwt.algorithms[0]: "none" means unsigned: anyone could make such a token`,
     ],
     [
       'HMAC',
       algorithms('[HS256]'),
-      `:5:25: ${servers}.jwt.algorithms[0]: "HS256" is symmetric: whoever can check such a token can also forge one`,
+      `:5:25: ${servers}.jwt.algorithms[0]: "HS256" is symmetric: every party that can verify such a token can also forge one`,
     ],
     [
       'an unknown algorithm',
@@ -111,17 +111,17 @@ describe('introspection', () => {
     [
       'algorithms of an answer that is not signed',
       introspection('client_id: x, client_secret: y, algorithms: [ES256]'),
-      `:6:54: ${servers}.introspection.algorithms: goes with response: jwt only`,
+      `:6:54: ${servers}.introspection.algorithms: applies only with response: jwt`,
     ],
     [
       'an answer signed with none',
       introspection('client_id: x, client_secret: y, response: jwt, algorithms: [none]'),
-      `:6:82: ${servers}.introspection.algorithms[0]: "none" means unsigned: anybody could make such a token`,
+      `:6:82: ${servers}.introspection.algorithms[0]: "none" means unsigned: anyone could make such a token`,
     ],
     [
       'an answer signed by nobody knows what',
       edited(noJwt, ['client_secret: s3cr3t', 'client_secret: s3cr3t, response: jwt']),
-      `:5:75: ${servers}.introspection.response: jwt needs algorithms: beside it, where the server has no jwt`,
+      `:5:75: ${servers}.introspection.response: jwt needs the key algorithms beside it: this server has no jwt to take them from`,
     ],
     [
       'a bare number',
@@ -155,7 +155,7 @@ describe('introspection', () => {
       ':6:57: an alias without its anchor; a value that starts with * needs quotes',
     ],
     ['a secret with a bang', secret('!bang'), ':6:57: an unknown tag; a value that starts with ! needs quotes'],
-    ['a secret with an at', secret('"@at", client_id: 5'), ':6:64: this key is given twice'],
+    ['a secret with an at', secret('"@at", client_id: 5'), ':6:64: a key that is already in this mapping'],
   ])('%s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });

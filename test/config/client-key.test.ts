@@ -66,20 +66,24 @@ describe('a private key', () => {
       pem(p256.privateKey).slice(0, 90),
       'is not an unencrypted private key: PEM (PKCS#8), or a private JWK as JSON',
     ],
-    ['half a JWK', jwk(p256.privateKey).slice(0, 90), 'is not a JWK: it is no JSON'],
+    ['half a JWK', jwk(p256.privateKey).slice(0, 90), 'is not a JWK: it is not valid JSON'],
     ['a public JWK', jwk(p256.publicKey), 'is not a private JWK: it has no d'],
     ['a secret as JWK', '{"kty":"oct","k":"c2VjcmV0"}', 'is not a private JWK: it has no d'],
-    ['a set', `{"keys":[${jwk(p256.privateKey)}]}`, 'is a JWK Set; one key of it is expected'],
+    ['a set', `{"keys":[${jwk(p256.privateKey)}]}`, 'is a JWK Set: write one of its keys'],
     [
       'a JWK with a d of no kind',
       jwk(p256.privateKey, { kty: 'x' }),
       'is not an unencrypted private key: PEM (PKCS#8), or a private JWK as JSON',
     ],
-    ['a key for encryption', jwk(p256.privateKey, { use: 'enc' }), 'is a JWK that is not for signatures: see its use'],
+    [
+      'a key for encryption',
+      jwk(p256.privateKey, { use: 'enc' }),
+      'is a JWK that is not for signatures: its use is not sig',
+    ],
     [
       'a key for other operations',
       jwk(p256.privateKey, { key_ops: ['deriveBits'] }),
-      'is a JWK that is not for signing: see its key_ops',
+      'is a JWK that is not for signing: its key_ops do not include sign',
     ],
     ['an alg of another kind of key', jwk(p256.privateKey, { alg: 'RS256' }), 'has an alg other than ES256'],
     ['a symmetric alg', jwk(p256.privateKey, { alg: 'HS256' }), 'has an alg other than ES256'],
@@ -87,7 +91,7 @@ describe('a private key', () => {
     [
       'a small RSA key',
       pem(generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey),
-      'is too small: an RSA key needs 2048 bits, RFC 7518 §3.3',
+      'is too small: an RSA key needs 2048 bits (RFC 7518 §3.3)',
     ],
     ['another curve', pem(ec('secp256k1').privateKey), 'is not an RSA, P-256, P-384, P-521 or Ed25519 key'],
     [
@@ -98,7 +102,7 @@ describe('a private key', () => {
     [
       'the parts of two keys',
       jwk(p256.privateKey, { d: (ec('P-256').privateKey.export({ format: 'jwk' }) as { d: string }).d }),
-      'is not a key that can sign: its parts do not belong together',
+      'cannot sign: its parts do not belong to one key',
     ],
   ])('is not %s', async (_title, key, message) => {
     expect(await refusals(withKey(key))).toEqual([
@@ -128,14 +132,14 @@ describe('what goes with what', () => {
     [
       'a secret beside the key',
       'client_auth: private_key_jwt, client_secret: s, client_key: "${file:key}"',
-      [`6:72: ${at}.client_secret: goes with client_secret_basic or client_secret_post, not private_key_jwt`],
+      [`6:72: ${at}.client_secret: applies only with client_auth: client_secret_basic or client_secret_post`],
     ],
     [
       'a key beside the secret',
       'client_secret: s, client_key: "${file:key}", client_key_id: k',
       [
-        `6:60: ${at}.client_key: goes with client_auth: private_key_jwt only`,
-        `6:87: ${at}.client_key_id: goes with client_auth: private_key_jwt only`,
+        `6:60: ${at}.client_key: applies only with client_auth: private_key_jwt`,
+        `6:87: ${at}.client_key_id: applies only with client_auth: private_key_jwt`,
       ],
     ],
     [
@@ -143,7 +147,7 @@ describe('what goes with what', () => {
       'client_key: "${file:key}"',
       [
         `6:20: ${at}: missing key: client_secret`,
-        `6:42: ${at}.client_key: goes with client_auth: private_key_jwt only`,
+        `6:42: ${at}.client_key: applies only with client_auth: private_key_jwt`,
       ],
     ],
     ['an empty key', 'client_auth: private_key_jwt, client_key: ""', [`6:84: ${at}.client_key: must not be empty`]],

@@ -39,6 +39,6 @@ export const upstream = (line: string) => ['127.0.0.1:3000\n', `127.0.0.1:3000\n
 export const exchange = (members: string) => upstream(`token: exchange\n      exchange: { ${members} }`);
 export const secondRoute = (name: string, path: string): string =>
   `${base}  - { name: ${name}, path: ${path}, public: true, upstream: { url: http://x } }\n`;
-export const notFree = 'is not free to carry a claim; choose a name such as x-auth-subject';
-export const ambiguous = 'has a character in it that can be read in two ways; it is';
-export const placeholder = 'a placeholder is ${env:NAME}, ${env:NAME:-default} or ${file:PATH}';
+export const notFree = 'is reserved; choose a header name such as x-auth-subject';
+export const ambiguous = 'has a character that servers read in different ways; it is';
+export const placeholder = 'a malformed placeholder; write ${env:NAME}, ${env:NAME:-default} or ${file:PATH}';

@@ -40,7 +40,7 @@ describe('signed', () => {
     [
       'in capitals',
       identity('Signed: x'),
-      `:13:19: ${at}.Signed: is no header name; write signed for a signed identity`,
+      `:13:19: ${at}.Signed: is not a header name; write signed for a signed identity`,
     ],
     ['no header', identity('signed: {}'), `:13:27: ${at}.signed: missing key: header`],
     [
@@ -73,7 +73,7 @@ describe('signed', () => {
     [
       'its own member',
       identity('signed: { header: x-a, claims: [exp] }'),
-      `:13:51: ${at}.signed.claims[0]: "exp" is a member of every signed identity, or would be read as one`,
+      `:13:51: ${at}.signed.claims[0]: "exp" is reserved in a signed identity`,
     ],
     [
       'a broken pointer',

@@ -424,22 +424,22 @@ describe('shared is refused, and never shown,', () => {
     [
       'without a host',
       shared('redis://:hunter2@'),
-      ':13:9: shared: the value is not a URL: encode what is special in a password',
+      ':13:9: shared: the value is not a URL: percent-encode special characters in the password',
     ],
     [
       'with a path',
       shared('redis://:hunter2@h/a/b'),
-      ':13:9: shared: the value has a path that is not the number of a database',
+      ':13:9: shared: the value has a path that is not a database number',
     ],
     [
       'with a query',
       shared('redis://h/0?password=hunter2'),
-      ':13:9: shared: the value has a query or fragment: encode what is special in a password',
+      ':13:9: shared: the value has a query or fragment: percent-encode special characters in the password',
     ],
     [
       'with a # in the password',
       shared('"redis://:hunter2#x@h"'),
-      ':13:9: shared: the value is not a URL: encode what is special in a password',
+      ':13:9: shared: the value is not a URL: percent-encode special characters in the password',
     ],
     [
       'with a bare % in the password',
@@ -449,12 +449,12 @@ describe('shared is refused, and never shown,', () => {
     [
       'with a space',
       shared('"redis://:hunter 2@h"'),
-      ':13:9: shared: the value is not a URL: encode what is special in a password',
+      ':13:9: shared: the value is not a URL: percent-encode special characters in the password',
     ],
     [
       'without session_key',
       shared('redis://:hunter2@h', ''),
-      ':13:1: shared: needs session_key: one and the same for all replicas',
+      ':13:1: shared: needs session_key: set the same one on all replicas',
     ],
     [
       'that is to do something else on failure',
@@ -464,7 +464,7 @@ describe('shared is refused, and never shown,', () => {
     [
       'that does something on failure without being there',
       top('on_store_failure: open'),
-      ':13:1: on_store_failure: without shared there is no store that could fail',
+      ':13:1: on_store_failure: applies only with shared',
     ],
   ])('%s', async (_title, yaml, ...lines) => {
     const found = await refused(yaml);

@@ -3,11 +3,11 @@ import { base, edited, refusals } from './folder.ts';
 
 describe('a policy', () => {
   test.each([
-    ['empty', '', ':1:1: is empty; `{}` would mean any valid token'],
-    ['only comments', '# later\n', ':1:1: is empty; `{}` would mean any valid token'],
-    ['null', '~', ':1:1: is empty; `{}` would mean any valid token'],
+    ['empty', '', ':1:1: is empty; write `{}` to accept any valid token'],
+    ['only comments', '# later\n', ':1:1: is empty; write `{}` to accept any valid token'],
+    ['null', '~', ':1:1: is empty; write `{}` to accept any valid token'],
     ['a list', '[]', ':1:1: expected a mapping, found a list'],
-    ['a key given twice', 'scope: a\nscope: b\n', ':2:1: this key is given twice'],
+    ['a key given twice', 'scope: a\nscope: b\n', ':2:1: a key that is already in this mapping'],
     [
       'an unknown key',
       'scop: a',
@@ -65,10 +65,10 @@ describe('a policy', () => {
   test('with tools is refused on an http route, where it would allow every call', async () => {
     const yaml = edited(['    upstream:', '    policy: x\n    upstream:']);
     expect(await refusals({ yaml, files: { 'policies/x.yaml': 'tools: {}' } })).toEqual([
-      'gateway.yaml:11:13: routes[0].policy: policies/x.yaml has tools, which only protocol: mcp can tell apart',
+      'gateway.yaml:11:13: routes[0].policy: policies/x.yaml has tools, which needs protocol: mcp',
     ]);
     expect(await refusals({ yaml, files: { 'policies/x.yaml': 'methods: {}' } })).toEqual([
-      'gateway.yaml:11:13: routes[0].policy: policies/x.yaml has methods, which only protocol: mcp can tell apart',
+      'gateway.yaml:11:13: routes[0].policy: policies/x.yaml has methods, which needs protocol: mcp',
     ]);
     const mcp = edited(['    upstream:', '    policy: x\n    protocol: mcp\n    upstream:']);
     expect(await refusals({ yaml: mcp, files: { 'policies/x.yaml': 'tools: {}' } })).toEqual([]);

@@ -10,7 +10,7 @@ describe('the file', () => {
     ['a word', 'hello\n', ':1:1: expected a mapping, found a string'],
     ['nothing in it', '{}', ':1:1: missing key: public_url', ':1:1: missing key: routes'],
     ['bad YAML', 'public_url: "x\n', ':2:1: a character is missing here: a colon, comma, bracket, quote or space'],
-    ['a key given twice', top('public_url: http://x'), ':13:1: this key is given twice'],
+    ['a key given twice', top('public_url: http://x'), ':13:1: a key that is already in this mapping'],
     ['an unknown key', top('listn: x'), `:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`],
     ['a placeholder as key', top('${env:K}: x'), `:13:1: ["\${env:K}"]: unknown key; accepted: ${topLevel}`],
   ])('%s', async (_title, yaml, ...lines) => {
@@ -117,12 +117,12 @@ test('R-156: everything is found at once: the file in its order, then the polici
   expect(
     await refusals({ yaml: `${yaml}listn: x\n`, files: { 'policies/b.yaml': '', 'policies/a.yaml': 'x: 1' } }),
   ).toEqual([
-    `gateway.yaml:5:25: ${servers}.jwt.algorithms[0]: "HS256" is symmetric: whoever can check such a token can also forge one`,
+    `gateway.yaml:5:25: ${servers}.jwt.algorithms[0]: "HS256" is symmetric: every party that can verify such a token can also forge one`,
     `gateway.yaml:6:33: ${servers}.introspection.client_id: the environment variable ID is not set`,
-    'gateway.yaml:9:11: routes[0].path: "/api/" ends in a slash; write "/api"',
+    'gateway.yaml:9:11: routes[0].path: "/api/" ends with a slash; write "/api"',
     `gateway.yaml:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`,
     'policies/a.yaml:1:1: x: unknown key; accepted: scope, claims, any, all, not, max_lifetime, mode, tools, resources, prompts, methods, lists',
-    'policies/b.yaml:1:1: is empty; `{}` would mean any valid token',
+    'policies/b.yaml:1:1: is empty; write `{}` to accept any valid token',
   ]);
 });
 

@@ -15,7 +15,7 @@ function both(main: string, other: string, lines = trusting): string {
 }
 
 const place = ':12:28: routes[0].authorization_servers';
-const shown = `${place}: route "api" would show its opaque tokens to main and other, which could use those of each other: set introspection.prefix of`;
+const shown = `${place}: main and other would receive the opaque tokens of each other on route "api": set introspection.prefix of`;
 const remedy = ', or opaque_tokens: shown_to_all on the route';
 
 describe('opaque tokens on a route that trusts several servers with introspection', () => {
@@ -106,12 +106,12 @@ describe('dpop', () => {
     [
       'a symmetric algorithm',
       edited(route('dpop: { algorithms: [HS256] }')),
-      ':11:26: routes[0].dpop.algorithms[0]: "HS256" is symmetric: whoever can check such a token can also forge one',
+      ':11:26: routes[0].dpop.algorithms[0]: "HS256" is symmetric: every party that can verify such a token can also forge one',
     ],
     [
       'none',
       edited(route('dpop: { algorithms: [none] }')),
-      ':11:26: routes[0].dpop.algorithms[0]: "none" means unsigned: anybody could make such a token',
+      ':11:26: routes[0].dpop.algorithms[0]: "none" means unsigned: anyone could make such a token',
     ],
     ['no algorithm', edited(route('dpop: { algorithms: [] }')), ':11:25: routes[0].dpop.algorithms: must not be empty'],
     [
@@ -122,7 +122,7 @@ describe('dpop', () => {
     [
       'token: forward',
       edited(route('dpop: {}'), upstream('token: forward')),
-      ':11:5: routes[0].dpop: cannot be combined with token: forward: the upstream could not check a proof that was made for us',
+      ':11:5: routes[0].dpop: cannot be combined with token: forward: the upstream cannot check a proof made for the gateway',
     ],
   ])('%s: refused', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);

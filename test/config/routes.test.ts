@@ -27,12 +27,12 @@ describe('routes', () => {
       edited(['name: api', 'name: a/b']),
       ':8:11: routes[0].name: "a/b" is not a name of letters, digits, dots, dashes and underscores',
     ],
-    ['a name twice', secondRoute('api', '/b'), ':13:13: routes[1].name: "api" is the name of routes[0] too'],
-    ['a path twice', secondRoute('b', '/api'), ':13:22: routes[1].path: "/api" is the path of routes[0] too'],
+    ['a name twice', secondRoute('api', '/b'), ':13:13: routes[1].name: "api" is also the name of routes[0]'],
+    ['a path twice', secondRoute('b', '/api'), ':13:22: routes[1].path: "/api" is also the path of routes[0]'],
     [
       'a path twice, but for capitals',
       secondRoute('b', '/API'),
-      ':13:22: routes[1].path: "/API" is the path of routes[0] too, but for capitals',
+      ':13:22: routes[1].path: "/API" is also the path of routes[0] but for upper and lower case',
     ],
     [
       'a protocol',
@@ -42,7 +42,7 @@ describe('routes', () => {
     [
       'no audience',
       edited(['    audience: https://api.example\n', '']),
-      ':8:5: routes[0]: missing key: audience (only mcp has a default: public_url + path)',
+      ':8:5: routes[0]: missing key: audience (only protocol: mcp has a default, public_url + path)',
     ],
     [
       'an audience that is a number',
@@ -76,7 +76,7 @@ describe('routes', () => {
     [
       'no server defined',
       edited([base.slice(base.indexOf('authorization'), base.indexOf('routes')), '']),
-      ':3:5: routes[0]: no authorization server is defined; only public: true routes need none',
+      ':3:5: routes[0]: needs an authorization server: define one in authorization_servers, or set public: true',
     ],
     [
       'opaque tokens without introspection',
@@ -99,17 +99,17 @@ describe('routes', () => {
       edited(route('methods: [get]')),
       ':11:15: routes[0].methods[0]: "get" is not an HTTP method in upper case; write "GET"',
     ],
-    ['CONNECT', edited(route('methods: [CONNECT]')), ':11:15: routes[0].methods[0]: "CONNECT" is never let through'],
+    ['CONNECT', edited(route('methods: [CONNECT]')), ':11:15: routes[0].methods[0]: "CONNECT" is never forwarded'],
     ['a method twice', edited(route('methods: [GET, POST, GET]')), ':11:26: routes[0].methods[2]: is listed twice'],
     [
       'below, on an http route',
       edited(route('below: pass')),
-      ':11:5: routes[0].below: goes with protocol: mcp only: an http route passes both',
+      ':11:5: routes[0].below: applies only with protocol: mcp; an http route passes both',
     ],
     [
       'query, on an http route',
       edited(route('query: refuse')),
-      ':11:5: routes[0].query: goes with protocol: mcp only: an http route passes both',
+      ':11:5: routes[0].query: applies only with protocol: mcp; an http route passes both',
     ],
     [
       'another query',
@@ -120,7 +120,7 @@ describe('routes', () => {
     [
       'an upgrade of mcp',
       edited(route('protocol: mcp\n    upgrade: websocket')),
-      ':12:14: routes[0].upgrade: an mcp route is never upgraded: nobody could read what is called',
+      ':12:14: routes[0].upgrade: cannot be combined with protocol: mcp: the gateway cannot read the messages of an upgraded connection',
     ],
     [
       'public, perhaps',
@@ -178,9 +178,9 @@ describe('public routes', () => {
 describe('paths', () => {
   test.each<Row>([
     ['relative', path('api'), ':9:11: routes[0].path: "api" does not start with /; write "/api"'],
-    ['a trailing slash', path('/a/'), ':9:11: routes[0].path: "/a/" ends in a slash; write "/a"'],
+    ['a trailing slash', path('/a/'), ':9:11: routes[0].path: "/a/" ends with a slash; write "/a"'],
     ['an empty segment', path('/a//b'), ':9:11: routes[0].path: "/a//b" has an empty segment'],
-    ['only slashes', path('//'), ':9:11: routes[0].path: "//" ends in a slash; write "/"'],
+    ['only slashes', path('//'), ':9:11: routes[0].path: "//" ends with a slash; write "/"'],
     ['a dot', path('/a/./b'), ':9:11: routes[0].path: "/a/./b" has a dot segment'],
     ['dots', path('/a/..'), ':9:11: routes[0].path: "/a/.." has a dot segment'],
     ['an escape', path('/a%2fb'), `:9:11: routes[0].path: "/a%2fb" ${ambiguous} "%"`],
@@ -192,7 +192,7 @@ describe('paths', () => {
     [
       'a wildcard',
       path('/a/*'),
-      ':9:11: routes[0].path: "/a/*" has a wildcard: a path matches whole segments, and all under them',
+      ':9:11: routes[0].path: "/a/*" has a wildcard: a path already covers everything below it',
     ],
     [
       'the metadata',

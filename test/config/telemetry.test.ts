@@ -65,7 +65,7 @@ describe('telemetry is refused', () => {
     [
       'with the path that is put after it',
       telemetry('otlp: http://c:4318/v1/traces'),
-      ':13:20: telemetry.otlp: "http://c:4318/v1/traces" already has the /v1/traces that is put after it; leave that out',
+      ':13:20: telemetry.otlp: "http://c:4318/v1/traces" ends with /v1/traces, which the gateway appends itself; leave that out',
     ],
     ['with too much', telemetry('otlp: http://c, sample: 1.5'), `:13:38: telemetry.sample: ${sample} 1.5`],
     ['with less than nothing', telemetry('otlp: http://c, sample: -1'), `:13:38: telemetry.sample: ${sample} -1`],
@@ -88,7 +88,7 @@ describe('telemetry is refused', () => {
     [
       'with a header that the gateway says itself',
       telemetry('otlp: http://c, headers: { Content-Length: "0" }'),
-      ':13:41: telemetry.headers.Content-Length: is not free: the gateway says it itself',
+      ':13:41: telemetry.headers.Content-Length: is reserved: the gateway sets it itself',
     ],
     [
       'with a header twice',
@@ -103,7 +103,7 @@ describe('telemetry is refused', () => {
     [
       'with a value that breaks a line, which is not shown',
       telemetry('otlp: http://c, headers: { a: "hunter2\\r\\nb: 1" }'),
-      ':13:44: telemetry.headers.a: the value is no header value: visible ASCII',
+      ':13:44: telemetry.headers.a: the value is not a header value: use visible ASCII characters',
     ],
     [
       'with a number as a value, which is not shown',

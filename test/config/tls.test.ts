@@ -91,7 +91,7 @@ describe('tls', () => {
     [
       'what is published as http',
       `${base}tls: { ${pair} }\n`,
-      ':1:13: public_url: "http://127.0.0.1:8080" is not https, which tls asks for',
+      ':1:13: public_url: "http://127.0.0.1:8080" is not https, which tls requires',
     ],
   ])('refuses %s', async (_title, yaml, ...lines) => {
     const damaged = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';

@@ -26,7 +26,7 @@ describe('upstreams', () => {
       url('http://x/?token=hunter2'),
       ':12:12: routes[0].upstream.url: "http://x/?…" has a query or fragment',
     ],
-    ['a password', url('http://u:hunter2@x'), ':12:12: routes[0].upstream.url: "…@x" has a user or password in it'],
+    ['a password', url('http://u:hunter2@x'), ':12:12: routes[0].upstream.url: "…@x" contains a user or password'],
     [
       'a password in disguise',
       url('"http:u:hunter2@x"'),
@@ -45,7 +45,7 @@ describe('upstreams', () => {
     [
       'R-162: forward for mcp',
       edited(route('protocol: mcp'), upstream('token: forward')),
-      ':14:14: routes[0].upstream.token: forward is not for mcp: the token was issued for this gateway alone',
+      ':14:14: routes[0].upstream.token: forward cannot be combined with protocol: mcp: the token was issued only for the gateway',
     ],
     [
       'a response header that needs no leave',
@@ -119,7 +119,7 @@ describe('phantom tokens', () => {
     [
       'where a client may bring a JWT of its own',
       edited(signed, phantom),
-      ':13:14: routes[0].upstream.token: phantom is for opaque tokens: there is no other JWT for one that is a JWT already; write tokens: [opaque]',
+      ':13:14: routes[0].upstream.token: phantom is only for opaque tokens: set tokens: [opaque] on the route',
     ],
     [
       'of answers that are not signed',
@@ -137,8 +137,8 @@ describe('phantom tokens', () => {
     [
       'where nobody is asked',
       edited(noIntrospection, phantom),
-      ':12:14: routes[0].upstream.token: phantom is for opaque tokens: there is no other JWT for one that is a JWT already; write tokens: [opaque]',
-      ':12:14: routes[0].upstream.token: phantom needs introspection, with response: jwt, in the authorization server',
+      ':12:14: routes[0].upstream.token: phantom is only for opaque tokens: set tokens: [opaque] on the route',
+      ':12:14: routes[0].upstream.token: phantom needs an authorization server with introspection and response: jwt',
     ],
     [
       'where everybody may call',
@@ -160,12 +160,12 @@ describe('exchanges', () => {
     [
       'no block',
       edited(upstream('token: exchange')),
-      ':13:14: routes[0].upstream.token: exchange needs an exchange: block beside it',
+      ':13:14: routes[0].upstream.token: exchange needs the key exchange beside it',
     ],
     [
       'a block alone',
       edited(upstream('exchange: {}')),
-      ':13:7: routes[0].upstream.exchange: goes with token: exchange only',
+      ':13:7: routes[0].upstream.exchange: applies only with token: exchange',
     ],
     [
       'half of the credentials',
@@ -180,7 +180,7 @@ describe('exchanges', () => {
     [
       'no server among two',
       edited(secondServer, route('authorization_servers: [main]'), exchange('')),
-      ':16:17: routes[0].upstream.exchange: missing key: server (not exactly one authorization server is defined)',
+      ':16:17: routes[0].upstream.exchange: missing key: server (there is not exactly one in authorization_servers)',
     ],
     [
       'an unknown server',

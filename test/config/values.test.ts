@@ -3,7 +3,7 @@ import { longSecret } from '../../src/config/values.ts';
 
 test.each([
   ['a key too short to be one', 'k'.repeat(31), 'too short'],
-  ['a long one of one letter', '0'.repeat(64), 'too plain'],
+  ['a long one of one letter', '0'.repeat(64), 'not random enough'],
 ])('session_key: %s', (_, text, why) => {
   expect(() => longSecret(text)).toThrow(why);
 });

@@ -13,7 +13,7 @@ test('warns of nothing in a plain configuration', async () => {
 test('warns of a public URL that needs a proxy while no proxy is listed', async () => {
   const https = edited(['public_url: http://127.0.0.1:8080', 'public_url: https://gateway.example']);
   expect(await warnings(https)).toEqual([
-    'public_url is https and there is no tls: add the proxy that ends TLS to trusted_proxies, or all its callers share one address in limits',
+    'public_url is https and there is no tls: add the proxy that terminates TLS to trusted_proxies; without it, all its callers share one address in limits',
   ]);
   expect(await warnings(`${https}trusted_proxies: [10.0.0.1]\n`)).toEqual([]);
   expect(await warnings(`${https}${tlsLine()}`)).toEqual([]);

@@ -22,9 +22,9 @@ describe('parseYaml', () => {
   });
 
   test.each([
-    ['a key given twice', 'a: 1\nb: 2\na: 3', '3:1: this key is given twice'],
+    ['a key given twice', 'a: 1\nb: 2\na: 3', '3:1: a key that is already in this mapping'],
     ['two documents', 'a: 1\n---\nb: 2', '2:1: a second document starts here; one file holds one'],
-    ['a tab', 'a:\n\tb: 1', '2:1: indentation is by spaces, not tabs'],
+    ['a tab', 'a:\n\tb: 1', '2:1: indent with spaces, not tabs'],
     ['wrong indentation', 'a:\n  b: 1\n c: 2', '3:1: wrong indentation'],
     ['an open quote', 'a: "b', '1:6: a character is missing here: a colon, comma, bracket, quote or space'],
     [

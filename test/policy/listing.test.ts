@@ -237,15 +237,15 @@ describe.each(['tools', 'resources', 'prompts', 'methods'])('R-89: %s alone, and
 test.each<[PolicyDocument, string]>([
   [
     { methods: { 'tools/call': {} } },
-    'methods.tools/call: allows nothing without tools: what tools/call acts on is listed there, all of it as "*"',
+    'methods.tools/call: allows nothing without tools: list there what tools/call may act on, or "*" for everything',
   ],
   [
     { methods: { 'prompts/get': {} } },
-    'methods.prompts/get: allows nothing without prompts: what prompts/get acts on is listed there, all of it as "*"',
+    'methods.prompts/get: allows nothing without prompts: list there what prompts/get may act on, or "*" for everything',
   ],
   [
     { tools: {}, methods: { 'resources/subscribe': {} } },
-    'methods.resources/subscribe: allows nothing without resources: what resources/subscribe acts on is listed there, all of it as "**"',
+    'methods.resources/subscribe: allows nothing without resources: list there what resources/subscribe may act on, or "**" for everything',
   ],
   [
     { prompts: { p: { arguments: { '/a~b': 1 } } } },
