@@ -1,4 +1,4 @@
-import { spliceStrings } from '../../src/mcp/handles-splice.ts';
+import { spliceStrings } from '../../src/json/splice-strings.ts';
 import { parseToRewrite } from '../../src/json/lossless.ts';
 import { readMessage } from '../../src/mcp/message.ts';
 import { changedJson } from '../mutate/json.ts';

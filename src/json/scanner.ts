@@ -9,7 +9,7 @@
  */
 
 import { folded } from '../lib/folded.ts';
-import { endOfScalar, endOfString, JsonScanError, loneSurrogate, skipWhitespace } from './tokens.ts';
+import { endOfScalar, endOfString, JsonScanError, skipWhitespace } from './tokens.ts';
 
 /** The bounds of a text that is still read. */
 export interface ScanLimits {
@@ -19,6 +19,7 @@ export interface ScanLimits {
   readonly members: number;
 }
 
+const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_BRACE = 0x7b;
@@ -42,10 +43,13 @@ export function scanJson(text: string, limits: ScanLimits): void {
   let members = 0;
   let at = skipWhitespace(text, 0);
   let expectKey = false;
+  /** Where the next `\u` stands: most texts have none, and need no look at their strings. */
+  let escape = text.indexOf('\\u');
 
   for (;;) {
     if (expectKey) {
       const end = endOfString(text, at);
+      requireWellFormed(at, end);
       if (container === null || container === undefined)
         throw new JsonScanError('malformed', 'a key outside an object', at);
       if (++members > limits.members) throw new JsonScanError('ambiguous', `more than ${limits.members} members`, at);
@@ -76,7 +80,9 @@ export function scanJson(text: string, limits: ScanLimits): void {
       }
       closed = true;
     } else {
-      at = endOfScalar(text, at, code);
+      const end = endOfScalar(text, at, code);
+      if (code === QUOTE) requireWellFormed(at, end);
+      at = end;
     }
 
     for (;;) {
@@ -102,7 +108,18 @@ export function scanJson(text: string, limits: ScanLimits): void {
       closed = true;
     }
   }
+
+  /** A lone surrogate becomes U+FFFD in some parsers, an error in others and itself in JavaScript. */
+  function requireWellFormed(start: number, end: number): void {
+    if (escape === -1 || escape >= end) return;
+    escape = text.indexOf('\\u', end);
+    if (!loneSurrogate.test(JSON.parse(text.slice(start, end)) as string)) return;
+    throw new JsonScanError('ambiguous', 'a lone surrogate', start);
+  }
 }
+
+/** Half of a surrogate pair. */
+const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
 /** The key as the most forgiving reader sees it: un-escaped, and folded as Go's encoding/json folds (ſ is s, K is k). */
 function foldedKey(literal: string): string {

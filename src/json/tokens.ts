@@ -40,8 +40,6 @@ const plainRun = /[ !#-[\]-\uffff]*/y;
 const escapable = tableOf('"\\/bfnrt');
 const hexDigit = tableOf('0123456789abcdefABCDEF');
 const words = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]));
-/** Of a pair one alone: half a character. */
-export const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
 /** Where whitespace that begins at `start`, if any, ends: RFC 8259 §2. */
 export function skipWhitespace(text: string, start: number): number {
@@ -84,11 +82,10 @@ function isDigit(code: number): boolean {
   return code >= ZERO && code <= NINE;
 }
 
-/** Where the string at `start` ends, behind its quote: RFC 8259 §7. @throws {JsonScanError} for an escaped lone surrogate too. */
+/** Where the string at `start` ends, behind its quote: RFC 8259 §7. @throws {JsonScanError} */
 export function endOfString(text: string, start: number): number {
   if (text.charCodeAt(start) !== QUOTE) throw new JsonScanError('malformed', 'no string', start);
   let at = start + 1;
-  let isEscaped = false;
   for (;;) {
     // Few characters are faster than a call, of many a megabyte would stop the process for milliseconds.
     const near = at + SHORT;
@@ -100,13 +97,9 @@ export function endOfString(text: string, start: number): number {
       at = plainRun.lastIndex;
       code = text.charCodeAt(at);
     }
-    if (code === QUOTE) {
-      if (isEscaped) requireWellFormed(text.slice(start, at + 1), start);
-      return at + 1;
-    }
+    if (code === QUOTE) return at + 1;
     // NaN, past the end, is no backslash either.
     if (code !== BACKSLASH) throw new JsonScanError('malformed', 'a string without its end', at);
-    isEscaped = true;
     at = endOfEscape(text, at);
   }
 }
@@ -119,12 +112,6 @@ function endOfEscape(text: string, start: number): number {
   if (code === LETTER_U) while (at < end && hexDigit[text.charCodeAt(at)] === 1) at += 1;
   if (at < end) throw new JsonScanError('malformed', 'an unknown escape', start);
   return end;
-}
-
-/** A lone surrogate becomes U+FFFD in some parsers, an error in others and itself in JavaScript. */
-function requireWellFormed(literal: string, at: number): void {
-  if (!literal.includes('\\u')) return;
-  if (loneSurrogate.test(JSON.parse(literal) as string)) throw new JsonScanError('ambiguous', 'a lone surrogate', at);
 }
 
 /** 1 for each of the characters, by its code: a regular expression for each escape takes twice as long. */

@@ -4,7 +4,7 @@ import type { Denial } from '../model/denial.ts';
 import type { HandleKind } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { givenHandles, isNamedTask, type Handle } from './handles.ts';
-import { spliceStrings, type Change } from './handles-splice.ts';
+import { spliceStrings, type Change } from '../json/splice-strings.ts';
 import type { OwnerBound } from './owner-bound.ts';
 
 /** A message of a client as its upstream is to see it. */

@@ -1,3 +1,5 @@
+import { endOfScalar, endOfString, JsonScanError, skipWhitespace } from './tokens.ts';
+
 /** A string in a JSON text that is to become another one. */
 export interface Change {
   /** Keys and array indexes from the top. */
@@ -14,6 +16,7 @@ type Changes = Map<string, Changes | Change>;
  * numbers. `text` must be JSON already.
  *
  * @throws {SyntaxError} where a string is not found at its path, once: the text would be another than was looked at.
+ * @throws {JsonScanError} where `text` is no JSON.
  */
 export function spliceStrings(text: string, changes: readonly Change[]): string {
   const top: Changes = new Map();
@@ -25,29 +28,29 @@ export function spliceStrings(text: string, changes: readonly Change[]): string 
   if (spliced !== changes.length) throw new SyntaxError('a string to change was not found');
   return pieces.join('') + text.slice(copied);
 
-  /** Walks the value at `at`; returns its end. */
+  /** Walks the value at `start`; returns its end. */
   function visit(start: number, wanted: Changes | Change | undefined): number {
-    const at = skipSpace(text, start);
+    const at = skipWhitespace(text, start);
     if (wanted === undefined) return endOfValue(text, at);
     if (!(wanted instanceof Map)) return splice(at, wanted);
     const isObject = text[at] === '{';
     if (!isObject && text[at] !== '[') return endOfValue(text, at);
-    let next = skipSpace(text, at + 1);
+    let next = skipWhitespace(text, at + 1);
     for (let i = 0; text[next] !== '}' && text[next] !== ']'; i += 1) {
       let key = String(i);
       if (isObject) {
         const end = endOfString(text, next);
         key = JSON.parse(text.slice(next, end)) as string;
-        next = skipSpace(text, end) + ':'.length;
+        next = skipWhitespace(text, end) + ':'.length;
       }
-      next = skipSpace(text, visit(next, wanted.get(key)));
-      if (text[next] === ',') next = skipSpace(text, next + 1);
+      next = skipWhitespace(text, visit(next, wanted.get(key)));
+      if (text[next] === ',') next = skipWhitespace(text, next + 1);
     }
     return next + 1;
   }
 
   function splice(at: number, { from, to }: Change): number {
-    const end = endOfString(text, at);
+    const end = endOfValue(text, at);
     if (JSON.parse(text.slice(at, end)) !== from) throw new SyntaxError('another value where a string is to change');
     pieces.push(text.slice(copied, at), JSON.stringify(to));
     copied = end;
@@ -67,41 +70,16 @@ function add(top: Changes, change: Change): void {
   changes.set(change.path.at(-1) ?? '', change);
 }
 
-const scalar = /[^\s,\]}]*/y;
-
 function endOfValue(text: string, start: number): number {
-  const first = text[start];
-  if (first === '"') return endOfString(text, start);
-  if (first !== '{' && first !== '[') {
-    scalar.lastIndex = start;
-    scalar.test(text);
-    return scalar.lastIndex;
-  }
+  if (text[start] !== '{' && text[start] !== '[') return endOfScalar(text, start, text.charCodeAt(start));
   let depth = 0;
   let at = start;
   do {
-    const character = requireCharacter(text, at);
+    const character = text[at];
+    if (character === undefined) throw new JsonScanError('malformed', 'a value without its end', at);
     if (character === '{' || character === '[') depth += 1;
     else if (character === '}' || character === ']') depth -= 1;
     at = character === '"' ? endOfString(text, at) : at + 1;
   } while (depth > 0);
-  return at;
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (requireCharacter(text, at) !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at + 1;
-}
-
-function requireCharacter(text: string, at: number): string {
-  const character = text[at];
-  if (character === undefined) throw new SyntaxError('the end of the text within a value');
-  return character;
-}
-
-function skipSpace(text: string, start: number): number {
-  let at = start;
-  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at += 1;
   return at;
 }

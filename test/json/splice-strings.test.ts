@@ -1,6 +1,7 @@
 import { assert, constantFrom, jsonValue, property, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { spliceStrings } from '../../src/mcp/handles-splice.ts';
+import { spliceStrings } from '../../src/json/splice-strings.ts';
+import { JsonScanError } from '../../src/json/tokens.ts';
 
 const json = jsonValue({ maxDepth: 2 });
 const space = constantFrom('', ' ', '\t');
@@ -23,9 +24,18 @@ describe('spliceStrings', () => {
     ['is no string', '{"a":{"b":["x"]}}'],
     ['stands twice', '{"a":{"b":"x","b":"x"}}'],
     ['is below a string', '{"a":"x"}'],
-    ['has no end', '{"a":{"b":"x'],
   ])('a string that %s', (_, text) => {
     expect(() => spliceStrings(text, [{ path: ['a', 'b'], from: 'x', to: 'z' }])).toThrow(SyntaxError);
+  });
+
+  test.each(['{"a":{"b":"x', '{"a":{"c":[1', '{"a":{"b', '{"a":{"c":[tru'])('no JSON: %s', (text) => {
+    expect(() => spliceStrings(text, [{ path: ['a', 'b'], from: 'x', to: 'z' }])).toThrow(JsonScanError);
+  });
+
+  test('a lone surrogate elsewhere stays as it was escaped', () => {
+    const text = String.raw`{"c":["\\ud800","\ud800"],"a":{"\udc00":1,"b":"x"}}`;
+    const changes = [{ path: ['a', 'b'], from: 'x', to: 'z' }];
+    expect(spliceStrings(text, changes)).toBe(text.replace('"x"', '"z"'));
   });
 
   test('one string within another', () => {
