@@ -1,11 +1,9 @@
 import { declaresBody } from '../http/header-fields.ts';
 import type { HandleBinding, Refusal } from '../mcp/handles-binding.ts';
 import { createsNoTask } from '../mcp/handles.ts';
-import { tasksRequired } from '../mcp/tasks-extension.ts';
-import { readMessage, type Message } from '../mcp/message.ts';
+import { readMessage, tasksRequired, type Message } from '../mcp/message.ts';
 import type { OwnerBound } from '../mcp/owner-bound.ts';
-import { requireParamHeaders } from '../mcp/param-headers.ts';
-import type { ToolHeaders } from '../mcp/tool-headers.ts';
+import { requireParamHeaders, type ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Action } from '../model/grant.ts';

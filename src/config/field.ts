@@ -1,4 +1,4 @@
-import { member } from './member.ts';
+import { ownMember } from '../json/own-member.ts';
 import { inTextOrder, type Path, Problem } from './problems.ts';
 import { unresolved } from './placeholders.ts';
 import { isSecret, quotedAt, type Violation } from './schema.ts';
@@ -83,11 +83,11 @@ export function createReport(file: YamlFile): Report {
   function field(source: unknown, value: unknown, path: Path): Field {
     const self: Field = {
       present: value !== undefined,
-      get: (key) => field(member(source, key), member(value, key), [...path, key]),
+      get: (key) => field(ownMember(source, key), ownMember(value, key), [...path, key]),
       items() {
         if (typeof value === 'string') return [self];
         if (!Array.isArray(value)) return [];
-        return value.map((each: unknown, index) => field(member(source, index), each, [...path, index]));
+        return value.map((each: unknown, index) => field(ownMember(source, index), each, [...path, index]));
       },
       entries() {
         if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];

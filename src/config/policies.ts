@@ -1,11 +1,11 @@
 import { join } from 'node:path';
+import { ownMember } from '../json/own-member.ts';
 import type { Policy } from '../model/policy.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import { type PolicyDocument, matchedPatterns } from '../policy/document.ts';
 import { PolicyError } from '../policy/policy-error.ts';
 import { describeValue } from '../policy/describe-value.ts';
 import type { Files } from './files.ts';
-import { member } from './member.ts';
 import { inTextOrder, type Path, Problem } from './problems.ts';
 import { type Violation, violations } from './schema.ts';
 import { parseYaml, type YamlFile } from './yaml-file.ts';
@@ -47,7 +47,7 @@ export async function readPolicies(folder: string, label: string, read: Files): 
     const policy = await compile(name, document, problems);
     policies.set(name, policy);
     const listing = ['tools', 'resources', 'prompts', 'methods'].find(
-      (key) => member(document.value, key) !== undefined,
+      (key) => ownMember(document.value, key) !== undefined,
     );
     if (listing !== undefined) forMcp.set(name, listing);
   }

@@ -3,7 +3,7 @@ import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json'
 import policySchema from '../../schema/policy.schema.json' with { type: 'json' };
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
 import { gateway, policy, policyTest } from '../../schema/validators.js';
-import { member } from './member.ts';
+import { ownMember } from '../json/own-member.ts';
 import type { Path } from './problems.ts';
 import { didYouMean, either, quoted } from './wording.ts';
 
@@ -155,7 +155,7 @@ function pathOf(pointer: string, document: unknown): Path {
   for (const token of pointer.split('/').slice(1)) {
     const key = token.replaceAll('~1', '/').replaceAll('~0', '~');
     path.push(Array.isArray(place) ? Number(key) : key);
-    place = member(place, key);
+    place = ownMember(place, key);
   }
   return path;
 }

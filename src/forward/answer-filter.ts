@@ -3,10 +3,10 @@ import {
   createDroppingFilter,
   createEventFilter,
   createJsonFilter,
+  createPrivateFilter,
   createUnreadableFilter,
   type Rewriting,
 } from '../mcp/body-filter.ts';
-import { createPrivateFilter } from '../mcp/cache-scope.ts';
 import { createEventIdFilter } from '../mcp/event-ids.ts';
 import { filteredMessage, mayListTasks, withoutTasks } from '../mcp/lists.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';

@@ -16,6 +16,11 @@ export function ownMemberAt(value: unknown, path: readonly string[]): unknown {
   return found;
 }
 
+/** Whether a value that JSON.parse gave is an object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /**
  * Whether an object has a key that differs from `name` only in case. Some parsers take it for the member (Go's do), and
  * would read what the gateway never looked at (CVE-2026-27896).

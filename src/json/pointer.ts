@@ -1,4 +1,4 @@
-import { folded } from '../lib/folded.ts';
+import { hasCaseVariant, ownMember } from './own-member.ts';
 
 /** Finds a member in the object that JSON.parse gave; `undefined` where there is none. */
 export type MemberReader = (object: Readonly<Record<string, unknown>>) => unknown;
@@ -20,7 +20,7 @@ export const unreachable: unique symbol = Symbol('unreachable');
  * @returns undefined for a malformed pointer: a `~` that is neither `~0` nor `~1`, RFC 6901 §3.
  */
 export function memberReader(name: string): MemberReader | undefined {
-  if (!name.startsWith('/')) return (object) => (Object.hasOwn(object, name) ? object[name] : undefined);
+  if (!name.startsWith('/')) return (object) => ownMember(object, name);
   return pointerReader(name);
 }
 
@@ -58,9 +58,7 @@ function keysOf(pointer: string): readonly string[] | undefined {
 }
 
 function requireNoVariant(object: object, key: string): void {
-  const wanted = folded(key);
-  const variant = Object.keys(object).some((each) => folded(each) === wanted);
-  if (variant) throw new Error(`a key that differs from ${JSON.stringify(key)} only in case`);
+  if (hasCaseVariant(object, key)) throw new Error(`a key that differs from ${JSON.stringify(key)} only in case`);
 }
 
 interface Obstacles {

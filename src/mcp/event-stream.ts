@@ -1,3 +1,6 @@
+import type { Action } from '../model/grant.ts';
+import { mcpMethod } from '../model/mcp-methods.ts';
+
 /**
  * Cuts an event stream (WHATWG HTML §9.2) into whole events, each with the empty line that ends it, byte for byte.
  */
@@ -73,4 +76,18 @@ export function withData(event: string, data: string): string {
     .split(/\r\n|\n|\r/)
     .filter((line) => line !== '' && line !== 'data' && !line.startsWith('data:'));
   return `${[...others, ...data.split(/\r\n|\n|\r/).map((line) => `data: ${line}`)].join('\n')}\n\n`;
+}
+
+const subscriptionId = 'io.modelcontextprotocol/subscriptionId';
+
+/**
+ * The event that ends a subscription as its server would (MCP 2026-07-28, `SubscriptionsListenResult`), so that the client
+ * knows that it is over and not interrupted; undefined for any other stream. Streams of legacy revisions have no such end:
+ * there clients connect again.
+ */
+export function subscriptionEnd({ attempt, era, messageId }: Action): string | undefined {
+  if (era !== 'modern' || attempt.kind !== 'mcp' || mcpMethod(attempt.method).target !== 'subscriptions')
+    return undefined;
+  const result = { resultType: 'complete', _meta: { [subscriptionId]: messageId } };
+  return `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: messageId, result })}\n\n`;
 }

@@ -1,6 +1,6 @@
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** MCP 2026-07-28, §Value Encoding: as it is, or `=?base64?…?=` over UTF-8; undefined where that is not well-formed. */
+/** What a field value says, MCP 2026-07-28, §Value Encoding: as it is, or `=?base64?…?=` over UTF-8; undefined where that is not well-formed. */
 export function decodedValue(value: string): string | undefined {
   // Without its suffix it is no encoding, and stands for itself.
   if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
@@ -14,4 +14,10 @@ export function decodedValue(value: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A text as a field value, MCP 2026-07-28, §Value Encoding: as it is where a field can carry it, else `=?base64?…?=` over UTF-8. */
+export function encodedValue(value: string): string {
+  const isPlain = /^[!-~](?:[ -~]*[!-~])?$/.test(value) && !value.startsWith('=?base64?');
+  return isPlain ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`;
 }

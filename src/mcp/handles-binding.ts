@@ -3,6 +3,7 @@ import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { Denial } from '../model/denial.ts';
 import type { HandleKind } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
+import { encodedValue } from './field-value.ts';
 import { givenHandles, isNamedTask, type Handle } from './handles.ts';
 import { spliceStrings, type Change } from '../json/splice-strings.ts';
 import type { OwnerBound } from './owner-bound.ts';
@@ -91,7 +92,7 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
         }
         changes.push({ path: handle.path, from: handle.value, to: own });
         if (handle.kind === 'task') tasks.add(own);
-        if (isNamedTask(handle)) mcpName = fieldValue(own);
+        if (isNamedTask(handle)) mcpName = encodedValue(own);
       }
       return { text: changes.length === 0 ? text : spliceStrings(text, changes), mcpName, tasks };
     },
@@ -116,10 +117,4 @@ function given(text: string): readonly Handle[] {
   return message.flatMap((each, i) =>
     givenHandles(each).map(({ kind, path, value }) => ({ kind, path: [String(i), ...path], value })),
   );
-}
-
-/** MCP 2026-07-28, §Value Encoding: as it is where a field can carry it, else `=?base64?…?=` over UTF-8. */
-function fieldValue(value: string): string {
-  const isPlain = /^[!-~](?:[ -~]*[!-~])?$/.test(value) && !value.startsWith('=?base64?');
-  return isPlain ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`;
 }

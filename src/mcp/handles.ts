@@ -5,10 +5,11 @@
  * @module
  */
 
+import { isObject } from '../json/own-member.ts';
 import { Denial } from '../model/denial.ts';
 import { givingNotifications, mcpMethod, type Era, type HandleKind, type HandlePlace } from '../model/mcp-methods.ts';
 import type { MessageId } from '../model/grant.ts';
-import { isObject, member } from './member.ts';
+import { unambiguousMember } from './unambiguous-member.ts';
 
 /** One handle in a message. */
 export interface Handle {
@@ -91,7 +92,7 @@ function addShown(
   } else if (step === '*' || !isObject(value)) {
     throw mistyped(above, messageId);
   } else {
-    const inner = member(value, step, messageId);
+    const inner = unambiguousMember(value, step, messageId);
     if (inner === undefined || (inner === null && containers.has(step))) return;
     addShown(shown, place, depth + 1, inner, [...above, step], messageId);
   }

@@ -1,9 +1,8 @@
 import { Denial } from '../model/denial.ts';
 import { knownLists, type McpList, type TargetKind } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
-import { isObject } from './member.ts';
 import { parseToRewrite } from '../json/lossless.ts';
-import { hasCaseVariant, ownMember } from '../json/own-member.ts';
+import { hasCaseVariant, isObject, ownMember } from '../json/own-member.ts';
 
 /** The lists of what a policy can list. Each is looked for in every result: a stream may resume the answer to any. */
 const filteredLists = knownLists.filter((list): list is McpList<TargetKind> => list.kind !== 'task');

@@ -1,3 +1,5 @@
+import { parseToRewrite } from '../json/lossless.ts';
+import { isObject, ownMemberAt } from '../json/own-member.ts';
 import { scanJson } from '../json/scanner.ts';
 import { JsonScanError } from '../json/tokens.ts';
 import { readTraceContext, type TraceContext } from '../http/trace-context.ts';
@@ -7,9 +9,7 @@ import { mcpMethod, mistakenFor, type Era } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { requireAgreement, type MessageHeaders } from './agreement.ts';
 import { mayYieldHandle, shownHandles, type Handle } from './handles.ts';
-import { declaresTasks } from './tasks-extension.ts';
-import { parseToRewrite } from '../json/lossless.ts';
-import { isObject, member } from './member.ts';
+import { unambiguousMember } from './unambiguous-member.ts';
 import { targetsOf } from './targets.ts';
 
 /** What a decision needs of one JSON-RPC message. */
@@ -33,6 +33,13 @@ export interface Message {
   readonly trace: TraceContext | undefined;
 }
 
+/** The Tasks extension (SEP-2663) of 2026-07-28. */
+const tasksExtension = 'io.modelcontextprotocol/tasks';
+/** What a client must declare to do something with a task; the `data` of a -32021. */
+export const tasksRequired = { requiredCapabilities: { extensions: { [tasksExtension]: {} } } };
+/** Where a request declares it. Each request does so anew, for itself alone. */
+const declaredTasks = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'extensions', tasksExtension];
+
 const limits = { depth: 128, members: 10_000 };
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -48,7 +55,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const text = decode(body);
   const message = parse(text);
   if (!isObject(message)) throw new Denial('body.message', 'a batch, or no object at all');
-  if (member(message, 'jsonrpc', null) !== '2.0') throw new Denial('body.message', 'jsonrpc is not "2.0"');
+  if (unambiguousMember(message, 'jsonrpc', null) !== '2.0') throw new Denial('body.message', 'jsonrpc is not "2.0"');
   const id = messageId(message, text);
   const method = methodOf(message, id);
   const params = paramsOf(message, id);
@@ -62,7 +69,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
     targets: method === undefined ? [] : targetsOf(method, params, id),
     arguments: argumentsOf(method, params, id),
     handles,
-    declaresTasks: declaresTasks(params),
+    declaresTasks: ownMemberAt(params, declaredTasks) !== undefined,
     mayYieldHandle: mayYieldHandle(method, params, era, handles),
     trace: traceOf(params['_meta']),
   };
@@ -88,7 +95,7 @@ function parse(text: string): unknown {
 
 /** MCP, Base Protocol: a request's id MUST be a string or integer and MUST NOT be null. */
 function messageId(message: Record<string, unknown>, text: string): MessageId {
-  const id = member(message, 'id', null);
+  const id = unambiguousMember(message, 'id', null);
   if (id === undefined) return null;
   if (typeof id === 'string') return id;
   if (typeof id !== 'number') throw new Denial('body.message', 'id is neither a string nor a number');
@@ -96,9 +103,10 @@ function messageId(message: Record<string, unknown>, text: string): MessageId {
 }
 
 function methodOf(message: Record<string, unknown>, messageId: MessageId): string | undefined {
-  const method = member(message, 'method', messageId);
+  const method = unambiguousMember(message, 'method', messageId);
   const answers =
-    member(message, 'result', messageId) !== undefined || member(message, 'error', messageId) !== undefined;
+    unambiguousMember(message, 'result', messageId) !== undefined ||
+    unambiguousMember(message, 'error', messageId) !== undefined;
   if (method !== undefined && answers)
     throw new Denial('body.message', 'a request and a response in one', { messageId });
   if (typeof method === 'string') {
@@ -114,7 +122,7 @@ const noParams = Object.freeze({});
 
 /** JSON-RPC 2.0 §4.2 knows lists too; MCP has objects only. */
 function paramsOf(message: Record<string, unknown>, messageId: MessageId): Readonly<Record<string, unknown>> {
-  const params = member(message, 'params', messageId);
+  const params = unambiguousMember(message, 'params', messageId);
   if (params === undefined) return noParams;
   if (isObject(params)) return params;
   throw new Denial('body.message', 'params is not an object', { messageId });
@@ -126,7 +134,7 @@ function argumentsOf(
   params: Readonly<Record<string, unknown>>,
   messageId: MessageId,
 ): unknown {
-  const found = member(params, 'arguments', messageId);
+  const found = unambiguousMember(params, 'arguments', messageId);
   if (!mcpMethod(method).hasArguments || found === undefined || isObject(found)) return found;
   throw new Denial('body.message', 'params.arguments is not an object', { messageId });
 }

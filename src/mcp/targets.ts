@@ -3,7 +3,7 @@ import { Denial } from '../model/denial.ts';
 import { mcpMethod } from '../model/mcp-methods.ts';
 import type { MessageId } from '../model/grant.ts';
 import type { McpTarget } from '../model/policy.ts';
-import { member } from './member.ts';
+import { unambiguousMember } from './unambiguous-member.ts';
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -53,9 +53,9 @@ function reference(params: Params, method: string, messageId: MessageId): McpTar
 
 /** MCP 2026-07-28: the notifications that a client asks for; only `resourceSubscriptions` name anything. */
 function subscriptions(params: Params, messageId: MessageId): readonly McpTarget[] {
-  const notifications = member(params, 'notifications', messageId);
+  const notifications = unambiguousMember(params, 'notifications', messageId);
   if (typeof notifications !== 'object' || notifications === null) return [];
-  const uris = member(notifications as Params, 'resourceSubscriptions', messageId);
+  const uris = unambiguousMember(notifications as Params, 'resourceSubscriptions', messageId);
   if (uris === undefined) return [];
   if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string')) {
     throw new Denial('body.message', 'resourceSubscriptions is not a list of strings', { messageId });

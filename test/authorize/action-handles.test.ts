@@ -3,7 +3,7 @@ import { createActionReader } from '../../src/authorize/action.ts';
 import { createHandleBinding } from '../../src/mcp/handles-binding.ts';
 import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
-import { tasksRequired } from '../../src/mcp/tasks-extension.ts';
+import { tasksRequired } from '../../src/mcp/message.ts';
 import { createToolHeaders } from '../../src/mcp/tool-headers.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';

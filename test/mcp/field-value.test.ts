@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodedValue } from '../../src/mcp/field-value.ts';
+import { decodedValue, encodedValue } from '../../src/mcp/field-value.ts';
 
 test.each([
   ['eu', 'eu'],
@@ -19,3 +19,15 @@ test.each([
   ['something before', '=?base64?!=?base64?YQ==?='],
   ['something behind', '=?base64?YQ==?=x?='],
 ])('is not well-formed with %s', (_, value) => expect(decodedValue(value)).toBeUndefined());
+
+test.each([
+  ['eu', 'eu'],
+  ['a b', 'a b'],
+  ['', '=?base64??='],
+  [' a', '=?base64?IGE=?='],
+  ['é', '=?base64?w6k=?='],
+  ['=?base64?', '=?base64?PT9iYXNlNjQ/?='],
+])('%j is encoded as %s, and decoded again', (text, value) => {
+  expect(encodedValue(text)).toBe(value);
+  expect(decodedValue(value)).toBe(text);
+});

@@ -191,3 +191,22 @@ test('for any bytes: a message or a Denial', () => {
     { numRuns: 1000 },
   );
 });
+
+const declaring = (capabilities: unknown): object => ({
+  _meta: { 'io.modelcontextprotocol/clientCapabilities': capabilities },
+});
+
+test.each([
+  ['with settings', declaring({ extensions: { 'io.modelcontextprotocol/tasks': { a: 1 } } }), true],
+  ['without', declaring({ extensions: { 'io.modelcontextprotocol/tasks': {} } }), true],
+  ['another extension', declaring({ extensions: { 'io.modelcontextprotocol/skills': {} } }), false],
+  ['the capability of 2025-11-25', declaring({ tasks: {} }), false],
+  ['no extensions', declaring({}), false],
+  ['no object', declaring('tasks'), false],
+  ['null', declaring({ extensions: null }), false],
+  ['null as _meta', { _meta: null }, false],
+  ['nothing', {}, false],
+])('a request declares tasks: %s', (_, params, wanted) => {
+  const message = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params };
+  expect(readMessage(Buffer.from(JSON.stringify(message)), none).declaresTasks).toBe(wanted);
+});

@@ -106,9 +106,6 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'textOf', mutator: 'ConditionalExpression', to: 'false', nth: 4 },
     { in: 'date', mutator: 'ConditionalExpression', to: 'true', nth: 3 },
   ],
-  'type: no string, number or boolean has members of these names': [
-    { in: 'declaresTasks', mutator: 'ConditionalExpression', to: 'false', nth: 3 },
-  ],
   'a tool without a name and a schema declares no header': [
     { in: 'toolsIn', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 1 },
     { in: 'toolsIn', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 2 },

@@ -22,7 +22,7 @@ export const parts: Readonly<Record<string, Part>> = {
   pipeline: { mutate: ['src/pipeline.ts'], tests: ['test/pipeline-order.test.ts'], floor: 100 },
   json: {
     // Property tests check the files that read byte by byte.
-    mutate: ['src/json/{lossless,pointer,splice-strings}.ts'],
+    mutate: ['src/json/{lossless,own-member,pointer,splice-strings}.ts'],
     tests: ['test/json/*.test.ts', 'test/policy/*.test.ts'],
     floor: 100,
   },
