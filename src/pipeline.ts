@@ -34,8 +34,10 @@ export interface Stages {
   allow(call: Call): void;
   /** Answers a CORS preflight request, which carries no token; false for any other call. `respond/cross-origin.ts` */
   preflight(call: Call): boolean;
-  /** Requires a method, and the kind of upgrade if any, that the route serves. `route/admit.ts` */
-  admit(call: Call, isUpgrade: boolean): void;
+  /** Requires a path and a method that the route serves. `route/admit.ts` */
+  admit(call: Call): void;
+  /** Requires that the route serves the upgrade, for a call that asks for one. `route/admit.ts` */
+  admitUpgrade(call: Call): void;
   /** Reads the access token; undefined only on a public route. `authenticate/credentials.ts` */
   token(call: Call): PresentedToken | undefined;
   /** Validates the token, and the proof of possession if it is bound to a key. `authenticate/authenticator.ts` */
@@ -107,7 +109,8 @@ export async function serve(
     stages = gateway.route(call);
     stages.allow(call);
     if (stages.preflight(call)) return;
-    stages.admit(call, head !== undefined);
+    stages.admit(call);
+    if (head !== undefined) stages.admitUpgrade(call);
     const token = stages.token(call);
     // Awaits only a promise: to await a plain value costs a turn of the microtask queue.
     const known = stages.authenticate(token, call);

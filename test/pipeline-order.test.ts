@@ -44,7 +44,17 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
     Object.fromEntries(names.map((name) => [name, step(`${of}${name}`)]));
   const stages = {
     route,
-    ...all(['allow', 'preflight', 'admit', 'token', 'authenticate', 'readAction', 'authorize', 'exchange']),
+    ...all([
+      'allow',
+      'preflight',
+      'admit',
+      'admitUpgrade',
+      'token',
+      'authenticate',
+      'readAction',
+      'authorize',
+      'exchange',
+    ]),
     ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),
     limit: 'limit' in other && other['limit'] === undefined ? undefined : step('limit'),
   } as unknown as Stages;
@@ -76,7 +86,7 @@ describe('each step gets the proof of those before it', () => {
       ['route', call],
       ['allow', call],
       ['preflight', call],
-      ['admit', call, false],
+      ['admit', call],
       ['token', call],
       ['authenticate', 'token', call],
       ['limit', call, principal],
@@ -101,8 +111,13 @@ describe('each step gets the proof of those before it', () => {
 
   test('an upgrade, with what came after its head', async () => {
     const { steps, names } = await served({}, head);
-    expect(names).toEqual([...whole.slice(0, -1), 'forwardUpgrade']);
-    expect(steps.find(([name]) => name === 'admit')).toEqual(['admit', call, true]);
+    const asUpgrade = whole.flatMap((name) => (name === 'admit' ? ['admit', 'admitUpgrade'] : name));
+    expect(names).toEqual([...asUpgrade.slice(0, -1), 'forwardUpgrade']);
+    const admitted = steps.filter(([name]) => name.startsWith('admit'));
+    expect(admitted).toEqual([
+      ['admit', call],
+      ['admitUpgrade', call],
+    ]);
     expect(steps.at(-1)).toEqual(['forwardUpgrade', granted, head, expect.any(Function) as unknown]);
   });
 

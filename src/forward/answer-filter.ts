@@ -34,8 +34,8 @@ interface FilterParts {
 export interface AnswerFilter {
   /** Whether messages may be changed, whatever the form of the answer. */
   readonly rewrites: boolean;
-  /** Whether the upstream is asked not to compress. */
-  readonly uncompressed: boolean;
+  /** What the upstream may encode with; undefined: what the client accepts. */
+  readonly acceptEncoding: 'identity' | undefined;
   readonly choose: ChooseFilter;
 }
 
@@ -56,7 +56,7 @@ export function answerFilter(
   const rewrites = rewriting !== undefined || becomesPrivate;
   return {
     rewrites,
-    uncompressed: rewrites || listsTools || mayBeResumed(grant),
+    acceptEncoding: rewrites || listsTools || mayBeResumed(grant) ? 'identity' : undefined,
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
       const filters = [

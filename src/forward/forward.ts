@@ -54,7 +54,8 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
   const { responseTimeoutMs } = route.upstream;
   const relayParts: RelayParts = { route, ...parts };
 
-  return ({ call, grant, credential, held }) => {
+  return (granted) => {
+    const { call, grant, held } = granted;
     // The client left while somebody was asked; `close` will not come again to tell.
     if (call.response.closed) return Promise.resolve();
     const filter = answerFilter(route, grant, parts);
@@ -62,7 +63,7 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
     const options: Dispatcher.DispatchOptions = {
       path: upstreamPath(call.path, call.query),
       method: call.method,
-      headers: requestHeaders(call, grant, credential, filter?.uncompressed === true),
+      headers: requestHeaders(granted, filter?.acceptEncoding),
       body,
       headersTimeout: responseTimeoutMs,
     };

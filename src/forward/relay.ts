@@ -87,7 +87,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     // An error tells no names and gives out no handles.
     const filter = status < 300 && status !== 204 ? this.#forwarded.filter : undefined;
     const raw = (controller.rawHeaders ?? []) as Buffer[];
-    const headers = cleanAnswer(raw, status, call, grant, filter?.rewrites === true);
+    const headers = cleanAnswer({ raw, status, call, grant, willChange: filter?.rewrites === true });
     this.#filter = filter?.choose(headers, status);
     this.#streamEnd = headers.isEventStream ? subscriptionEnd(grant.action) : undefined;
     if (this.#streamEnd !== undefined || route.keepaliveMs !== undefined) this.#boundary = createEventBoundary();

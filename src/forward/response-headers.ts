@@ -1,7 +1,7 @@
 import { hopByHop, nominatedBy } from '../http/header-fields.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
-import type { Grant } from '../model/grant.ts';
+import type { Grant, GrantedCall } from '../model/grant.ts';
 import { type CommandField, commandFields } from '../model/route.ts';
 import { privateCacheControl, sharedCacheFields } from './private-answers.ts';
 
@@ -49,14 +49,17 @@ const aboutBytes = [
   'accept-ranges',
 ];
 
-/** Cleans the header section of an upstream's answer; `willChange` says that the body may be changed on its way. */
-export type CleanAnswer = (
-  raw: readonly (Buffer | string)[],
-  status: number,
-  call: Call,
-  grant: Grant,
-  willChange: boolean,
-) => ResponseHeaders;
+/** The answer of an upstream to a granted call, before its body. */
+interface UpstreamAnswer extends Pick<GrantedCall, 'call' | 'grant'> {
+  /** Name, value, name, value, … as received. */
+  readonly raw: readonly (Buffer | string)[];
+  readonly status: number;
+  /** Whether the gateway may change the body on its way. */
+  readonly willChange: boolean;
+}
+
+/** Cleans the header section of an upstream's answer. */
+export type CleanAnswer = (answer: UpstreamAnswer) => ResponseHeaders;
 
 /**
  * Creates what makes the header section for the client out of an upstream's, on every path: requests, streams and
@@ -71,7 +74,7 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
   for (const name of own.allowedCommands) never.delete(name);
   if (!own.upstreamChallenges) never.add('www-authenticate');
 
-  return (raw, status, call, grant, willChange) => {
+  return ({ raw, status, call, grant, willChange }) => {
     const all: string[] = [];
     const crossOrigin = Object.entries(own.crossOrigin(call));
     let connection = '';

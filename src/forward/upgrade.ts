@@ -55,7 +55,7 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
       request.setTimeout(responseTimeoutMs, () => request.destroy(late));
       // Before the library's own listener, which writes the header section from `headers`.
       request.once('upgrade', (answer: IncomingMessage) => {
-        answer.headers = switchingHeaders(cleanAnswer(answer.rawHeaders, 101, call, grant, false).fields);
+        answer.headers = switchingHeaders(cleaned(answer, 101).fields);
       });
     });
     proxy.on('open', (upstream) => {
@@ -73,19 +73,23 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
     };
     proxy.on('error', onError);
 
-    const headers = requestHeaders(call, grant, credential, false);
-    proxy.ws(cleaned(call.request, headers, upstreamPath(call.path, call.query)), socket, head, {}, onError);
+    const headers = requestHeaders({ call, grant, credential });
+    proxy.ws(handshake(call.request, headers, upstreamPath(call.path, call.query)), socket, head, {}, onError);
     // In the place of the library's listener, which passes on every field, frames a 204, and lets no client slow it down.
     outgoing?.removeAllListeners('response').once('response', relay);
 
+    function cleaned({ rawHeaders: raw }: IncomingMessage, status: number): ResponseHeaders {
+      return cleanAnswer({ raw, status, call, grant, willChange: false });
+    }
+
     /** Passes on an answer other than 101. */
     function relay(answer: IncomingMessage): void {
-      const { statusCode: status = 502, statusMessage = '', rawHeaders } = answer;
+      const { statusCode: status = 502, statusMessage = '' } = answer;
       let headers: ResponseHeaders;
       try {
         // Node takes a 101 without the two fields of a switch for an answer; what is before us may take it for a tunnel.
         if (status < 200) throw new Denial('upstream.invalid', 'a 101 that switches to nothing');
-        headers = cleanAnswer(rawHeaders, status, call, grant, false);
+        headers = cleaned(answer, status);
       } catch (error) {
         onError(error as Error);
         outgoing?.destroy();
@@ -119,7 +123,7 @@ function endTogether(client: Duplex, upstream: Socket): void {
 }
 
 /** The request as the library may see it: our header section, our path, and the handshake's own two fields. */
-function cleaned(request: IncomingMessage, fields: readonly string[], path: string): IncomingMessage {
+function handshake(request: IncomingMessage, fields: readonly string[], path: string): IncomingMessage {
   const headers = switchingHeaders(fields);
   return Object.create(request, { url: { value: path }, headers: { value: headers } }) as IncomingMessage;
 }

@@ -1,8 +1,7 @@
 import { hopByHop, nominatedBy, withoutCookie } from '../http/header-fields.ts';
 import { ADMIN_COOKIE } from '../model/admin-cookie.ts';
-import type { Call } from '../model/call.ts';
 import { isNeverFromClients, isRespelled, plainName } from '../model/client-fields.ts';
-import type { Grant, UpstreamCredential } from '../model/grant.ts';
+import type { GrantedCall } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts';
 
@@ -13,10 +12,9 @@ const MAX_VERDICTS = 1024;
 
 /** The header section for the upstream, as undici takes it: name, value, name, value, … */
 export type BuildRequestHeaders = (
-  call: Call,
-  grant: Grant,
-  credential: UpstreamCredential,
-  uncompressed: boolean,
+  granted: Pick<GrantedCall, 'call' | 'grant' | 'credential'>,
+  /** `Accept-Encoding` in the place of the client's; undefined: the client's own. */
+  acceptEncoding?: 'identity',
 ) => string[];
 
 /**
@@ -56,14 +54,14 @@ export function createRequestHeaders(
     return verdict;
   }
 
-  return (call, grant, credential, uncompressed) => {
+  return ({ call, grant, credential }, acceptEncoding) => {
     const { raw, names, connection } = call.fields;
     const nominated = connection === undefined ? undefined : nominatedBy(connection);
     const headers: string[] = [];
     for (let i = 0; i < names.length; i += 1) {
       const name = names[i] as string;
       if (!isForUpstream(name) || nominated?.has(name) === true) continue;
-      if (uncompressed && name === 'accept-encoding') continue;
+      if (acceptEncoding !== undefined && name === 'accept-encoding') continue;
       // The upstream's own handles are shorter than those that clients see.
       if (name === 'content-length' && grant.action.body !== undefined) continue;
       if (name === 'mcp-name' && grant.action.mcpName !== undefined) {
@@ -83,7 +81,7 @@ export function createRequestHeaders(
       headers.push('traceparent', call.trace.traceparent);
       if (call.trace.tracestate !== undefined) headers.push('tracestate', call.trace.tracestate);
     }
-    if (uncompressed) headers.push('accept-encoding', 'identity');
+    if (acceptEncoding !== undefined) headers.push('accept-encoding', acceptEncoding);
     if (grant.action.sessionId !== undefined) headers.push('mcp-session-id', grant.action.sessionId);
     if (grant.action.lastEventId !== undefined) headers.push('last-event-id', grant.action.lastEventId);
     if (grant.principal !== undefined) identity.addTo(headers, grant.principal, call.decision);

@@ -75,7 +75,8 @@ export function createForwardAuthStages(
     preflight: () => false,
     admit(call) {
       const { upgrade } = call.fields;
-      stages.admit(call, upgrade !== undefined);
+      stages.admit(call);
+      if (upgrade !== undefined) stages.admitUpgrade(call);
       // We would serve it as the plain request that it also is; a proxy may hand it on (h2c smuggling).
       if (upgrade !== undefined && upgrade.toLowerCase() !== 'websocket') {
         throw new Denial('route.upgrade', 'an upgrade to something else than WebSocket');
@@ -97,7 +98,7 @@ export function createForwardAuthStages(
     forwardUpgrade() {
       throw new TypeError('a question is no upgrade');
     },
-    refuse: createRefuse(route, methods, publicUrl, crossOrigin, nonce),
+    refuse: createRefuse(route, { methods, publicUrl, crossOrigin, nonce }),
   };
 }
 
@@ -147,6 +148,6 @@ export function createForwardAuth(
     // A success would let the request pass, to the proxy's own upstream.
     publish: () => false,
     route,
-    refuse: createRefuse(undefined, undefined, config.publicUrl, crossOrigin),
+    refuse: createRefuse(undefined, { publicUrl: config.publicUrl, crossOrigin }),
   };
 }

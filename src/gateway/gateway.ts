@@ -28,7 +28,7 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const stagesOf = createRouteStages(config, configScope, processScope, { allowed, crossOrigin });
   const routed = createRouter(new Map(config.routes.map((route) => [route.path, stagesOf(route)])));
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
-  const refuse = createRefuse(undefined, undefined, config.publicUrl, crossOrigin);
+  const refuse = createRefuse(undefined, { publicUrl: config.publicUrl, crossOrigin });
 
   const gateway: Gateway = {
     arrive: (request, response) => arrive(request, response, certificateOf),

@@ -30,7 +30,7 @@ import type { Route } from '../model/route.ts';
 import type { Stages } from '../pipeline.ts';
 import type { CrossOrigin } from '../respond/cross-origin.ts';
 import { createRefuse } from '../respond/refuse.ts';
-import { createAdmit, methodsOf } from '../route/admit.ts';
+import { createAdmit, createAdmitUpgrade, methodsOf } from '../route/admit.ts';
 import { createForwardAuthStages } from './forward-auth.ts';
 import type { ConfigScope, ProcessScope } from './scopes.ts';
 
@@ -104,6 +104,7 @@ export function createRouteStages(
       allow: allowed.require,
       preflight: (call) => crossOrigin.preflight(call, methodsOf(route)),
       admit: createAdmit(route),
+      admitUpgrade: createAdmitUpgrade(route),
       token: route.public ? () => undefined : createTokenReader(route.dpop !== undefined),
       authenticate: (token, call) => (token === undefined ? undefined : authentication?.authenticate(token, call)),
       limit: createLimit(route, limiters),
@@ -113,7 +114,7 @@ export function createRouteStages(
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
       forward: createForward(route, forwarding),
       forwardUpgrade: createForwardUpgrade(route, forwarding),
-      refuse: createRefuse(route, methodsOf(route), publicUrl, crossOrigin, nonce),
+      refuse: createRefuse(route, { methods: methodsOf(route), publicUrl, crossOrigin, nonce }),
     };
     return {
       ...stages,
@@ -132,7 +133,8 @@ export function createRouteStages(
           throw new Denial('route.unknown', 'its path leads elsewhere now');
         }
         stages.allow(call);
-        stages.admit(call, isUpgrade);
+        stages.admit(call);
+        if (isUpgrade) stages.admitUpgrade(call);
         authorize(
           principal && held && authentication ? authentication.accept(principal, held.token) : principal,
           action,

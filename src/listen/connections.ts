@@ -108,19 +108,21 @@ export interface Pace {
 /** Slower than any network that still is one; an upload may last as long as it likes above it. */
 export const leastPace: Pace = { windowMs: 30_000, bytes: 4_096 };
 
+/** What is watched, and what happens to a slow connection. */
+interface SlowBodies {
+  readonly sockets: Iterable<Socket>;
+  readonly connections: Pick<Connections, 'receiving'>;
+  readonly onSlow: (socket: Socket) => void;
+  readonly pace?: Pace;
+}
+
 /**
  * Calls `onSlow` for each connection whose request body comes more slowly than `pace`, so that nobody keeps connections
  * by dribbling. In place of Node's `requestTimeout`, which ends a long upload however fast it is.
  *
  * Costs nothing per request: all connections are looked at once in each window.
  */
-export function watchSlowBodies(
-  server: Server,
-  sockets: Iterable<Socket>,
-  connections: Pick<Connections, 'receiving'>,
-  onSlow: (socket: Socket) => void,
-  pace: Pace = leastPace,
-): void {
+export function watchSlowBodies(server: Server, { sockets, connections, onSlow, pace = leastPace }: SlowBodies): void {
   /** What was under way at the last look, and how much had been read by then. */
   let before = new Map<IncomingMessage, number>();
   const look = (): void => {

@@ -28,6 +28,17 @@ export interface Security {
   readonly observer: TlsObserver;
 }
 
+/** What a listener listens on, and what it hands on. */
+interface ListenOptions {
+  readonly address: Address;
+  /** The size of a header section at most. */
+  readonly maxHeaderBytes: number;
+  readonly onRequest: OnRequest;
+  readonly onMalformed: OnMalformed;
+  /** Undefined: plain HTTP. */
+  readonly security?: Security | undefined;
+}
+
 /** A socket that listens, and how it ends. */
 export interface Listener {
   readonly url: string;
@@ -48,16 +59,11 @@ const IDLE_MS = 65_000;
  *
  * @throws the system's error, `EADDRINUSE` among them.
  */
-export async function listen(
-  address: Address,
-  maxHeaderBytes: number,
-  onRequest: OnRequest,
-  onMalformed: OnMalformed,
-  security?: Security,
-): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { address, maxHeaderBytes, onRequest, onMalformed, security } = options;
   const connections = createConnections();
   const turns = createAdmissionScheduler();
-  const options: ServerOptions = {
+  const serverOptions: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: HEADERS_TIMEOUT_MS,
     // Node's own look, every 30 s, would let a client dribble for three times as long.
@@ -79,8 +85,8 @@ export async function listen(
   };
   const server: Server =
     security === undefined
-      ? http.createServer(options)
-      : createSecureServer(options, security.certificate, security.observer);
+      ? http.createServer(serverOptions)
+      : createSecureServer(serverOptions, security.certificate, security.observer);
   // Bounded by their bytes. Node's own bound drops what is beyond it, unseen: a second Authorization, say.
   server.maxHeadersCount = 0;
   // All of them: Node itself forgets those that were upgraded, and knows none in the middle of a TLS handshake.
@@ -112,7 +118,8 @@ export async function listen(
     endSoon(socket);
   };
   const served = security === undefined ? sockets : secured(server);
-  watchSlowBodies(server, served, connections, (socket) => refuse(socket, 'request.timeout', 'a slow body'));
+  const onSlow = (socket: Socket): void => refuse(socket, 'request.timeout', 'a slow body');
+  watchSlowBodies(server, { sockets: served, connections, onSlow });
   server.on('request', serve);
   server.on('checkExpectation', serve);
   server.on('checkContinue', (request, response) => {

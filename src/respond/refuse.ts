@@ -18,19 +18,19 @@ const RETRY_AFTER = 5;
 /** No client is sent away for longer: it would stay away when all is well again. */
 const LONGEST_RETRY_AFTER = 60;
 
-/**
- * Creates the refusals of a route, or of none (`undefined`: nothing was matched).
- *
- * @param methods What a 405 allows.
- * @param nonce The `DPoP-Nonce` of each answer, where proofs need one.
- */
-export function createRefuse(
-  route: Route | undefined,
-  methods: ReadonlySet<string> | undefined,
-  publicUrl: string,
-  crossOrigin: CrossOrigin,
-  nonce?: () => string,
-): Refuse {
+/** What the refusals of a route say besides the refusal itself. */
+interface RefuseParts {
+  /** What a 405 allows; undefined: all methods. */
+  readonly methods?: ReadonlySet<string> | undefined;
+  readonly publicUrl: string;
+  readonly crossOrigin: CrossOrigin;
+  /** The `DPoP-Nonce` of each answer, where proofs need one. */
+  readonly nonce?: (() => string) | undefined;
+}
+
+/** Creates the refusals of a route, or of none (`undefined`: nothing was matched). */
+export function createRefuse(route: Route | undefined, parts: RefuseParts): Refuse {
+  const { methods, publicUrl, crossOrigin, nonce } = parts;
   const body = route?.protocol === 'mcp' ? jsonRpcError : problem;
   const challengesOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);
 
@@ -50,7 +50,7 @@ export function createRefuse(
       answer(call, refusal.status, headers);
       return;
     }
-    const { type, text } = body(refusal, denial, call.decision, messageId, retryAfter);
+    const { type, text } = body({ refusal, denial, decision: call.decision, messageId, retryAfter });
     answer(call, refusal.status, { ...headers, 'Content-Type': type, 'Cache-Control': 'no-store' }, text);
   };
 }
@@ -63,19 +63,28 @@ function retryAfterSeconds({ status }: Refusal, denial: Denial): number | undefi
   return Math.min(Math.max(Math.ceil(denial.retryAfterSeconds ?? RETRY_AFTER), 1), LONGEST_RETRY_AFTER);
 }
 
+/** What a body says. */
+interface Refused {
+  readonly refusal: Refusal;
+  readonly denial: Denial;
+  readonly decision: string;
+  readonly messageId: MessageId;
+  readonly retryAfter: number | undefined;
+}
+
 interface Body {
   readonly type: string;
   readonly text: string;
 }
 
 /** JSON-RPC 2.0 §5.1. What a client can act on is in `data` too: some clients keep nothing else of an answer. */
-function jsonRpcError(
-  refusal: Refusal,
-  { reason, data, scope }: Denial,
-  decision: string,
-  id: MessageId,
-  retryAfter: number | undefined,
-): Body {
+function jsonRpcError({
+  refusal,
+  denial: { reason, data, scope },
+  decision,
+  messageId: id,
+  retryAfter,
+}: Refused): Body {
   const { code = refusal.status, message } = refusal;
   const wanted = refusal.error === 'insufficient_scope' && scope.length > 0 ? scope.join(' ') : undefined;
   const error = { code, message, data: { ...data, reason, decision, scope: wanted, retry_after: retryAfter } };
@@ -83,7 +92,6 @@ function jsonRpcError(
 }
 
 /** RFC 9457, with the id that the operator can look up. */
-function problem(refusal: Refusal, { reason }: Denial, decision: string): Body {
-  const { status, message: title } = refusal;
+function problem({ refusal: { status, message: title }, denial: { reason }, decision }: Refused): Body {
   return { type: 'application/problem+json', text: JSON.stringify({ title, status, reason, decision }) };
 }

@@ -11,13 +11,10 @@ export function methodsOf(route: Route): ReadonlySet<string> | undefined {
   return route.methods ?? (route.protocol === 'mcp' ? mcpMethods : undefined);
 }
 
-/** Lets a call onto a route, or refuses its path, its method or its upgrade. */
-export type Admit = (call: Call, isUpgrade: boolean) => void;
-
-/** @returns a guard that throws {Denial} `route.unknown`, `route.method` or `route.upgrade`. */
-export function createAdmit(route: Route): Admit {
+/** @returns a guard that throws {Denial} `route.unknown` or `route.method` for a path or a method that is not served. */
+export function createAdmit(route: Route): (call: Call) => void {
   const methods = methodsOf(route);
-  return (call, isUpgrade) => {
+  return (call) => {
     // A policy decides on messages, not on paths: below the endpoint a harmless message could start anything. Before the
     // token is asked for, so that clients that look for metadata there learn that there is none.
     if (route.below === 'refuse' && call.path !== route.path) {
@@ -27,11 +24,14 @@ export function createAdmit(route: Route): Admit {
     if (call.method === 'TRACE') throw new Denial('route.method', 'TRACE');
     if (methods !== undefined && !methods.has(call.method))
       throw new Denial('route.method', `${call.method} is not among ${[...methods].join(', ')}`);
-    if (!isUpgrade) return;
+  };
+}
+
+/** @returns a guard for upgrades that throws {Denial} `route.upgrade`, or `request.framing` for one with a body. */
+export function createAdmitUpgrade(route: Route): (call: Call) => void {
+  return (call) => {
     if (route.upgrade !== 'websocket') throw new Denial('route.upgrade', 'the route serves no upgrade');
     if (call.method !== 'GET') throw new Denial('route.upgrade', 'an upgrade of another method than GET');
-    if (declaresBody(call.fields)) {
-      throw new Denial('request.framing', 'an upgrade with a body');
-    }
+    if (declaresBody(call.fields)) throw new Denial('request.framing', 'an upgrade with a body');
   };
 }

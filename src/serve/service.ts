@@ -79,20 +79,20 @@ export async function startService(
   const listeners: Listener[] = [];
   try {
     security = config.tls && (await secure(config.tls));
-    const { requestHeadersBytes } = config.limits;
+    const { requestHeadersBytes: maxHeaderBytes } = config.limits;
     listeners.push(
-      await listen(
-        config.listen,
-        requestHeadersBytes,
-        (request, response, head) => answerBy(newest.current, request, response, head),
+      await listen({
+        address: config.listen,
+        maxHeaderBytes,
+        onRequest: (request, response, head) => answerBy(newest.current, request, response, head),
         onMalformed,
         security,
-      ),
+      }),
     );
     if (config.forwardAuth !== undefined) {
       // A WebSocket handshake too is only asked about: it is answered like any other question.
-      const onQuestion: OnRequest = (request, response) => answerBy(newest.current.forwardAuth, request, response);
-      listeners.push(await listen(config.forwardAuth.listen, requestHeadersBytes, onQuestion, onMalformed));
+      const onRequest: OnRequest = (request, response) => answerBy(newest.current.forwardAuth, request, response);
+      listeners.push(await listen({ address: config.forwardAuth.listen, maxHeaderBytes, onRequest, onMalformed }));
     }
   } catch (error) {
     await Promise.all(listeners.map((listener) => listener.close(0)));

@@ -84,7 +84,13 @@ test.each(targeted)('%s goes on from a public route alone', (name) => {
       nonce: undefined,
       sessionId: () => '',
     };
-    return createCleanAnswer(own)([name, 'max-age=60'], 200, {} as Call, {} as Grant, false).fields;
+    return createCleanAnswer(own)({
+      raw: [name, 'max-age=60'],
+      status: 200,
+      call: {} as Call,
+      grant: {} as Grant,
+      willChange: false,
+    }).fields;
   };
   expect([clean(true), clean(false)]).toEqual([[name, 'max-age=60'], []]);
 });

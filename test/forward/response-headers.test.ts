@@ -16,7 +16,7 @@ const own = {
 const cleanAnswer = createCleanAnswer(own);
 
 function read(raw: readonly (Buffer | string)[], status = 200): ResponseHeaders {
-  return cleanAnswer(raw, status, {} as Call, { action: {} } as Grant, false);
+  return cleanAnswer({ raw, status, call: {} as Call, grant: { action: {} } as Grant, willChange: false });
 }
 
 const fieldsOf = (...raw: string[]): string[] => read(raw.map((text) => Buffer.from(text, 'latin1'))).fields;
@@ -94,7 +94,7 @@ test('for any fields: what is left stood there', () => {
 test('an event stream of MCP goes without what says something of its bytes: the ids of its events are changed', () => {
   const raw = ['Content-Type', 'text/event-stream', 'Content-Digest', 'sha-256=:AA==:', 'ETag', '"1"'];
   const grant = { action: { era: 'legacy' } } as Grant;
-  expect(cleanAnswer(raw, 200, {} as Call, grant, false).fields).toEqual([
+  expect(cleanAnswer({ raw, status: 200, call: {} as Call, grant, willChange: false }).fields).toEqual([
     'Content-Type',
     'text/event-stream',
     'X-Accel-Buffering',

@@ -23,7 +23,11 @@ function sent(raw: readonly string[], { identity = {}, claims, clientId, credent
   const call = { id: 'id-1', forwardedFor: '192.0.2.1', fields: readFields(['Host', 'h', ...raw]) } as Call;
   const principal = claims && { claims, clientId };
   const build = createRequestHeaders(route, 'https://gateway.test:8443', identityNames([route]));
-  const fields = build(call, { principal, action: {} } as Grant, credential as UpstreamCredential, false);
+  const fields = build({
+    call,
+    grant: { principal, action: {} } as Grant,
+    credential: credential as UpstreamCredential,
+  });
   return Array.from({ length: fields.length / 2 }, (_, i) => `${fields[2 * i]}: ${fields[2 * i + 1]}`);
 }
 

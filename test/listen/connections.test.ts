@@ -26,7 +26,7 @@ async function start(reads = true) {
     slow.push(socket);
     socket.destroy();
   };
-  watchSlowBodies(server, sockets, connections, onSlow, pace);
+  watchSlowBodies(server, { sockets, connections, onSlow, pace });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});

@@ -27,18 +27,18 @@ describe.each(['http', 'https'])('%s', (scheme) => {
   /** Listens; `/slow` answers when told, `/stream` never ends, everything else at once. */
   async function start(): Promise<{ url: string; isWaiting: () => boolean; answer: () => unknown }> {
     const waiting: ServerResponse[] = [];
-    listener = await listen(
-      { host: '127.0.0.1', port: 0 },
-      16_384,
-      ({ url }, response, first) => {
+    listener = await listen({
+      address: { host: '127.0.0.1', port: 0 },
+      maxHeaderBytes: 16_384,
+      onRequest({ url }, response, first) {
         if (first !== undefined) response.socket?.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
         else if (url === '/stream') response.write('begun');
         else if (url === '/slow') waiting.push(response);
         else response.end('quick');
       },
-      () => ({ status: 400, requestId: 'x' }),
-      await security(scheme),
-    );
+      onMalformed: () => ({ status: 400, requestId: 'x' }),
+      security: await security(scheme),
+    });
     return { url: listener.url, isWaiting: () => waiting.length > 0, answer: () => waiting.pop()?.end('slow') };
   }
 
@@ -90,23 +90,23 @@ describe.each(['http', 'https'])('%s', (scheme) => {
     test('an address that is taken', async () => {
       const { url } = await start();
       const port = Number(new URL(url).port);
-      const taken = listen(
-        { host: '127.0.0.1', port },
-        1,
-        () => {},
-        () => ({ status: 400, requestId: '' }),
-      );
+      const taken = listen({
+        address: { host: '127.0.0.1', port },
+        maxHeaderBytes: 1,
+        onRequest() {},
+        onMalformed: () => ({ status: 400, requestId: '' }),
+      });
       await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' });
     });
 
     test('IPv6 has its brackets', async () => {
-      listener = await listen(
-        { host: '::1', port: 0 },
-        16_384,
-        (_, response) => response.end('six'),
-        () => ({ status: 400, requestId: '' }),
-        await security(scheme),
-      );
+      listener = await listen({
+        address: { host: '::1', port: 0 },
+        maxHeaderBytes: 16_384,
+        onRequest: (_, response) => response.end('six'),
+        onMalformed: () => ({ status: 400, requestId: '' }),
+        security: await security(scheme),
+      });
       expect(listener.url).toMatch(new RegExp(`^${scheme}://\\[::1\\]:\\d+$`));
     });
   });

@@ -25,7 +25,7 @@ function refused(
   { route, methods, nonce, headers, messageId = null }: Around = {},
 ) {
   const { call, answer } = recorded('POST', '/', headers);
-  createRefuse(route, methods, publicUrl, crossOrigin, nonce)(call, new Denial(reason, 'why', extras), messageId);
+  createRefuse(route, { methods, publicUrl, crossOrigin, nonce })(call, new Denial(reason, 'why', extras), messageId);
   return answer();
 }
 
@@ -142,6 +142,6 @@ test.each<[Reason, string, boolean]>([
   ['token.expired', 'keeps', true],
 ])('RFC 9112 §6.1: %s %s the connection', (reason, _verb, kept) => {
   const { call } = recorded('POST', '/');
-  createRefuse(undefined, undefined, publicUrl, crossOrigin)(call, new Denial(reason, 'why'), null);
+  createRefuse(undefined, { publicUrl, crossOrigin })(call, new Denial(reason, 'why'), null);
   expect(call.response.shouldKeepAlive).toBe(kept);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Call } from '../../src/model/call.ts';
 import { Denial } from '../../src/model/denial.ts';
 import type { Route } from '../../src/model/route.ts';
-import { createAdmit, methodsOf } from '../../src/route/admit.ts';
+import { createAdmit, createAdmitUpgrade, methodsOf } from '../../src/route/admit.ts';
 
 const http = { protocol: 'http', methods: undefined, upgrade: undefined } as Route;
 const mcp = { ...http, protocol: 'mcp' } as Route;
@@ -11,7 +11,9 @@ const webSocket = { ...http, upgrade: 'websocket' } as Route;
 
 function admitted(route: Route, method: string, isUpgrade = false, fields: Partial<Call['fields']> = {}): string {
   try {
-    createAdmit(route)({ method, fields } as Call, isUpgrade);
+    const call = { method, fields } as Call;
+    createAdmit(route)(call);
+    if (isUpgrade) createAdmitUpgrade(route)(call);
   } catch (error) {
     if (error instanceof Denial) return error.reason;
     throw error;
@@ -58,7 +60,7 @@ describe('paths', () => {
     const admit = createAdmit(route);
     const judge = (): string => {
       try {
-        admit({ method: 'POST', path, fields: {} } as Call, false);
+        admit({ method: 'POST', path, fields: {} } as Call);
         return 'admitted';
       } catch (error) {
         return (error as Denial).reason;

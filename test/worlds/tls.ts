@@ -32,16 +32,16 @@ export async function startTlsWorld(files: Partial<Tls> = {}): Promise<TlsWorld>
   const tls: Tls = { cert: certificate('server'), key: certificate('server-key'), clientCa: undefined, ...files };
   const own = await openCertificate(tls, watchFiles, observer, Date.now);
   const certificateOf = createCertificateOf(tls.clientCa);
-  const listener: Listener = await listen(
-    { host: '127.0.0.1', port: 0 },
-    16_384,
-    (request, response) => response.end(certificateOf(request.socket) ?? 'none'),
-    (_reason, detail) => {
+  const listener: Listener = await listen({
+    address: { host: '127.0.0.1', port: 0 },
+    maxHeaderBytes: 16_384,
+    onRequest: (request, response) => response.end(certificateOf(request.socket) ?? 'none'),
+    onMalformed(_reason, detail) {
       told.push(`malformed ${detail}`);
       return { status: 400, requestId: 'x' };
     },
-    { certificate: own, observer },
-  );
+    security: { certificate: own, observer },
+  });
   return {
     url: listener.url,
     port: Number(new URL(listener.url).port),
