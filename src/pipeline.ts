@@ -48,7 +48,7 @@ export interface Stages {
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
   /** Decides by the policy of the route. `authorize/authorize.ts` */
   authorize(principal: Principal | undefined, action: Action): Grant;
-  /** Gets the credential that the upstream accepts. `exchange/exchange.ts` */
+  /** Gets the credential that the upstream accepts. `exchange/credential-source.ts` */
   exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
   /** Keeps the token for a stream, which validates it again; undefined without one. `gateway/route-stages.ts` */
   hold(token: PresentedToken | undefined, call: Call): HeldToken | undefined;

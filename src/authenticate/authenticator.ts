@@ -10,7 +10,7 @@ import type { Principal, TokenForm } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import type { SharedAnswers } from '../model/shared.ts';
 import { type Authority, type CachedVerifier, type CountCacheLookup, createCachedVerifier } from './cached-verifier.ts';
-import { createClaims } from './introspect-each.ts';
+import { createMaySee } from './introspect-each.ts';
 import { createIntrospector } from './introspection.ts';
 import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from './jwt.ts';
 import { createKeySource, type KeySource } from './keys.ts';
@@ -57,7 +57,7 @@ export function createAuthenticators(
   let trust: Trust | undefined;
 
   return (clients, scopeHierarchy, failures) => {
-    if (trust === undefined || !isSame(trust, clients, scopeHierarchy)) {
+    if (trust === undefined || !trustsTheSame(trust, clients, scopeHierarchy)) {
       const prefixes = [...clients.values()].flatMap(({ server }) => server.introspection?.prefix ?? []);
       const authorities = new Map(
         [...clients].map(([name, client]) => [name, authorityOf(client, scopeHierarchy, prefixes)]),
@@ -91,7 +91,7 @@ export function createAuthenticators(
       issuer: server.issuer,
       keys,
       cacheMs: server.introspection?.cacheMs ?? 0,
-      claims: createClaims(server.introspection?.prefix, prefixes),
+      maySee: createMaySee(server.introspection?.prefix, prefixes),
       verify: server.jwt && createJwtVerifier(server, keys, scopeHierarchy, clock),
       introspect: server.introspection && createIntrospector(client, keys, scopeHierarchy, clock, answers),
     };
@@ -113,7 +113,7 @@ interface Trust {
 }
 
 /** A client is the same object only while nothing in its server's settings changed. */
-function isSame(
+function trustsTheSame(
   trust: Trust,
   clients: ReadonlyMap<string, AuthorizationServerClient>,
   scopeHierarchy: Config['scopeHierarchy'],
@@ -149,8 +149,8 @@ function authenticationFor(
       const server = route.authorizationServers.find(({ issuer }) => issuer === principal.issuer);
       if (server === undefined) throw new Denial('token.issuer', 'its authorization server is trusted no longer');
       const form = claimedIssuer(token.value) === undefined ? 'opaque' : 'jwt';
-      const mayBeItsOwn = trusted.every(({ issuer, claims }) => issuer !== server.issuer || claims(token.value));
-      const held = { principal, form, mayBeItsOwn, server, route, audiences } as const;
+      const maySee = trusted.every(({ issuer, maySee }) => issuer !== server.issuer || maySee(token.value));
+      const held = { principal, form, maySee, server, route, audiences } as const;
       for (const check of Object.values(reloadChecks)) check(held);
       return withHierarchy(principal, scopeHierarchy);
     },
@@ -168,7 +168,7 @@ interface TokenInUse {
   readonly principal: Principal;
   readonly form: TokenForm;
   /** Whether `server` may see it as an opaque token, by its prefix. */
-  readonly mayBeItsOwn: boolean;
+  readonly maySee: boolean;
   readonly server: AuthorizationServer;
   readonly route: Route;
   readonly audiences: ReadonlySet<string>;
@@ -184,8 +184,8 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
     if (principal.signature === undefined || server.jwt !== undefined) return;
     throw new Denial('token.form', 'its authorization server has no jwt');
   },
-  'token.issuer'({ form, mayBeItsOwn }) {
-    if (form === 'jwt' || mayBeItsOwn) return;
+  'token.issuer'({ form, maySee }) {
+    if (form === 'jwt' || maySee) return;
     throw new Denial('token.issuer', 'by introspection.prefix, its authorization server no longer issues it');
   },
   'token.algorithm'({ principal: { signature }, server }) {

@@ -59,19 +59,21 @@ export function createCachedVerifier(
       const refusal = refused.get(key);
       count('token', refusal === undefined ? 'miss' : 'negative');
       if (refusal !== undefined) throw refusal;
-      const judge = judgeOf(token.value);
+      const check = tokenCheckOf(token.value);
       const verifyOnce = (): Promise<Principal> =>
-        flight(key, () => verifyUnlessKnown(token.value, key, judge, call.client));
+        flight(key, () => verifyUnlessKnown(token.value, key, check, call.client));
       // What only costs our own time, a signature, is neither delayed nor refused for what others present.
-      if (judge.verify !== undefined || judge.trusted.length === 0) return verifyOnce();
-      return failures.guard({ call, servers: judge.issuers.join(' '), token: key }, verifyOnce);
+      if (check.verify !== undefined || check.trusted.length === 0) return verifyOnce();
+      return failures.guard({ call, servers: check.issuers.join(' '), token: key }, verifyOnce);
     },
     async revalidate(token, client) {
       const key = tokenKey(token);
       refused.forget(key);
       try {
         // Not together with those who may go by what was said before.
-        return await flight(`afresh ${key}`, () => verify(token.value, key, judgeOf(token.value), 'afresh', client));
+        return await flight(`afresh ${key}`, () =>
+          verify(token.value, key, tokenCheckOf(token.value), 'afresh', client),
+        );
       } catch (error) {
         // A bug: nobody knows whether it holds.
         if (!(error instanceof Denial)) onRefused({ key, issuers: [], reason: 'gateway.error' });
@@ -82,19 +84,24 @@ export function createCachedVerifier(
   };
 
   /** While a question waited for its place, another one may have brought the answer. */
-  async function verifyUnlessKnown(token: AccessToken, key: string, judge: Judge, client: string): Promise<Principal> {
+  async function verifyUnlessKnown(
+    token: AccessToken,
+    key: string,
+    check: TokenCheck,
+    client: string,
+  ): Promise<Principal> {
     const refusal = refused.get(key);
     if (refusal !== undefined) throw refusal;
-    return known.get(key) ?? verify(token, key, judge, 'known', client);
+    return known.get(key) ?? verify(token, key, check, 'known', client);
   }
 
   /** @throws {Denial} `token.form`, `token.issuer` where nobody has to be asked. */
-  function judgeOf(token: AccessToken): Judge {
+  function tokenCheckOf(token: AccessToken): TokenCheck {
     const issuer = claimedIssuer(token);
     if (!forms.has(issuer === undefined ? 'opaque' : 'jwt')) {
       throw new Denial('token.form', `the route does not accept ${issuer === undefined ? 'opaque tokens' : 'JWTs'}`);
     }
-    const trusted = authorities.filter((each) => (issuer === undefined ? each.claims(token) : each.issuer === issuer));
+    const trusted = authorities.filter((each) => (issuer === undefined ? each.maySee(token) : each.issuer === issuer));
     const [first] = trusted;
     if (first === undefined) {
       const lacks =
@@ -110,19 +117,19 @@ export function createCachedVerifier(
   async function verify(
     token: AccessToken,
     key: string,
-    judge: Judge,
+    check: TokenCheck,
     by: keyof Introspector,
     client?: string,
   ): Promise<Principal> {
     try {
-      if (judge.verify === undefined) return await introspect(token, key, judge.trusted, by, client);
-      const { keys } = judge;
+      if (check.verify === undefined) return await introspect(token, key, check.trusted, by, client);
+      const { keys } = check;
       const { generation } = keys;
-      const principal = await judge.verify(token);
+      const principal = await check.verify(token);
       known.set(key, principal, expiryOf(principal), { keys, generation });
       return principal;
     } catch (error) {
-      if (isTokenDenial(error)) onRefused({ key, issuers: judge.issuers, reason: error.reason });
+      if (isTokenDenial(error)) onRefused({ key, issuers: check.issuers, reason: error.reason });
       throw error;
     }
   }
@@ -146,7 +153,7 @@ export function createCachedVerifier(
 }
 
 /** What says whether a token is good: a signature that we check with the issuer's keys, or the servers that are asked. */
-type Judge =
+type TokenCheck =
   | { readonly verify: JwtVerifier; readonly keys: KeySource; readonly issuers: readonly string[] }
   | { readonly verify: undefined; readonly trusted: readonly Authority[]; readonly issuers: readonly string[] };
 

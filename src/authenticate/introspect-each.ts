@@ -6,7 +6,7 @@ export interface TokenAuthority {
   /** Longest reuse of what it says. */
   readonly cacheMs: number;
   /** Whether it may see this opaque token. */
-  readonly claims: (token: string) => boolean;
+  readonly maySee: (token: string) => boolean;
   /** Undefined where it explains no tokens. */
   readonly introspect: Introspector | undefined;
 }
@@ -18,7 +18,7 @@ export interface TokenAuthority {
  * @param prefix Of the server.
  * @param prefixes Of all configured servers, also of those that a route does not trust.
  */
-export function createClaims(prefix: string | undefined, prefixes: readonly string[]): TokenAuthority['claims'] {
+export function createMaySee(prefix: string | undefined, prefixes: readonly string[]): TokenAuthority['maySee'] {
   if (prefix !== undefined) return (token) => token.startsWith(prefix);
   return (token) => !prefixes.some((other) => token.startsWith(other));
 }
@@ -33,13 +33,13 @@ export async function introspectAtEach(
   token: string,
   authorities: readonly TokenAuthority[],
   by: keyof Introspector,
-  asker?: string,
+  onBehalfOf?: string,
 ): Promise<Introspected> {
   let unavailable: unknown;
   for (const { introspect } of authorities) {
     if (introspect === undefined) continue;
     try {
-      const introspected = await introspect[by](token, asker);
+      const introspected = await introspect[by](token, onBehalfOf);
       if (introspected !== undefined) return introspected;
     } catch (error) {
       if (!(error instanceof Denial) || error.reason !== 'authorization_server.unavailable') throw error;

@@ -49,12 +49,12 @@ export function createIntrospector(
     ? createSignedAnswerReader(server, credentials.clientId, response.algorithms, keys, clock)
     : plainAnswer;
 
-  const ask = async (token: string, asker: string | undefined): Promise<IntrospectionAnswer | undefined> => {
+  const ask = async (token: string, onBehalfOf: string | undefined): Promise<IntrospectionAnswer | undefined> => {
     const endpoint = introspection.endpoint ?? (await client.metadata()).introspectionEndpoint;
     if (endpoint === undefined)
       throw unavailable('its metadata has no introspection_endpoint; set introspection.endpoint');
     const form = new URLSearchParams({ token, token_type_hint: 'access_token' });
-    const answer = await client.post('introspection', endpoint, form, credentials, { accept, asker });
+    const answer = await client.post('introspection', endpoint, form, credentials, { accept, onBehalfOf });
     // A phantom token that would be of no active token is an empty answer.
     if (isSigned && answer.status === 204) return undefined;
     // RFC 7662 §2.3: a 401 is about our credentials, never about the token.
@@ -87,14 +87,14 @@ export interface Introspected {
 }
 
 /**
- * Explains opaque tokens of one authorization server, for the address of `asker` or for ourselves; undefined: not active there. Throws as
+ * Explains opaque tokens of one authorization server, for the address of `onBehalfOf` or for ourselves; undefined: not active there. Throws as
  * `createIntrospector` says.
  */
 export interface Introspector {
   /** What the server said to any replica a moment ago, or else says now. */
-  known(token: string, asker?: string): Promise<Introspected | undefined>;
+  known(token: string, onBehalfOf?: string): Promise<Introspected | undefined>;
   /** What it says now, whatever it has said. */
-  afresh(token: string, asker?: string): Promise<Introspected | undefined>;
+  afresh(token: string, onBehalfOf?: string): Promise<Introspected | undefined>;
 }
 
 /**
@@ -106,7 +106,7 @@ export interface Introspector {
  */
 export function createSharedIntrospection(
   server: AuthorizationServer & { readonly introspection: Introspection },
-  ask: (token: string, asker: string | undefined) => Promise<IntrospectionAnswer | undefined>,
+  ask: (token: string, onBehalfOf: string | undefined) => Promise<IntrospectionAnswer | undefined>,
   hierarchy: ReadonlyMap<string, readonly string[]>,
   answers: SharedAnswers | undefined,
   clock: Clock,
@@ -137,9 +137,13 @@ export function createSharedIntrospection(
     }
   }
 
-  async function askAndShare(token: string, key: string, asker: string | undefined): Promise<Introspected | undefined> {
+  async function askAndShare(
+    token: string,
+    key: string,
+    onBehalfOf: string | undefined,
+  ): Promise<Introspected | undefined> {
     try {
-      const answer = await ask(token, asker);
+      const answer = await ask(token, onBehalfOf);
       const found = answer && introspected(answer);
       if (found === undefined) shared?.delete('introspection', key);
       else shared?.set('introspection', key, answer, found.reusableUntil);
@@ -151,12 +155,12 @@ export function createSharedIntrospection(
   }
 
   return {
-    async known(token, asker) {
+    async known(token, onBehalfOf) {
       const key = keyOf(token);
       const kept = await shared?.get('introspection', key);
-      return (kept && reread(kept)) ?? askAndShare(token, key, asker);
+      return (kept && reread(kept)) ?? askAndShare(token, key, onBehalfOf);
     },
-    afresh: (token, asker) => askAndShare(token, keyOf(token), asker),
+    afresh: (token, onBehalfOf) => askAndShare(token, keyOf(token), onBehalfOf),
   };
 }
 

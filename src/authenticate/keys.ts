@@ -48,10 +48,10 @@ export function createKeySource(
   let generation = 0;
   let fetchedAt = -Infinity;
   let freshMs = 0;
-  let renewAfterMs = 0;
+  let refreshAfterMs = 0;
   let triedAt = -Infinity;
   let failure: unknown;
-  let underWay: Promise<LocalJWKSet> | undefined;
+  let inFlight: Promise<LocalJWKSet> | undefined;
 
   async function fetchKeys(): Promise<LocalJWKSet> {
     triedAt = clock();
@@ -61,26 +61,26 @@ export function createKeySource(
       keys = set;
       fetchedAt = clock();
       freshMs = Math.min(Math.max(maxAgeMs, LEAST_FRESH_MS), MOST_FRESH_MS);
-      renewAfterMs = freshMs * (1 - random() / 5);
+      refreshAfterMs = freshMs * (1 - random() / 5);
       failure = undefined;
       return set;
     } catch (error) {
       failure = error;
       throw error;
     } finally {
-      underWay = undefined;
+      inFlight = undefined;
     }
   }
 
-  function renew(): Promise<LocalJWKSet> {
-    if (underWay !== undefined) return underWay;
+  function refresh(): Promise<LocalJWKSet> {
+    if (inFlight !== undefined) return inFlight;
     if (failure !== undefined && clock() - triedAt < cooldownMs) return Promise.reject(failure);
-    underWay = fetchKeys();
-    return underWay;
+    inFlight = fetchKeys();
+    return inFlight;
   }
 
-  function renewBehind(ageMs: number): void {
-    if (ageMs > renewAfterMs && clock() - triedAt > refreshWindowMs) renew().catch(() => {});
+  function refreshInBackground(ageMs: number): void {
+    if (ageMs > refreshAfterMs && clock() - triedAt > refreshWindowMs) refresh().catch(() => {});
   }
 
   function isUsable(ageMs: number): boolean {
@@ -96,11 +96,11 @@ export function createKeySource(
     const ageMs = clock() - fetchedAt;
     if (keys === undefined || !isUsable(ageMs)) {
       // While the server is away one caller waits for each attempt; the others know already what comes of it.
-      if (failure !== undefined && underWay !== undefined) throw failure;
-      return renew();
+      if (failure !== undefined && inFlight !== undefined) throw failure;
+      return refresh();
     }
-    if (isStale(ageMs)) return renew().catch(() => keys ?? renew());
-    renewBehind(ageMs);
+    if (isStale(ageMs)) return refresh().catch(() => keys ?? refresh());
+    refreshInBackground(ageMs);
     return keys;
   }
 
@@ -110,7 +110,7 @@ export function createKeySource(
       return await known(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      const newer = clock() - triedAt < refreshWindowMs && underWay === undefined ? known : await renew();
+      const newer = clock() - triedAt < refreshWindowMs && inFlight === undefined ? known : await refresh();
       // Within the window after a failed fetch nobody knows whether the key is new or made up.
       if (failure !== undefined) throw failure;
       return await newer(header, token).catch((again: unknown) => {
@@ -126,7 +126,7 @@ export function createKeySource(
       value(of: number) {
         const ageMs = clock() - fetchedAt;
         if (of !== generation || !isUsable(ageMs) || isStale(ageMs)) return false;
-        renewBehind(ageMs);
+        refreshInBackground(ageMs);
         return true;
       },
     },
@@ -135,12 +135,12 @@ export function createKeySource(
 
 /** Whether a key that was published is not, or is another under the same name. */
 function withdrawsAny(before: LocalJWKSet, after: LocalJWKSet): boolean {
-  const published = new Set(after.jwks().keys.map(spelled));
-  return before.jwks().keys.some((key) => !published.has(spelled(key)));
+  const published = new Set(after.jwks().keys.map(canonicalJson));
+  return before.jwks().keys.some((key) => !published.has(canonicalJson(key)));
 }
 
 /** The same for the same members in any order. */
-function spelled(key: object): string {
+function canonicalJson(key: object): string {
   return JSON.stringify(Object.entries(key).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 

@@ -4,7 +4,7 @@ import type { Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer, ServerOperation, ServerState } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
-import { type CircuitBreaker, createCircuitBreaker, LONGEST_ASKED_MS } from './circuit-breaker.ts';
+import { type CircuitBreaker, createCircuitBreaker, LONGEST_REQUESTED_MS } from './circuit-breaker.ts';
 import { createFairSemaphore, type FairSemaphore } from './fair-semaphore.ts';
 import { createJsonFetcher, type FetchJsonOptions, type JsonAnswer } from './fetch-json.ts';
 
@@ -40,10 +40,10 @@ export type CallOptions = Omit<FetchJsonOptions, 'timeoutMs'>;
 /** Calls to one authorization server: bounded in time, size and number, and none where it failed again and again. */
 export interface ServerCalls {
   /**
-   * @param asker For whom; default: for the gateway itself. Nobody's calls keep out those of others.
+   * @param onBehalfOf For whom; default: for the gateway itself. Nobody's calls keep out those of others.
    * @throws {Denial} `authorization_server.unavailable` where there is no answer; a status of 4xx is one.
    */
-  ask(operation: ServerOperation, url: string, request?: Request, asker?: string): Promise<ServerAnswer>;
+  ask(operation: ServerOperation, url: string, request?: Request, onBehalfOf?: string): Promise<ServerAnswer>;
   /** Whether any call was answered yet. */
   readonly answered: boolean;
   /** The circuits that are not closed; undefined: all are. */
@@ -51,7 +51,7 @@ export interface ServerCalls {
   /** Why the first of them failed last. */
   problem(): string | undefined;
   /** The server has come back: open circuits close on trial. */
-  readonly trust: () => void;
+  readonly recovered: () => void;
   close(): void;
 }
 
@@ -59,10 +59,10 @@ export interface ServerCalls {
  * What is kept for each operation and endpoint: a server whose introspection is broken may well publish its keys, and each
  * exchange may have an endpoint of its own.
  */
-interface Lane {
+interface Endpoint {
   readonly operation: ServerOperation;
   readonly breaker: CircuitBreaker;
-  readonly places: FairSemaphore;
+  readonly semaphore: FairSemaphore;
   problem: string;
 }
 
@@ -74,21 +74,21 @@ export function createServerCalls(
   random: Random,
 ): ServerCalls {
   const fetcher = createJsonFetcher();
-  const lanes = new Map<string, Lane>();
+  const endpoints = new Map<string, Endpoint>();
   let answered = false;
 
-  function laneOf(operation: ServerOperation, url: string): Lane {
+  function endpointOf(operation: ServerOperation, url: string): Endpoint {
     const key = `${operation} ${url}`;
-    const known = lanes.get(key);
+    const known = endpoints.get(key);
     if (known !== undefined) return known;
-    const lane = {
+    const endpoint = {
       operation,
       breaker: createCircuitBreaker(clock, random),
-      places: createFairSemaphore(MAX_IN_FLIGHT),
+      semaphore: createFairSemaphore(MAX_IN_FLIGHT),
       problem: '',
     };
-    lanes.set(key, lane);
-    return lane;
+    endpoints.set(key, endpoint);
+    return endpoint;
   }
 
   function unavailable(why: string, retryAfterSeconds?: number, cause?: unknown): Denial {
@@ -96,7 +96,7 @@ export function createServerCalls(
     return new Denial('authorization_server.unavailable', `${server.name}: ${why}`, extras);
   }
 
-  function notAsked({ operation, problem }: Lane, waitMs: number): Denial {
+  function circuitOpen({ operation, problem }: Endpoint, waitMs: number): Denial {
     observer.count(server.name, operation, 'circuit_open');
     return unavailable(`${operation} is not asked again yet, since ${problem}`, waitMs / 1000);
   }
@@ -105,50 +105,50 @@ export function createServerCalls(
     operation: ServerOperation,
     url: string,
     request: Request = () => ({}),
-    asker = '',
+    onBehalfOf = '',
   ): Promise<ServerAnswer> {
-    const lane = laneOf(operation, url);
+    const endpoint = endpointOf(operation, url);
     // Nobody waits for a place only to hear it then.
-    if (lane.breaker.state() === 'open') throw notAsked(lane, lane.breaker.waitMs());
-    const turn = lane.places.enter(asker);
-    if (turn === 'full') {
+    if (endpoint.breaker.state() === 'open') throw circuitOpen(endpoint, endpoint.breaker.waitMs());
+    const admission = endpoint.semaphore.acquire(onBehalfOf);
+    if (admission === 'full') {
       observer.count(server.name, operation, 'overloaded');
       throw unavailable(`too many calls for ${operation} wait for it already`, 1);
     }
-    if (turn !== undefined) await turn;
+    if (admission !== undefined) await admission;
     try {
-      return await send(lane, url, request);
+      return await send(endpoint, url, request);
     } finally {
-      lane.places.leave(asker);
+      endpoint.semaphore.release(onBehalfOf);
     }
   }
 
-  async function send(lane: Lane, url: string, request: Request): Promise<ServerAnswer> {
-    const { operation } = lane;
-    const wasOpen = lane.breaker.state() !== 'closed';
-    const call = lane.breaker.admit();
-    if (typeof call === 'number') throw notAsked(lane, call);
+  async function send(endpoint: Endpoint, url: string, request: Request): Promise<ServerAnswer> {
+    const { operation } = endpoint;
+    const wasOpen = endpoint.breaker.state() !== 'closed';
+    const call = endpoint.breaker.admit();
+    if (typeof call === 'number') throw circuitOpen(endpoint, call);
     try {
       const answer = await fetcher.fetchJson(url, { ...(await request()), timeoutMs: server.timeoutMs });
-      const askedMs = askedFor(answer, clock());
-      if (isAway(answer, operation))
-        throw new ServerUnavailable(`${withoutQuery(url)} answered ${answer.status}`, answer.status, askedMs);
+      const requestedMs = requestedPauseMs(answer, clock());
+      if (isUnavailable(answer, operation))
+        throw new ServerUnavailable(`${withoutQuery(url)} answered ${answer.status}`, answer.status, requestedMs);
       call.succeeded();
       answered = true;
       observer.count(server.name, operation, answer.status < 400 ? 'ok' : 'refused');
-      if (refusesUs(answer, operation)) observer.credentialsRefused(operation, withoutQuery(url));
+      if (refusesClient(answer, operation)) observer.credentialsRefused(operation, withoutQuery(url));
       const { status, mediaType, text, body } = answer;
       return { status, mediaType, text, body, maxAgeMs: maxAgeMs(answer.cacheControl) };
     } catch (error) {
-      const askedMs = error instanceof ServerUnavailable ? error.askedMs : undefined;
-      if (error instanceof ServerUnavailable && !error.forEverybody) call.succeeded();
-      else call.failed(askedMs);
+      const requestedMs = error instanceof ServerUnavailable ? error.requestedMs : undefined;
+      if (error instanceof ServerUnavailable && !error.affectsAllCallers) call.succeeded();
+      else call.failed(requestedMs);
       observer.count(server.name, operation, 'error');
       observer.failed(operation);
-      lane.problem = error instanceof Error ? error.message : String(error);
-      throw unavailable(lane.problem, secondsToTrial(lane.breaker, askedMs), error);
+      endpoint.problem = error instanceof Error ? error.message : String(error);
+      throw unavailable(endpoint.problem, secondsToTrial(endpoint.breaker, requestedMs), error);
     } finally {
-      if ((lane.breaker.state() !== 'closed') !== wasOpen) observer.circuitChanged();
+      if ((endpoint.breaker.state() !== 'closed') !== wasOpen) observer.circuitChanged();
     }
   }
 
@@ -158,53 +158,53 @@ export function createServerCalls(
       return answered;
     },
     circuits() {
-      const open = [...lanes.values()].flatMap(({ operation, breaker }) => {
+      const open = [...endpoints.values()].flatMap(({ operation, breaker }) => {
         const state = breaker.state();
         return state === 'closed' ? [] : [[operation, state] as const];
       });
       return open.length === 0 ? undefined : Object.fromEntries(open);
     },
-    problem: () => [...lanes.values()].find(({ breaker }) => breaker.state() !== 'closed')?.problem,
-    trust() {
-      for (const { breaker } of lanes.values()) breaker.trust();
+    problem: () => [...endpoints.values()].find(({ breaker }) => breaker.state() !== 'closed')?.problem,
+    recovered() {
+      for (const { breaker } of endpoints.values()) breaker.recovered();
     },
     close: fetcher.close,
   };
 }
 
-function askedFor({ retryAfter }: JsonAnswer, now: number): number | undefined {
-  const askedMs = retryAfterMs(retryAfter, now);
-  return askedMs === undefined ? undefined : Math.min(askedMs, LONGEST_ASKED_MS);
+function requestedPauseMs({ retryAfter }: JsonAnswer, now: number): number | undefined {
+  const requestedMs = retryAfterMs(retryAfter, now);
+  return requestedMs === undefined ? undefined : Math.min(requestedMs, LONGEST_REQUESTED_MS);
 }
 
 /** Undefined where nobody can tell. */
-function secondsToTrial(breaker: CircuitBreaker, askedMs: number | undefined): number | undefined {
+function secondsToTrial(breaker: CircuitBreaker, requestedMs: number | undefined): number | undefined {
   if (breaker.state() !== 'closed') return breaker.waitMs() / 1000;
-  return askedMs === undefined ? undefined : askedMs / 1000;
+  return requestedMs === undefined ? undefined : requestedMs / 1000;
 }
 
 /** A status by which a server says that it cannot answer now. */
 class ServerUnavailable extends Error {
   override readonly name = 'ServerUnavailable';
-  readonly askedMs: number | undefined;
+  readonly requestedMs: number | undefined;
   /** Whether others would hear the same. 429 and 500 may be about one person or one token, and open no circuit for all. */
-  readonly forEverybody: boolean;
+  readonly affectsAllCallers: boolean;
 
-  constructor(message: string, status: number, askedMs: number | undefined) {
+  constructor(message: string, status: number, requestedMs: number | undefined) {
     super(message);
-    this.askedMs = askedMs;
-    this.forEverybody = status !== 429 && status !== 500;
+    this.requestedMs = requestedMs;
+    this.affectsAllCallers = status !== 429 && status !== 500;
   }
 }
 
 /** Whoever redirects is not the endpoint; at a place where metadata may be, that says only that it is not there. */
-function isAway({ status }: JsonAnswer, operation: ServerOperation): boolean {
+function isUnavailable({ status }: JsonAnswer, operation: ServerOperation): boolean {
   if (status >= 300 && status < 400) return operation !== 'discovery';
   return status >= 500 || status === 429;
 }
 
 /** RFC 6749 §5.2 and RFC 7662 §2.3. */
-function refusesUs({ status, body }: JsonAnswer, operation: ServerOperation): boolean {
+function refusesClient({ status, body }: JsonAnswer, operation: ServerOperation): boolean {
   if (operation === 'discovery' || operation === 'jwks') return false;
   if (status === 401) return true;
   return status === 400 && typeof body === 'object' && body !== null && Reflect.get(body, 'error') === 'invalid_client';

@@ -7,7 +7,7 @@ const FAILURES = 5;
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 30_000;
 /** The longest wait that a server can ask for: by mistake it would shut itself off for a day, or overflow a timer. */
-export const LONGEST_ASKED_MS = 60_000;
+export const LONGEST_REQUESTED_MS = 60_000;
 
 /**
  * How a circuit is. `closed`: calls go. `open`: none goes before its time is up. `half_open`: the next call goes alone,
@@ -18,8 +18,8 @@ type CircuitState = 'closed' | 'open' | 'half_open';
 /** A call that may go. Its end MUST be told once, or a trial would never be over. */
 export interface AdmittedCall {
   succeeded(): void;
-  /** @param askedMs for how long the server wants to be left alone, where it said so. */
-  failed(askedMs?: number): void;
+  /** @param requestedMs for how long the server wants to be left alone, where it said so. */
+  failed(requestedMs?: number): void;
 }
 
 /** Keeps calls from a server that fails, so that they fail at once and it can recover. */
@@ -27,7 +27,7 @@ export interface CircuitBreaker {
   /** A call that may go, or for how many milliseconds none is worth trying. */
   admit(): AdmittedCall | number;
   /** The server is known to be back: calls go again, and the first failure opens the circuit as before. */
-  trust(): void;
+  recovered(): void;
   state(): CircuitState;
   /** Until a call may go again; 0 where one may go now. */
   waitMs(): number;
@@ -52,10 +52,10 @@ export function createCircuitBreaker(clock: Clock, random: Random): CircuitBreak
     return !isOpen || passed < 0 ? 0 : Math.max(openMs - passed, 0);
   }
 
-  function open(askedMs: number): void {
+  function open(requestedMs: number): void {
     isOpen = true;
     openedAt = clock();
-    openMs = Math.max(backOff.next(), Math.min(askedMs, LONGEST_ASKED_MS));
+    openMs = Math.max(backOff.next(), Math.min(requestedMs, LONGEST_REQUESTED_MS));
   }
 
   function newCall(): AdmittedCall {
@@ -67,11 +67,11 @@ export function createCircuitBreaker(clock: Clock, random: Random): CircuitBreak
         backOff.reset();
         trial = undefined;
       },
-      failed(askedMs = 0) {
+      failed(requestedMs = 0) {
         if (isOpen && trial !== call) return;
         trial = undefined;
         failures += 1;
-        if (failures >= FAILURES) open(askedMs);
+        if (failures >= FAILURES) open(requestedMs);
       },
     };
     return call;
@@ -86,7 +86,7 @@ export function createCircuitBreaker(clock: Clock, random: Random): CircuitBreak
       trial = newCall();
       return trial;
     },
-    trust() {
+    recovered() {
       if (!isOpen) return;
       isOpen = false;
       failures = FAILURES - 1;

@@ -45,8 +45,8 @@ export function createServerClient(
     server,
     {
       get: (url) => calls.ask('discovery', url),
-      cameBack: calls.trust,
-      tried: changed,
+      recovered: calls.recovered,
+      attempted: changed,
     },
     clock,
     random,
@@ -74,12 +74,12 @@ export function createServerClient(
   return {
     server,
     get: (operation, url) => calls.ask(operation, url),
-    post(operation, url, form, credentials, { accept = 'application/json', asker } = {}) {
+    post(operation, url, form, credentials, { accept = 'application/json', onBehalfOf } = {}) {
       const request = async (): Promise<CallOptions> => {
         const { body, headers } = await authenticated(form, credentials);
         return { method: 'POST', body, headers: { accept, ...headers } };
       };
-      return calls.ask(operation, url, request, asker);
+      return calls.ask(operation, url, request, onBehalfOf);
     },
     metadata: discovery.metadata,
     state,

@@ -21,9 +21,9 @@ export interface Discovery {
 export interface DiscoveryParts {
   readonly get: (url: string) => Promise<ServerAnswer>;
   /** An attempt succeeded after one that did not. */
-  readonly cameBack: () => void;
+  readonly recovered: () => void;
   /** An attempt is over, whatever came of it. */
-  readonly tried: () => void;
+  readonly attempted: () => void;
 }
 
 const RENEW_MS = 5 * 60_000;
@@ -36,7 +36,7 @@ const RETRY_LAST_MS = 15_000;
  */
 export function createDiscovery(
   server: AuthorizationServer,
-  { get, cameBack, tried }: DiscoveryParts,
+  { get, recovered, attempted }: DiscoveryParts,
   clock: Clock,
   random: Random,
 ): Discovery {
@@ -45,13 +45,13 @@ export function createDiscovery(
   let triedAt = -Infinity;
   let failure: Denial | undefined;
   const backOff = createBackOff(RETRY_FIRST_MS, RETRY_LAST_MS);
-  let underWay: Promise<ServerMetadata> | undefined;
+  let inFlight: Promise<ServerMetadata> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
   async function renew(): Promise<ServerMetadata> {
     triedAt = clock();
-    const wasAway = failure !== undefined;
+    const wasUnavailable = failure !== undefined;
     try {
       known = await discover(server, get);
       fetchedAt = clock();
@@ -66,15 +66,15 @@ export function createDiscovery(
       schedule(Math.max((retryAfterSeconds ?? 0) * 1000, backOff.next()));
       throw failure;
     } finally {
-      underWay = undefined;
-      if (wasAway && failure === undefined) cameBack();
-      tried();
+      inFlight = undefined;
+      if (wasUnavailable && failure === undefined) recovered();
+      attempted();
     }
   }
 
   function attempt(): Promise<ServerMetadata> {
-    underWay ??= renew();
-    return underWay;
+    inFlight ??= renew();
+    return inFlight;
   }
 
   function schedule(delayMs: number): void {
@@ -91,7 +91,7 @@ export function createDiscovery(
     metadata() {
       if (known !== undefined && isKnown()) return Promise.resolve(known);
       // While it is away one caller waits for each attempt; the others know already what comes of it.
-      if (failure !== undefined && (underWay !== undefined || clock() - triedAt < RETRY_FIRST_MS)) {
+      if (failure !== undefined && (inFlight !== undefined || clock() - triedAt < RETRY_FIRST_MS)) {
         return Promise.reject(failure);
       }
       return attempt();
@@ -99,7 +99,7 @@ export function createDiscovery(
     isKnown,
     problem: () => failure?.detail,
     check() {
-      if (failure !== undefined || underWay !== undefined) return;
+      if (failure !== undefined || inFlight !== undefined) return;
       const sinceMs = clock() - triedAt;
       if (sinceMs < RETRY_FIRST_MS) schedule(RETRY_FIRST_MS - sinceMs);
       else attempt().catch(() => {});

@@ -39,7 +39,7 @@ interface Remembered {
 /** Bounds memory whoever calls; a full cache forgets the least recently used. */
 const MAX_CREDENTIALS = 20_000;
 /** Until a refused exchange is tried again, and a spurned credential renewed again. */
-const PATIENCE_MS = 5_000;
+const COOLDOWN_MS = 5_000;
 
 /** Creates an empty {@link ExchangeMemory}. `answers`: where replicas tell each other what was exchanged, if they do. */
 export function createExchangeMemory(clock: Clock, answers?: SharedAnswers): ExchangeMemory {
@@ -49,23 +49,23 @@ export function createExchangeMemory(clock: Clock, answers?: SharedAnswers): Exc
 
   async function settle(key: string, exchange: () => Promise<NewCredential>): Promise<KeptCredential> {
     try {
-      const { credential, expiresAt } = (await ofAnotherReplica(key)) ?? (await anew(key, exchange));
+      const { credential, expiresAt } = (await fromAnotherReplica(key)) ?? (await exchangeAndShare(key, exchange));
       kept.set(key, credential, expiresAt);
       return credential;
     } catch (error) {
       if (error instanceof Denial && refusals[error.reason].status !== 503) {
-        refused.set(key, { reason: error.reason, detail: error.detail }, clock() + PATIENCE_MS);
+        refused.set(key, { reason: error.reason, detail: error.detail }, clock() + COOLDOWN_MS);
       }
       throw error;
     }
   }
 
-  async function ofAnotherReplica(key: string): Promise<NewCredential | undefined> {
+  async function fromAnotherReplica(key: string): Promise<NewCredential | undefined> {
     const shared = await answers?.get('exchange', key);
     return isCredential(shared?.answer) ? { credential: shared.answer, expiresAt: shared.expiresAt } : undefined;
   }
 
-  async function anew(key: string, exchange: () => Promise<NewCredential>): Promise<NewCredential> {
+  async function exchangeAndShare(key: string, exchange: () => Promise<NewCredential>): Promise<NewCredential> {
     const made = await exchange();
     answers?.set('exchange', key, made.credential, made.expiresAt);
     return made;
@@ -80,7 +80,7 @@ export function createExchangeMemory(clock: Clock, answers?: SharedAnswers): Exc
     },
     invalidate(key) {
       const known = kept.get(key);
-      if (known === undefined || clock() - known.obtainedAt < PATIENCE_MS) return;
+      if (known === undefined || clock() - known.obtainedAt < COOLDOWN_MS) return;
       kept.delete(key);
       answers?.delete('exchange', key);
     },

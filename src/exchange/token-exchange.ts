@@ -48,7 +48,7 @@ export function createTokenExchange(
     }
     const askedAt = clock();
     const answer = await client.post('exchange', endpoint, form, exchange.credentials, {
-      asker: principal.callerKey ?? principal.issuer,
+      onBehalfOf: principal.callerKey ?? principal.issuer,
     });
     if (answer.status !== 200) throw await refusal(answer, token, principal);
 

@@ -74,7 +74,7 @@ export function createRouteStages(
     const nonce = route.dpop?.nonce === true ? nonces.current : undefined;
     const authentication = route.public ? undefined : authentications(route, createPossession(route.dpop, proofChecks));
     const authorize = createAuthorize(route);
-    const exchange = processScope.exchanges(route, {
+    const exchange = processScope.credentialSources(route, {
       clients,
       revalidate: async (token) => authentication?.revalidate(token),
     });

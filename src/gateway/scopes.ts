@@ -1,6 +1,6 @@
 import type { Authenticators } from '../authenticate/authenticator.ts';
 import type { Nonces } from '../authenticate/nonces.ts';
-import type { Exchanges } from '../exchange/exchange.ts';
+import type { CredentialSources } from '../exchange/credential-source.ts';
 import type { OpenStream, OpenStreams } from '../forward/open-streams.ts';
 import type { Pools } from '../forward/pools.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -28,7 +28,7 @@ export interface ProcessScope {
   readonly authenticators: Authenticators;
   /** Proofs of possession that were used. */
   readonly replays: ReplayMemory;
-  readonly exchanges: Exchanges;
+  readonly credentialSources: CredentialSources;
   readonly streams: OpenStreams;
   /** What the tools of an upstream declare, by its URL. */
   readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;

@@ -104,7 +104,7 @@ interface PostOptions {
   /** `Accept`; default `application/json`. */
   readonly accept?: string;
   /** For whom: whoever asks for much at once waits, and nobody else. Default: for the gateway itself. */
-  readonly asker?: string | undefined;
+  readonly onBehalfOf?: string | undefined;
 }
 
 /**

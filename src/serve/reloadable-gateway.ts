@@ -5,7 +5,7 @@ import { createNonces } from '../authenticate/nonces.ts';
 import { createServerClient } from '../authorization-server/client.ts';
 import { tokenKey } from '../authenticate/known-tokens.ts';
 import { warningsOf } from '../config/warnings.ts';
-import { createExchanges } from '../exchange/exchange.ts';
+import { createCredentialSources } from '../exchange/credential-source.ts';
 import { createStreamIndex, type OpenStream } from '../forward/open-streams.ts';
 import { createPools } from '../forward/pools.ts';
 import { createGateway } from '../gateway/gateway.ts';
@@ -79,7 +79,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       delete: (stream) => open.delete(stream),
     },
     newest: () => gateway,
-    exchanges: createExchanges(metrics.tokenCache, clock, shared.answers),
+    credentialSources: createCredentialSources(metrics.tokenCache, clock, shared.answers),
   };
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();

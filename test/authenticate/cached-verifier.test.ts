@@ -53,8 +53,8 @@ function authorityOf(of: string, otherwise: Partial<Authority> = {}): Authority 
     if (said instanceof Error) throw said;
     return said;
   };
-  const introspect = (how: string) => async (token: string, asker?: string) => ({
-    principal: await answer(`${how} for ${asker}:`, token),
+  const introspect = (how: string) => async (token: string, onBehalfOf?: string) => ({
+    principal: await answer(`${how} for ${onBehalfOf}:`, token),
     reusableUntil: now + 10_000,
   });
   return {
@@ -66,7 +66,7 @@ function authorityOf(of: string, otherwise: Partial<Authority> = {}): Authority 
       holds: (of: number) => holds && of === generation,
     },
     cacheMs: 30_000,
-    claims: () => true,
+    maySee: () => true,
     verify: (token: string) => answer(of === issuer ? 'verify' : `verify by ${of}`, token),
     introspect: { known: introspect('known'), afresh: introspect('afresh') },
     ...otherwise,
@@ -112,8 +112,8 @@ describe('who says', () => {
   });
 
   test('of an opaque token: the servers whose token it can be by its prefix, and nobody else', async () => {
-    const claims = (token: string): boolean => token.startsWith('bank_');
-    verifier = create(authorityOf(other, { claims: () => false }), authorityOf(issuer, { claims }));
+    const maySee = (token: string): boolean => token.startsWith('bank_');
+    verifier = create(authorityOf(other, { maySee: () => false }), authorityOf(issuer, { maySee }));
     await authenticate('bank_t');
     const detail = expect.stringContaining('introspection.prefix') as string;
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.issuer', detail });

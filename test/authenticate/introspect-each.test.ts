@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  createClaims,
+  createMaySee,
   introspectAtEach,
   shortestReuse,
   type TokenAuthority,
@@ -18,14 +18,14 @@ let asked: string[] = [];
 function saying(name: string, answer: Introspected | Error | undefined, cacheMs = 30_000): TokenAuthority {
   const say =
     (how: string) =>
-    (token: string, asker?: string): Promise<Introspected | undefined> => {
-      asked.push(`${name} ${how} ${token} ${asker}`);
+    (token: string, onBehalfOf?: string): Promise<Introspected | undefined> => {
+      asked.push(`${name} ${how} ${token} ${onBehalfOf}`);
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     };
-  return { cacheMs, claims: () => true, introspect: { known: say('known'), afresh: say('afresh') } };
+  return { cacheMs, maySee: () => true, introspect: { known: say('known'), afresh: say('afresh') } };
 }
 
-const silent: TokenAuthority = { cacheMs: 0, claims: () => true, introspect: undefined };
+const silent: TokenAuthority = { cacheMs: 0, maySee: () => true, introspect: undefined };
 
 async function ask(authorities: readonly TokenAuthority[], by: keyof Introspector = 'known'): Promise<unknown> {
   asked = [];
@@ -71,5 +71,5 @@ test.for<[isShown: boolean, token: string, prefix: string | undefined, why: stri
   [false, 'one_t', undefined, 'the prefix of another server'],
   [false, 'two_t', undefined, 'the prefix of a third server'],
 ])('shows (%s) the opaque token %s to a server with the prefix %s: it has %s', ([isShown, token, prefix]) => {
-  expect(createClaims(prefix, ['one_', 'two_'])(token)).toBe(isShown);
+  expect(createMaySee(prefix, ['one_', 'two_'])(token)).toBe(isShown);
 });

@@ -39,14 +39,14 @@ const form = { token: 't', token_type_hint: 'access_token' };
 
 test('RFC 7662 §2.1 — a POST with the token, for JSON, in the name of its caller', async () => {
   await introspect({ body: { active: false } });
-  const options = { accept: 'application/json', asker: '192.0.2.1' };
+  const options = { accept: 'application/json', onBehalfOf: '192.0.2.1' };
   expect(asked).toEqual(['introspection', endpoint, form, credentials, options]);
 });
 
 test('RFC 9701 §4 — or for a signed answer, and for nothing else', async () => {
   await introspect({ body: { active: false } }, signed);
   const accept = 'application/token-introspection+jwt, application/jwt;q=0.9';
-  expect(asked).toEqual(['introspection', endpoint, form, credentials, { accept, asker: '192.0.2.1' }]);
+  expect(asked).toEqual(['introspection', endpoint, form, credentials, { accept, onBehalfOf: '192.0.2.1' }]);
 });
 
 test.for<[active: unknown, isActive: boolean]>([

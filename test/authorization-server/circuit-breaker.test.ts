@@ -108,13 +108,13 @@ describe('a call from before it opened', () => {
 });
 
 test('who is trusted again is closed on trial: the first failure opens it, for longer than before', () => {
-  breaker.trust();
+  breaker.recovered();
   fail(5);
-  breaker.trust();
+  breaker.recovered();
   expect(breaker.state()).toBe('closed');
   fail(1);
   expect(breaker.admit()).toBe(2000);
-  breaker.trust();
+  breaker.recovered();
   admitted().succeeded();
   fail(4);
   expect(breaker.state()).toBe('closed');

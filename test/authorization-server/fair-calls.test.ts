@@ -20,15 +20,16 @@ afterEach(async () => {
 
 const { credentials } = serverOf({ url: '' } as FaultServer['issuer']).introspection ?? {};
 
-function ask(asker: string): Promise<ServerAnswer | Denial> {
+function ask(onBehalfOf: string): Promise<ServerAnswer | Denial> {
   const url = `${server.url}/introspect`;
   if (credentials === undefined) throw new TypeError('no credentials');
   return client
-    .post('introspection', url, new URLSearchParams({ token: asker }), credentials, { asker })
+    .post('introspection', url, new URLSearchParams({ token: onBehalfOf }), credentials, { onBehalfOf })
     .catch((error: unknown) => error as Denial);
 }
 
-const asked = (asker: string): number => server.issuer.requests.filter(({ body }) => body === `token=${asker}`).length;
+const asked = (onBehalfOf: string): number =>
+  server.issuer.requests.filter(({ body }) => body === `token=${onBehalfOf}`).length;
 
 test('a slow server is asked at once for who comes new, whoever waits for it already', async () => {
   const noisy = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4', '192.0.2.5'];

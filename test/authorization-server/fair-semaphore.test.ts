@@ -4,33 +4,33 @@ import { createFairSemaphore, type FairSemaphore } from '../../src/authorization
 
 /** Enters `count` times at once, and says how often at once. */
 function crowd(places: FairSemaphore, owner: string, count: number): number {
-  const entries = Array.from({ length: count }, () => places.enter(owner));
+  const entries = Array.from({ length: count }, () => places.acquire(owner));
   return entries.filter((entry) => entry === undefined).length;
 }
 
 test('one owner holds a quarter; the others of it wait, so many as there are places', () => {
   const places = createFairSemaphore(16);
   expect(crowd(places, 'a', 20)).toBe(4);
-  expect(places.enter('a')).toBe('full');
-  expect(places.enter('b')).toBeUndefined();
+  expect(places.acquire('a')).toBe('full');
+  expect(places.acquire('b')).toBeUndefined();
 });
 
 test('who holds none gets one, however many others have taken theirs', () => {
   const places = createFairSemaphore(256);
   for (let owner = 0; owner < 8; owner += 1) crowd(places, `noisy ${owner}`, 300);
-  expect(places.enter('quiet')).toBeUndefined();
+  expect(places.acquire('quiet')).toBeUndefined();
 });
 
 test('who waits comes in turn, not in the order in which one of them asked a hundred times', async () => {
   const places = createFairSemaphore(4);
   const came: string[] = [];
-  for (const name of ['a', 'b', 'c', 'd']) expect(places.enter(name)).toBeUndefined();
+  for (const name of ['a', 'b', 'c', 'd']) expect(places.acquire(name)).toBeUndefined();
   const waiting = [...Array<string>(4).fill('noisy'), 'quiet'].map(async (name) => {
-    await places.enter(name);
+    await places.acquire(name);
     came.push(name);
   });
-  places.leave('a');
-  places.leave('b');
+  places.release('a');
+  places.release('b');
   await Promise.all(waiting.slice(0, 1));
   await waiting.at(-1);
   expect(came).toEqual(['noisy', 'quiet']);
@@ -47,9 +47,9 @@ test('whatever comes and goes, no more places are taken than there are, and all 
       let waiting = 0;
       const flush = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
       for (const { owner, leaves } of list) {
-        if (leaves && held.length > 0) places.leave(held.shift() ?? '');
+        if (leaves && held.length > 0) places.release(held.shift() ?? '');
         else {
-          const entry = places.enter(owner);
+          const entry = places.acquire(owner);
           if (entry === undefined) held.push(owner);
           else if (entry !== 'full') {
             waiting += 1;
@@ -63,11 +63,11 @@ test('whatever comes and goes, no more places are taken than there are, and all 
         expect(held.length).toBeLessThanOrEqual(count);
       }
       while (held.length > 0) {
-        places.leave(held.shift() ?? '');
+        places.release(held.shift() ?? '');
         await flush();
       }
       expect(waiting).toBe(0);
-      expect(places.enter('anybody')).toBeUndefined();
+      expect(places.acquire('anybody')).toBeUndefined();
     }),
     { numRuns: 30 },
   );

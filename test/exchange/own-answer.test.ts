@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createExchanges } from '../../src/exchange/exchange.ts';
+import { createCredentialSources } from '../../src/exchange/credential-source.ts';
 import type { Grant } from '../../src/model/grant.ts';
 import type { Route } from '../../src/model/route.ts';
 import type { SharedAnswers } from '../../src/model/shared.ts';
@@ -42,6 +42,6 @@ test('what another replica kept is looked at as well', async () => {
   const exchange = exchangeWith({ server: world.client.server });
   const route = { upstream: { token: { kind: 'exchange', exchange } } } as Route;
   const parts = { clients: new Map([['main', world.client]]), revalidate: async () => {} };
-  const { credential } = createExchanges(() => {}, Date.now, answers)(route, parts);
+  const { credential } = createCredentialSources(() => {}, Date.now, answers)(route, parts);
   for (const _ of [1, 2]) await expect((async () => credential(grant, bearer('t')))()).rejects.toMatchObject(invalid);
 });

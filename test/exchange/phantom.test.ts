@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest';
-import { createExchanges } from '../../src/exchange/exchange.ts';
+import { createCredentialSources } from '../../src/exchange/credential-source.ts';
 import type { Grant } from '../../src/model/grant.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
 import { bearer } from '../support/bearer.ts';
 
 const route = { upstream: { token: { kind: 'phantom' } } } as Route;
-const { credential } = createExchanges(() => {}, Date.now)(route, { clients: new Map(), revalidate: async () => {} });
+const { credential } = createCredentialSources(() => {}, Date.now)(route, {
+  clients: new Map(),
+  revalidate: async () => {},
+});
 const grantFor = (principal: Partial<Principal> | undefined): Grant => ({ principal }) as Grant;
 
 test('the signed answer of introspection, at once, and never the token of the client', () => {

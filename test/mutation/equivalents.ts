@@ -169,14 +169,14 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'createKeySource', mutator: 'UnaryOperator', to: '+Infinity', nth: 2 },
   ],
   'no code renews the keys this early unless an attempt failed': [
-    { in: 'renew', mutator: 'ConditionalExpression', to: 'true', nth: 3 },
+    { in: 'refresh', mutator: 'ConditionalExpression', to: 'true', nth: 3 },
   ],
   'type: missing keys also count as too old': [
     { in: 'current', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
   'any fixed order works, and member names are unique': [
-    { in: 'spelled', mutator: 'EqualityOperator', to: 'one <= other' },
-    { in: 'spelled', mutator: 'EqualityOperator', to: 'one >= other' },
+    { in: 'canonicalJson', mutator: 'EqualityOperator', to: 'one <= other' },
+    { in: 'canonicalJson', mutator: 'EqualityOperator', to: 'one >= other' },
   ],
   'speed: the result is the same within one window': [{ in: 'now', mutator: 'ConditionalExpression', to: 'false' }],
   'redundant: the same header was read before, and its algorithm is accepted': [

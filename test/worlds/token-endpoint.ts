@@ -1,5 +1,5 @@
 import { createServerClient } from '../../src/authorization-server/client.ts';
-import { createExchanges, type Exchange } from '../../src/exchange/exchange.ts';
+import { createCredentialSources, type CredentialSource } from '../../src/exchange/credential-source.ts';
 import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import type { Grant, PresentedToken } from '../../src/model/grant.ts';
 import type { Principal } from '../../src/model/principal.ts';
@@ -27,8 +27,8 @@ export interface TokenEndpointWorld {
   revalidate: (token: PresentedToken) => Promise<void>;
   readonly lookups: string[];
   /** The exchange of a route; all of them share one memory. */
-  route(otherwise?: Partial<TokenExchange>, policy?: Policy): Exchange;
-  create(token: UpstreamToken, policy?: Policy): Exchange;
+  route(otherwise?: Partial<TokenExchange>, policy?: Policy): CredentialSource;
+  create(token: UpstreamToken, policy?: Policy): CredentialSource;
   /** The forms that reached the token endpoint. */
   calls(): readonly URLSearchParams[];
   close(): Promise<void>;
@@ -73,7 +73,7 @@ export async function startTokenEndpointWorld(): Promise<TokenEndpointWorld> {
   const clock = (): number => now;
   const client = createServerClient(serverOf(issuer), () => {}, clock);
   const lookups: string[] = [];
-  const exchanges = createExchanges((kind, result) => lookups.push(`${kind} ${result}`), clock);
+  const exchanges = createCredentialSources((kind, result) => lookups.push(`${kind} ${result}`), clock);
   const world: TokenEndpointWorld = {
     issuer,
     client,
@@ -122,7 +122,7 @@ export function grantFor(principal: Partial<Principal>): Grant {
 
 /** One call: what its upstream gets. */
 export async function credentialOf(
-  exchange: Exchange,
+  exchange: CredentialSource,
   token: string,
   principal: Partial<Principal> = { issuer: 'https://as.example' },
 ): Promise<unknown> {

@@ -12,7 +12,7 @@ import { createOwnTokens, type OwnTokens } from './own-token.ts';
 import { createTokenExchange, type ExchangeParts, withNeededScopes } from './token-exchange.ts';
 
 /** What a route does about its upstream's credential. */
-export interface Exchange {
+export interface CredentialSource {
   /** What the upstream gets as `Authorization`; at once where nobody has to be asked. */
   readonly credential: (
     grant: Grant,
@@ -23,44 +23,49 @@ export interface Exchange {
 }
 
 /** What a configuration brings to the credentials of one route. */
-interface ExchangeSurroundings {
+interface ConfigParts {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly revalidate: ExchangeParts['revalidate'];
 }
 
 /** By route and configuration: how its upstream gets a credential. */
-export type Exchanges = (route: Route, surroundings: ExchangeSurroundings) => Exchange;
+export type CredentialSources = (route: Route, configParts: ConfigParts) => CredentialSource;
 
 /** Counts a look-up of an exchanged credential. */
 export type CountExchangeLookup = (kind: 'exchange', result: 'hit' | 'miss') => void;
 
 /** Creates the getting of upstream credentials. What was exchanged stays for a next configuration that asks for the same. */
-export function createExchanges(count: CountExchangeLookup, clock: Clock, answers?: SharedAnswers): Exchanges {
+export function createCredentialSources(
+  count: CountExchangeLookup,
+  clock: Clock,
+  answers?: SharedAnswers,
+): CredentialSources {
   const memory = createExchangeMemory(clock, answers);
   const ownTokens = createOwnTokens(clock);
 
-  return (route, surroundings) => {
+  return (route, configParts) => {
     const { token: wanted } = route.upstream;
     switch (wanted.kind) {
       case 'none':
         return { credential: () => undefined, onUnauthorized: undefined };
       case 'phantom':
         return {
-          credential: (grant, token) => another(`Bearer ${requiredPhantom(requiredPrincipal(grant))}`, required(token)),
+          credential: (grant, token) =>
+            foreignCredential(`Bearer ${requiredPhantom(requiredPrincipal(grant))}`, requiredToken(token)),
           onUnauthorized: undefined,
         };
       case 'forward':
         return {
-          credential: (_grant, token) => credential(`Bearer ${required(token).value}`),
+          credential: (_grant, token) => credential(`Bearer ${requiredToken(token).value}`),
           onUnauthorized: undefined,
         };
       case 'exchange':
-        return exchanged(route, wanted.exchange, surroundings, { memory, ownTokens, count, clock });
+        return exchangeSource(route, wanted.exchange, configParts, { memory, ownTokens, count, clock });
     }
   };
 }
 
-interface Lasting {
+interface ProcessParts {
   readonly memory: ExchangeMemory;
   readonly ownTokens: OwnTokens;
   readonly count: CountExchangeLookup;
@@ -68,12 +73,12 @@ interface Lasting {
 }
 
 /** RFC 8693: the client's token for one that is good at the upstream, and nowhere else. */
-function exchanged(
+function exchangeSource(
   route: Route,
   exchange: TokenExchange,
-  { clients, revalidate }: ExchangeSurroundings,
-  { memory, ownTokens, count, clock }: Lasting,
-): Exchange {
+  { clients, revalidate }: ConfigParts,
+  { memory, ownTokens, count, clock }: ProcessParts,
+): CredentialSource {
   const client = clients.get(exchange.server.name);
   if (client === undefined) throw new TypeError(`no client for ${exchange.server.name}`);
   const actor = exchange.actor === 'none' ? undefined : ownTokens(exchange, client);
@@ -84,12 +89,12 @@ function exchanged(
   return {
     credential(grant, token) {
       const principal = requiredPrincipal(grant);
-      const presented = required(token);
+      const presented = requiredToken(token);
       const key = cacheKey(purpose, presented.value, principal.issuer);
       keys.set(grant, key);
       const known = memory.get(key);
       count('exchange', known === undefined ? 'miss' : 'hit');
-      return known === undefined ? obtain(key, grant, presented, principal) : another(known.value, presented);
+      return known === undefined ? obtain(key, grant, presented, principal) : foreignCredential(known.value, presented);
     },
     onUnauthorized(grant) {
       const key = keys.get(grant);
@@ -105,7 +110,7 @@ function exchanged(
   ): Promise<UpstreamCredential> {
     try {
       const { value } = await memory.obtain(key, () => ask(token, principal));
-      return another(value, token);
+      return foreignCredential(value, token);
     } catch (error) {
       // One outcome for all who wait, but each of them may need other scopes besides.
       if (!(error instanceof Denial && error.reason === 'exchange.insufficient_scope')) throw error;
@@ -114,7 +119,7 @@ function exchanged(
   }
 }
 
-function required(token: PresentedToken | undefined): PresentedToken {
+function requiredToken(token: PresentedToken | undefined): PresentedToken {
   if (token === undefined) throw new TypeError('a credential for the upstream needs the token of the caller');
   return token;
 }
@@ -132,7 +137,7 @@ function requiredPhantom(principal: Principal | undefined): string {
 }
 
 /** The client's own token opens this gateway: no answer, kept or new, may hand it to an upstream. */
-function another(value: string, { value: own }: PresentedToken): UpstreamCredential {
+function foreignCredential(value: string, { value: own }: PresentedToken): UpstreamCredential {
   if (value.length === own.length + 'Bearer '.length && value.endsWith(own))
     throw new Denial('exchange.invalid', 'the token for the upstream is that of the client');
   return credential(value);

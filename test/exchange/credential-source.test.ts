@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { bearer } from '../support/bearer.ts';
-import { cacheKey, purposeOf } from '../../src/exchange/exchange.ts';
+import { cacheKey, purposeOf } from '../../src/exchange/credential-source.ts';
 import type { Grant } from '../../src/model/grant.ts';
 import type { TokenExchange } from '../../src/model/route.ts';
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createExchanges } from '../../src/exchange/exchange.ts';
+import { createCredentialSources } from '../../src/exchange/credential-source.ts';
 import type { AuthorizationServerClient } from '../../src/model/authorization-server.ts';
 import { callerKey, type Principal } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
@@ -10,11 +10,11 @@ test('asks the token endpoint on behalf of the caller, so that no other caller t
   const exchange = exchangeWith({ endpoint: 'https://as.example/token', scope: [] });
   const client: Partial<AuthorizationServerClient> = {
     async post(_operation, _url, form, _credentials, options) {
-      askers.push(options?.asker);
+      askers.push(options?.onBehalfOf);
       return { status: 200, mediaType: 'application/json', text: '', ...issued(`for-${form.get('subject_token')}`) };
     },
   };
-  const { credential } = createExchanges(() => {}, Date.now)(
+  const { credential } = createCredentialSources(() => {}, Date.now)(
     { upstream: { token: { kind: 'exchange', exchange } } } as Route,
     { clients: new Map([['main', client as AuthorizationServerClient]]), revalidate: async () => {} },
   );
