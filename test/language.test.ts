@@ -25,6 +25,7 @@ const covered = [
   'README.md',
   'SECURITY.md',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'docs/**/*.{md,ts}',
   'schema/*.json',
   'deploy/**/*.*',
@@ -35,6 +36,8 @@ const covered = [
   'docker-compose.yml',
   'test/{docs,demo,deploy}/*.ts',
   'test/docs.test.ts',
+  'src/pipeline.ts',
+  'src/limit/*.ts',
 ];
 
 const pattern = new RegExp(
