@@ -131,12 +131,12 @@ function ownHandles(
   handles: HandleBinding,
   named: string | undefined,
 ): Pick<Action, 'mcpName' | 'tasks' | 'body'> {
-  const { handles: shown, id, method, targets } = message;
+  const { handles: presented, id, method, targets } = message;
   const none = { text: undefined, mcpName: undefined, tasks: new Set<string>() };
   const { text, mcpName, tasks } =
-    shown.length === 0
+    presented.length === 0
       ? none
-      : handles.unbindAll(body.toString(), shown, { owner, method, targets }, refusalOf(message));
+      : handles.unbindAll(body.toString(), presented, { owner, method, targets }, refusalOf(message));
   if (named !== undefined && mcpName === undefined && mcpMethod(method).isTask) {
     throw new Denial('message.header_mismatch', 'Mcp-Name names a task, the body names none', { messageId: id });
   }

@@ -57,12 +57,12 @@ function isLegacy(version: string | undefined): boolean {
 function requireNoContradiction({ mcpMethod, mcpName }: MessageHeaders, message: Repeated): void {
   const { method, id } = message;
   if (mcpMethod !== undefined && mcpMethod !== method) {
-    throw mismatch(`Mcp-Method is ${shown(mcpMethod)}, the body says ${shown(method)}`, id);
+    throw mismatch(`Mcp-Method is ${quoted(mcpMethod)}, the body says ${quoted(method)}`, id);
   }
   const value = repeatedName(message);
   if (mcpName === undefined || value === undefined) return;
   const decoded = decodedValue(mcpName.trim());
-  if (decoded !== value) throw mismatch(`Mcp-Name is ${shown(decoded)}, the body says ${shown(value)}`, id);
+  if (decoded !== value) throw mismatch(`Mcp-Name is ${quoted(decoded)}, the body says ${quoted(value)}`, id);
 }
 
 function requirePresence({ mcpMethod, mcpName }: MessageHeaders, message: Repeated): void {
@@ -93,16 +93,16 @@ function mismatch(detail: string, messageId: MessageId): Denial {
 }
 
 function otherVersion(named: string | undefined, claimed: string | undefined, messageId: MessageId): Denial {
-  return mismatch(`MCP-Protocol-Version is ${shown(named)}, the body says ${shown(claimed)}`, messageId);
+  return mismatch(`MCP-Protocol-Version is ${quoted(named)}, the body says ${quoted(claimed)}`, messageId);
 }
 
 /** A message that claims a version in `_meta` is of the modern kind, and is told of no other. */
 function unsupported(requested: string, knowsLegacy: boolean, messageId: MessageId): Denial {
   const supported = knowsLegacy ? allVersions : modernVersions;
   const data = { supported, requested: requested.slice(0, 64) };
-  return new Denial('message.version', `protocol version ${shown(requested)}`, { messageId, data });
+  return new Denial('message.version', `protocol version ${quoted(requested)}`, { messageId, data });
 }
 
-function shown(value: string | undefined): string {
+function quoted(value: string | undefined): string {
   return value === undefined ? 'nothing' : JSON.stringify(value.slice(0, 64));
 }

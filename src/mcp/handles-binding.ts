@@ -79,11 +79,11 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
         .map(({ path, kind, value }) => ({ path, from: value, to: bind(value, kind, context) }));
       return changes.length === 0 ? undefined : spliceStrings(text, changes);
     },
-    unbindAll(text, shown, context, refusal) {
+    unbindAll(text, presented, context, refusal) {
       const changes: Change[] = [];
       let mcpName: string | undefined;
       const tasks = new Set<string>();
-      for (const handle of shown) {
+      for (const handle of presented) {
         const own = unbind(handle.value, handle.kind, context);
         // In an answer to the server it may be of a task that the client runs: given out by itself, and bound by nobody.
         if (own === undefined && handle.path[0] === 'result') continue;

@@ -47,11 +47,15 @@ const resultPlaces: readonly HandlePlace[] = [
  *   tasks perhaps. `body.ambiguous` for a key that some parsers would take for the handle's. A handle that is missing is for
  *   the server to miss, and so is a `_meta` or `notifications` of `null`, which hold none.
  */
-export function shownHandles(method: string | undefined, message: Members, messageId: MessageId): readonly Handle[] {
-  const shown: Handle[] = [];
-  for (const place of shownPlaces(method)) addShown(shown, place, 0, message, [], messageId);
-  for (const place of mcpMethod(method).handles) addShown(shown, place, 0, message, [], messageId);
-  return shown;
+export function presentedHandles(
+  method: string | undefined,
+  message: Members,
+  messageId: MessageId,
+): readonly Handle[] {
+  const presented: Handle[] = [];
+  for (const place of presentedPlaces(method)) addPresented(presented, place, 0, message, [], messageId);
+  for (const place of mcpMethod(method).handles) addPresented(presented, place, 0, message, [], messageId);
+  return presented;
 }
 
 /** What an answer to the server shows, which has no method. */
@@ -59,7 +63,7 @@ const inResponse: readonly HandlePlace[] = [relatedToResult];
 /** 2026-07-28 reserves `requestState` on requests only; notifications may use it for something else. */
 const inRequest: readonly HandlePlace[] = [...relatedTasks, requestState];
 
-function shownPlaces(method: string | undefined): readonly HandlePlace[] {
+function presentedPlaces(method: string | undefined): readonly HandlePlace[] {
   if (method === undefined) return inResponse;
   return mcpMethod(method).isNotification ? relatedTasks : inRequest;
 }
@@ -73,8 +77,8 @@ export function isNamedTask({ kind, path }: Handle): boolean {
 const containers: ReadonlySet<string> = new Set(['_meta', 'notifications']);
 
 /** Adds what stands at `place` below `value`, which stands at `above`. */
-function addShown(
-  shown: Handle[],
+function addPresented(
+  presented: Handle[],
   place: HandlePlace,
   depth: number,
   value: unknown,
@@ -84,17 +88,17 @@ function addShown(
   const step = place.path[depth];
   if (step === undefined) {
     if (typeof value !== 'string') throw mistyped(above, messageId);
-    shown.push({ kind: place.kind, path: above, value });
+    presented.push({ kind: place.kind, path: above, value });
   } else if (step === '*' && Array.isArray(value)) {
     for (const [i, entry] of value.entries()) {
-      addShown(shown, place, depth + 1, entry, [...above, String(i)], messageId);
+      addPresented(presented, place, depth + 1, entry, [...above, String(i)], messageId);
     }
   } else if (step === '*' || !isObject(value)) {
     throw mistyped(above, messageId);
   } else {
     const inner = unambiguousMember(value, step, messageId);
     if (inner === undefined || (inner === null && containers.has(step))) return;
-    addShown(shown, place, depth + 1, inner, [...above, step], messageId);
+    addPresented(presented, place, depth + 1, inner, [...above, step], messageId);
   }
 }
 
@@ -135,11 +139,11 @@ export function mayYieldHandle(
   method: string | undefined,
   params: Members,
   era: Era,
-  shown: readonly Handle[],
+  presented: readonly Handle[],
 ): boolean {
   if (method === undefined) return false;
   const { isTask, mayNeedInput } = mcpMethod(method);
-  if (shown.length > 0 || isTask) return true;
+  if (presented.length > 0 || isTask) return true;
   return era === 'modern' ? mayNeedInput : Object.hasOwn(params, 'task');
 }
 

@@ -18,7 +18,7 @@ const taskLists = knownLists.filter(({ kind }) => kind === 'task');
  *   is none.
  */
 export function filteredMessage(text: string, visible: (target: McpTarget) => boolean): string | undefined {
-  return writtenAnew(text, (message) => filterResult(message, visible));
+  return rewritten(text, (message) => filterResult(message, visible));
 }
 
 /**
@@ -29,7 +29,7 @@ export function filteredMessage(text: string, visible: (target: McpTarget) => bo
  * @throws as {@link filteredMessage}.
  */
 export function withoutTasks(text: string): string | undefined {
-  return writtenAnew(text, (message) => {
+  return rewritten(text, (message) => {
     const result = resultOf(message);
     if (result === undefined) return;
     for (const { member, name } of taskLists) {
@@ -46,7 +46,7 @@ export function mayListTasks(message: Buffer | string): boolean {
 }
 
 /** The text of a message, or of each of a batch, after `change`; undefined where that is the text itself. */
-function writtenAnew(text: string, change: (message: unknown) => void): string | undefined {
+function rewritten(text: string, change: (message: unknown) => void): string | undefined {
   const message = parseToRewrite(text);
   const messages = Array.isArray(message) ? (message as unknown[]) : [message];
   for (const each of messages) change(each);

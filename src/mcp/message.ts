@@ -8,7 +8,7 @@ import type { MessageId } from '../model/grant.ts';
 import { mcpMethod, mistakenFor, type Era } from '../model/mcp-methods.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { requireAgreement, type MessageHeaders } from './agreement.ts';
-import { mayYieldHandle, shownHandles, type Handle } from './handles.ts';
+import { mayYieldHandle, presentedHandles, type Handle } from './handles.ts';
 import { unambiguousMember } from './unambiguous-member.ts';
 import { targetsOf } from './targets.ts';
 
@@ -61,7 +61,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const params = paramsOf(message, id);
   const isRequest = method !== undefined && Object.hasOwn(message, 'id');
   const era = requireAgreement(headers, { method, id, params, isRequest });
-  const handles = shownHandles(method, message, id);
+  const handles = presentedHandles(method, message, id);
   return {
     method,
     id: method === undefined ? null : id,

@@ -1,7 +1,7 @@
 import { array, assert, constantFrom, json, jsonValue, property, string } from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createHandleBinding, type HandleContext } from '../../src/mcp/handles-binding.ts';
-import { shownHandles } from '../../src/mcp/handles.ts';
+import { presentedHandles } from '../../src/mcp/handles.ts';
 import { lengthPrefixed } from '../../src/lib/length-prefixed.ts';
 import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 import { Denial } from '../../src/model/denial.ts';
@@ -28,7 +28,7 @@ function boundTask(value: string, owner = alice): string {
 
 function unbound(text: string, owner = alice): ReturnType<typeof binding.unbindAll> {
   const message = JSON.parse(text) as Record<string, unknown>;
-  return binding.unbindAll(text, shownHandles(message['method'] as string | undefined, message, 1), owner, refusal);
+  return binding.unbindAll(text, presentedHandles(message['method'] as string | undefined, message, 1), owner, refusal);
 }
 
 /** The state that alice is given for the upstream's. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createsNoTask, givenHandles, mayYieldHandle, shownHandles } from '../../src/mcp/handles.ts';
+import { createsNoTask, givenHandles, mayYieldHandle, presentedHandles } from '../../src/mcp/handles.ts';
 import { Denial } from '../../src/model/denial.ts';
 
 const related = 'io.modelcontextprotocol/related-task';
@@ -7,7 +7,7 @@ const related = 'io.modelcontextprotocol/related-task';
 /** Each handle as `kind path value`. */
 function shown(method: string | undefined, message: object): readonly string[] | string {
   try {
-    return shownHandles(method, message as Record<string, unknown>, 1).map(text);
+    return presentedHandles(method, message as Record<string, unknown>, 1).map(text);
   } catch (error) {
     if (error instanceof Denial) return `${error.reason} ${JSON.stringify(error.messageId)}`;
     throw error;
