@@ -12,16 +12,16 @@ import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { eventOwner, ownerOf } from './owner.ts';
 
-/** Finds out what a call attempts. The caller comes first: nobody's body is read before it is known whose it is. */
+/** Reads what a call attempts. The gateway knows the caller before it reads the body. */
 export type ReadAction = (call: Call, principal: Principal | undefined) => Action | Promise<Action>;
 
-/** What reading an MCP message needs. */
+/** The dependencies of reading an MCP message. */
 export interface ActionParts {
   /** Reads a whole body within the configured limit. */
   readonly readBody: (call: Call) => Promise<Buffer>;
   readonly sessions: OwnerBound;
   readonly handles: HandleBinding;
-  /** Of the route's upstream. */
+  /** The headers that the tools of the route's upstream declare. */
   readonly toolHeaders: ToolHeaders;
 }
 
@@ -38,11 +38,12 @@ const httpAction: Action = {
   body: undefined,
 };
 
-/** Creates the reader for a route: an HTTP route is decided on by its head alone, an MCP route by each message. */
+/** Creates the reader of a route. On an HTTP route the header section decides, on an MCP route each message. */
 export function createActionReader(route: Route, parts: ActionParts): ReadAction {
   if (route.protocol === 'http') return () => httpAction;
   return (call, principal) => {
-    // A query steers the upstream and no policy reads it. After authentication: a token in a query counts as none.
+    // No policy reads a query, which the upstream may act on. Checked after authentication, so that a token in the
+    // query counts as no token.
     if (route.query === 'refuse' && call.query !== '') {
       throw new Denial('route.query', 'a query on an MCP route without `query: pass`');
     }
@@ -52,9 +53,9 @@ export function createActionReader(route: Route, parts: ActionParts): ReadAction
   };
 }
 
-/** A GET opens the server's stream and a DELETE ends a session (Streamable HTTP, legacy revisions): no message. */
+/** A GET, which opens the server's stream, or a DELETE, which ends a session (Streamable HTTP, legacy revisions). */
 function sessionAction(call: Call, principal: Principal | undefined, route: Route, { sessions }: ActionParts): Action {
-  // A page or an old event stream below the endpoint is no message, and nobody could decide on it.
+  // Below the endpoint may be a page or an old event stream, which no policy could decide on.
   if (call.path !== route.path && call.path !== `${route.path}/`) {
     throw new Denial('route.unknown', `a ${call.method} below the endpoint of an MCP route`);
   }
@@ -69,8 +70,8 @@ function sessionAction(call: Call, principal: Principal | undefined, route: Rout
     sessionId,
     lastEventId: ownEvent(call, principal, route, sessions, sessionId, null),
     mcpName: undefined,
-    // In a session the stream is its owner's. Without one a server speaks to everybody who listens, and the tasks that
-    // it tells of there must not become anybody's.
+    // The stream of a session belongs to its owner. Without a session a server sends to all listeners, and a task that
+    // it names there must not become any caller's.
     mayYieldHandle: sessionId !== undefined,
     trace: undefined,
     tasks: undefined,
@@ -78,7 +79,7 @@ function sessionAction(call: Call, principal: Principal | undefined, route: Rout
   };
 }
 
-/** RFC 8259 §8.1: JSON is UTF-8; a charset that says so changes nothing. */
+/** RFC 8259 §8.1: JSON is UTF-8, and a charset of that name changes nothing. */
 const jsonType = /^application\/json *(?:; *charset="?utf-8"? *)?$/i;
 
 async function messageAction(
@@ -109,7 +110,7 @@ async function messageAction(
     attempt: { kind: 'mcp', method: message.method, targets: message.targets, arguments: message.arguments },
     messageId: message.id,
     era: message.era,
-    // MCP 2026-07-28 has no sessions and no streams that are resumed: the headers are ignored, and go nowhere.
+    // MCP 2026-07-28 has neither sessions nor resumed streams: the gateway drops both headers.
     sessionId,
     lastEventId: isModern ? undefined : ownEvent(call, principal, route, sessions, sessionId, message.id),
     mcpName: own.mcpName,
@@ -121,8 +122,11 @@ async function messageAction(
 }
 
 /**
+ * The message with the upstream's own handles.
+ *
  * @throws {Denial} `handle.unknown` for a task or state that the gateway did not give to this caller, or
- *   `message.capability` where the server would refuse the request before it looked at the task; `message.header_mismatch` for a task that only `Mcp-Name` names, which would go on as it came.
+ *   `message.capability` where the server would refuse the request before it looked at the task;
+ *   `message.header_mismatch` for a task that only `Mcp-Name` names, since that header would pass unchanged.
  */
 function ownHandles(
   body: Buffer,
@@ -138,15 +142,15 @@ function ownHandles(
       ? none
       : handles.unbindAll(body.toString(), presented, { owner, method, targets }, refusalOf(message));
   if (named !== undefined && mcpName === undefined && mcpMethod(method).isTask) {
-    throw new Denial('message.header_mismatch', 'Mcp-Name names a task, the body names none', { messageId: id });
+    throw new Denial('message.header_mismatch', 'Mcp-Name names a task and the body names none', { messageId: id });
   }
   return { mcpName, tasks, body: text === undefined ? body : Buffer.from(text) };
 }
 
 /**
- * How a handle that is not the caller's is refused. SEP-2663 §Capability: a server answers -32021 to a client that does not
- * declare the Tasks extension, whatever the task. It would do so behind the gateway, which cannot ask it about a handle
- * that may be another caller's. Where the handle is the caller's own, the server decides.
+ * The refusal of a handle that is not the caller's. SEP-2663 §Capability: a server answers -32021 to a client that does
+ * not declare the Tasks extension, whatever the task. The gateway answers so itself, because it must not forward a
+ * handle that may be another caller's. For a handle of the caller's own the server decides.
  */
 function refusalOf({ method, era, id: messageId, declaresTasks }: Message): Refusal {
   if (era === 'modern' && mcpMethod(method).isTask && !declaresTasks) {
@@ -156,7 +160,7 @@ function refusalOf({ method, era, id: messageId, declaresTasks }: Message): Refu
   return (detail) => new Denial('handle.unknown', detail, { messageId });
 }
 
-/** @throws {Denial} `session.unknown` for a session that was given to somebody else, or to nobody. */
+/** The upstream's own session id. @throws {Denial} `session.unknown` for a session that is not this caller's. */
 function ownSession(
   call: Call,
   principal: Principal | undefined,
@@ -168,10 +172,10 @@ function ownSession(
   if (mcpSessionId === undefined) return undefined;
   const session = sessions.unbind(mcpSessionId, ownerOf(route, principal));
   if (session !== undefined) return session;
-  throw new Denial('session.unknown', 'not a session of this person on this route', { messageId });
+  throw new Denial('session.unknown', 'Mcp-Session-Id was not given to this caller on this route', { messageId });
 }
 
-/** @throws {Denial} `handle.unknown` for an event of another caller's stream, or of another session. */
+/** The upstream's own event id. @throws {Denial} `handle.unknown` for an event of another caller or session. */
 function ownEvent(
   call: Call,
   principal: Principal | undefined,
@@ -184,7 +188,7 @@ function ownEvent(
   if (lastEventId === undefined) return undefined;
   const event = sessions.unbind(lastEventId, eventOwner(route, principal, sessionId));
   if (event !== undefined) return Buffer.from(event, 'base64url').toString('latin1');
-  throw new Denial('handle.unknown', 'Last-Event-ID is not of an event that this caller got in this session', {
+  throw new Denial('handle.unknown', 'Last-Event-ID was not given to this caller in this session', {
     messageId,
   });
 }

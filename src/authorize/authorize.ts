@@ -3,13 +3,13 @@ import type { Action, Grant } from '../model/grant.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 
-/** Decides; a guard: it throws, so that a forgotten `if` fails closed. */
+/** Decides on a call. A guard: it throws, so that a forgotten `if` fails closed. */
 export type Authorize = (principal: Principal | undefined, action: Action) => Grant;
 
 const anyValidToken = { allow: true, rule: '' } as const;
 
 /**
- * Creates the decision for a route, from scratch for each call: the newest policy holds for cached tokens too.
+ * Creates the decision of a route. It caches nothing, so that a new policy applies to cached tokens too.
  *
  * @returns a function that throws {Denial} with the policy's own reason.
  */
@@ -30,7 +30,7 @@ export function createAuthorize(route: Route): Authorize {
   };
 }
 
-/** Only a public route serves without a principal; that a stage before did not see to it is a bug, not a pass. */
+/** Only a public route serves without a principal. On any other route a missing one is a bug, and must not pass. */
 function requirePrincipal(route: Route, principal: Principal | undefined): Principal | undefined {
   if (principal === undefined && !route.public) throw new TypeError(`route ${route.name}: no principal`);
   return principal;

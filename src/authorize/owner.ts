@@ -7,8 +7,8 @@ import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 
 /**
- * The owner of a session, a task or a request's state: the caller on one route. Never the token, which is renewed during
- * a session.
+ * The owner of a session, a task or a request's state: the caller on one route. Never the token, which is renewed
+ * during a session.
  */
 export function ownerOf(route: Route, principal: Principal | undefined): string {
   const name = lengthPrefixed([route.name]);
@@ -18,8 +18,8 @@ export function ownerOf(route: Route, principal: Principal | undefined): string 
 }
 
 /**
- * What the client sees for the `Mcp-Session-Id` of an upstream: bound to its owner; none in MCP 2026-07-28, which has no
- * sessions. On a route that is not MCP the header means nothing to us.
+ * Creates the client's `Mcp-Session-Id` for one of the upstream: bound to its owner; none in MCP 2026-07-28, which has
+ * no sessions. On an HTTP route the header has no meaning and passes unchanged.
  */
 export function createSessionId(
   route: Route,
@@ -30,14 +30,15 @@ export function createSessionId(
     action.era === 'modern' ? undefined : sessions.bind(theirs, ownerOf(route, principal));
 }
 
-/** Whom an event of a stream belongs to: the owner of its session, in this session. */
+/** The owner of an event: the owner of its session, in this session. */
 export function eventOwner(route: Route, principal: Principal | undefined, sessionId: string | undefined): string {
   return ownerOf(route, principal) + lengthPrefixed(['event', sessionId ?? '']);
 }
 
 /**
- * Binds an event's id to the caller and the session. A server resumes a stream by an id alone, and some of them number
- * the events of all sessions in one row: with the next number a client would read what was said to another.
+ * Creates the binding of an event's id to the caller and the session. A server resumes a stream by an id alone, and
+ * some servers number the events of all sessions in one sequence: with the next number a client would read another's
+ * events.
  */
 export function createBindEventId(
   route: Route,
@@ -50,8 +51,9 @@ export function createBindEventId(
 const noMessage = { method: undefined, targets: [] };
 
 /**
- * Binds the handles in the text of an upstream's message to the caller; undefined where it has none. A task becomes the
- * caller's by its creation alone: an answer that tells of other tasks, as a list does, does not hand them out.
+ * Creates the binding of the handles in an upstream's message to the caller; it returns undefined where there are none.
+ * A task becomes the caller's only when it is created: an answer that names other tasks, as a list does, gives none
+ * out.
  */
 export function createBindHandles(
   route: Route,

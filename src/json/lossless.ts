@@ -1,20 +1,20 @@
-/** Numbers keep their digits on the way through us: 9007199254740993 and 1e400 are no JavaScript numbers. */
+/** Numbers keep their digits: JavaScript cannot hold 9007199254740993 or 1e400. */
 interface WithSource {
   readonly source?: string;
 }
 
-/** V8's, of the proposal "JSON.parse source text access"; TypeScript does not know it yet. */
+/** From the proposal "JSON.parse source text access", which V8 has and TypeScript does not know yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object };
 
-/** Whatever may be a number, and more: what stands in a string after a colon or comma may look like one. */
+/** Finds every number, and text in strings that looks like one after a colon or comma. */
 const perhapsNumber = /(?:^|[[:,])\s*(-?[0-9][0-9.eE+-]*)/g;
 
 /**
- * JSON.parse for a value that is to be written again by JSON.stringify: a number that JavaScript would change becomes an
- * object that is written as it was read.
+ * JSON.parse for a value that JSON.stringify will write again: a number that JavaScript would change becomes an object,
+ * which is written with the digits that were read.
  */
 export function parseToRewrite(text: string): unknown {
-  // To be called for each value costs several times what parsing does, and few texts have such a number.
+  // A reviver costs several times as much as parsing, and few texts have such a number.
   if (!mayChangeNumbers(text)) return JSON.parse(text);
   return JSON.parse(text, function keep(this: unknown, _key: string, value: unknown, context?: WithSource): unknown {
     if (typeof value !== 'number' || context?.source === undefined) return value;

@@ -1,14 +1,14 @@
 import { hasCaseVariant, ownMember } from './own-member.ts';
 
-/** Finds a member in the object that JSON.parse gave; `undefined` where there is none. */
+/** Finds a member of an object that JSON.parse returned; `undefined` where there is none. */
 export type MemberReader = (object: Readonly<Record<string, unknown>>) => unknown;
 
-/** Finds a place in any value that JSON.parse gave, or in none; `undefined` where there is none. */
+/** Finds a place in any value that JSON.parse returned; `undefined` where there is none. */
 export type PointerReader = (value: unknown) => unknown;
 
 /**
- * Stands for what a pointer could not reach because a value on its way is neither an object nor a list with that index.
- * It is evidence for nothing: many servers parse text that looks like JSON, so `"{\"as_admin\":true}"` may hold the
+ * Stands for a place that a pointer cannot reach, because a value on the way is neither an object nor a list with that
+ * index. It proves nothing: many servers parse text that looks like JSON, so that `"{\"as_admin\":true}"` may hold the
  * member that the policy wants to be absent.
  */
 export const unreachable: unique symbol = Symbol('unreachable');
@@ -25,7 +25,7 @@ export function memberReader(name: string): MemberReader | undefined {
 }
 
 /**
- * Compiles a JSON Pointer that begins with `/`; the empty one, which is the whole, is never written in a policy.
+ * Compiles a JSON Pointer that begins with `/`. No policy has the empty pointer, which stands for the whole value.
  *
  * @returns undefined for a malformed pointer, as {@link memberReader}.
  */
@@ -34,7 +34,7 @@ export function pointerReader(pointer: string): PointerReader | undefined {
   return keys && ((value) => follow(keys, value));
 }
 
-/** Compiles the name of a claim as {@link memberReader} does, for a condition: it finds {@link unreachable} too. */
+/** Compiles the name of a claim for a condition: like {@link memberReader}, but it finds {@link unreachable} too. */
 export function claimReader(name: string): MemberReader | undefined {
   if (!name.startsWith('/')) return memberReader(name);
   const keys = keysOf(name);
@@ -42,8 +42,9 @@ export function claimReader(name: string): MemberReader | undefined {
 }
 
 /**
- * Compiles a JSON Pointer into what a caller sends. It finds {@link unreachable} too. A key on its way that differs only in case from the one that is
- * meant is an error, not nothing: a reader that ignores case would find it, and `present: false` would not have held.
+ * Compiles a JSON Pointer into a value that a caller sent. It finds {@link unreachable} too. A key that differs from
+ * the wanted one only in case is an error: a reader that ignores case would find it, so that `present: false` would not
+ * hold.
  */
 export function strictPointerReader(pointer: string): PointerReader | undefined {
   const keys = keysOf(pointer);
@@ -52,7 +53,7 @@ export function strictPointerReader(pointer: string): PointerReader | undefined 
 
 function keysOf(pointer: string): readonly string[] | undefined {
   if (/~(?![01])/.test(pointer)) return undefined;
-  // In this order, RFC 6901 §4: the other way round `~01` would become `/` instead of `~1`.
+  // In this order, RFC 6901 §4: otherwise `~01` would become `/` instead of `~1`.
   const key = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
   return pointer.slice(1).split('/').map(key);
 }
@@ -62,13 +63,13 @@ function requireNoVariant(object: object, key: string): void {
 }
 
 interface Obstacles {
-  /** What is found where the way ends at a value that cannot have the next key. */
+  /** The result where the next key cannot exist in the value. */
   readonly blocked?: typeof unreachable;
   /** Called where an object lacks the next key. */
   readonly missed?: (object: object, key: string) => void;
 }
 
-/** The indexes of a list in their canonical form, and what stands behind its end: RFC 6901 §4. */
+/** The canonical indexes of a list, and `-`, the place after its end: RFC 6901 §4. */
 const listIndex = /^(?:0|[1-9][0-9]*|-)$/;
 
 function follow(keys: readonly string[], value: unknown, { blocked, missed }: Obstacles = {}): unknown {
@@ -76,7 +77,7 @@ function follow(keys: readonly string[], value: unknown, { blocked, missed }: Ob
   for (const key of keys) {
     if (found === undefined || found === null) return undefined;
     if (typeof found !== 'object') return blocked;
-    // What else an array owns, `length`, is not from JSON.
+    // Arrays also own `length`, which is not from JSON.
     if (Array.isArray(found) && !listIndex.test(key)) return blocked;
     if (!Object.hasOwn(found, key)) {
       missed?.(found, key);

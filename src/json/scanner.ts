@@ -1,9 +1,9 @@
 /**
- * Finds out whether a JSON text reads the same to every parser.
+ * Checks that every parser reads a JSON text alike.
  *
- * JSON.parse takes the last of two equal keys, others the first; Go compares keys without regard to case; some
- * un-escape before they compare, some after. Whatever depends on that could be decided on in one meaning and executed
- * in another (CVE-2026-27896), so such a text is refused before it is parsed.
+ * JSON.parse takes the last of two equal keys, others the first; Go ignores the case of keys; some parsers un-escape
+ * before they compare, some after. The policy could decide on one reading and the upstream execute another
+ * (CVE-2026-27896), so that the gateway refuses such a text before it parses it.
  *
  * @module
  */
@@ -11,9 +11,9 @@
 import { folded } from '../lib/folded.ts';
 import { endOfScalar, endOfString, JsonScanError, skipWhitespace } from './tokens.ts';
 
-/** The bounds of a text that is still read. */
+/** The limits of a text that the gateway reads. */
 export interface ScanLimits {
-  /** Objects and arrays inside each other. */
+  /** Nested objects and arrays. */
   readonly depth: number;
   /** Members of all objects together. */
   readonly members: number;
@@ -31,19 +31,19 @@ const CLOSE_BRACKET = 0x5d;
  * Checks that `text` is one JSON value (RFC 8259) without duplicate keys, keys that are equal after un-escaping or
  * case folding, keys with a NUL in them, keys `__proto__`, lone surrogates, or more nesting and members than `limits`.
  *
- * Runs in one pass and on a stack of its own, so that deep nesting cannot overflow ours.
+ * Runs in one pass with a stack of its own, so that deep nesting cannot overflow the call stack.
  *
  * @throws {JsonScanError}
  */
 export function scanJson(text: string, limits: ScanLimits): void {
-  /** One entry an open container: the folded keys seen so far, or null for an array. */
+  /** One entry for each open container: the folded keys seen so far, or null for an array. */
   const open: (Set<string> | null)[] = [];
-  /** The innermost. */
+  /** The innermost open container. */
   let container: Set<string> | null | undefined;
   let members = 0;
   let at = skipWhitespace(text, 0);
   let expectKey = false;
-  /** Where the next `\u` stands: most texts have none, and need no look at their strings. */
+  /** Where the next `\u` stands. Strings before it cannot hold a lone surrogate, and most texts have none. */
   let escape = text.indexOf('\\u');
 
   for (;;) {
@@ -54,11 +54,11 @@ export function scanJson(text: string, limits: ScanLimits): void {
         throw new JsonScanError('malformed', 'a key outside an object', at);
       if (++members > limits.members) throw new JsonScanError('ambiguous', `more than ${limits.members} members`, at);
       const key = foldedKey(text.slice(at, end));
-      // A JavaScript server that copies members one by one sets the prototype: what is inside the value then reads as
-      // members of the object itself, which no pointer of a policy has seen there.
+      // A JavaScript server that copies members one by one would set the prototype: members of the value would then
+      // read as members of the object, where no pointer of a policy has seen them.
       if (key === '"__proto__"') throw new JsonScanError('ambiguous', 'a key __proto__', at);
       if (container.has(key))
-        throw new JsonScanError('ambiguous', 'a key that stands twice, or differs only in case', at);
+        throw new JsonScanError('ambiguous', 'a key that is duplicate, or differs only in case', at);
       container.add(key);
       at = skipWhitespace(text, end);
       if (text.charCodeAt(at) !== COLON) throw new JsonScanError('malformed', 'a key without a colon', at);
@@ -103,7 +103,7 @@ export function scanJson(text: string, limits: ScanLimits): void {
         break;
       }
       if (next !== (container === null ? CLOSE_BRACKET : CLOSE_BRACE)) {
-        throw new JsonScanError('malformed', 'neither a comma nor the end of its container', at);
+        throw new JsonScanError('malformed', 'neither a comma nor the end of the container', at);
       }
       closed = true;
     }
@@ -121,12 +121,12 @@ export function scanJson(text: string, limits: ScanLimits): void {
 /** Half of a surrogate pair. */
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
-/** The key as the most forgiving reader sees it: un-escaped, and folded as Go's encoding/json folds (ſ is s, K is k). */
+/** The key as the most lenient reader sees it: un-escaped, and folded as Go's encoding/json does (ſ is s, K is k). */
 function foldedKey(literal: string): string {
   if (simpleKey.test(literal)) return literal;
   const key = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
   if (loneSurrogate.test(key)) throw new JsonScanError('ambiguous', 'a lone surrogate in a key', 0);
-  // Where a string ends for C: `name\u0000x` is `name` to it.
+  // In C a string ends at a NUL, and `name\u0000x` reads as `name`.
   if (key.includes('\0')) throw new JsonScanError('ambiguous', 'a NUL in a key', 0);
   return `"${folded(key)}"`;
 }

@@ -1,6 +1,6 @@
 import { endOfScalar, endOfString, JsonScanError, skipWhitespace } from './tokens.ts';
 
-/** A string in a JSON text that is to become another one. */
+/** A string in a JSON text, and the string that replaces it. */
 export interface Change {
   /** Keys and array indexes from the top. */
   readonly path: readonly string[];
@@ -12,11 +12,11 @@ export interface Change {
 type Changes = Map<string, Changes | Change>;
 
 /**
- * A JSON text with some of its strings changed, and every other character as it was: spaces, escapes, the digits of
- * numbers. `text` must be JSON already.
+ * A JSON text with some of its strings replaced and every other character unchanged: spaces, escapes, the digits of
+ * numbers.
  *
- * @throws {SyntaxError} where a string is not found at its path, once: the text would be another than was looked at.
- * @throws {JsonScanError} where `text` is no JSON.
+ * @throws {SyntaxError} where a string does not stand at its path exactly once: the text is not the one that was read.
+ * @throws {JsonScanError} where `text` is not JSON.
  */
 export function spliceStrings(text: string, changes: readonly Change[]): string {
   const top: Changes = new Map();

@@ -1,5 +1,5 @@
 /**
- * What a JSON text is made of besides its containers: strings, numbers, words and the whitespace between them.
+ * The tokens of a JSON text besides its containers: strings, numbers, words and the whitespace between them.
  *
  * @module
  */
@@ -33,15 +33,15 @@ const CAPITAL_E = 0x45;
 const LETTER_E = 0x65;
 const LETTER_U = 0x75;
 
-/** Up to so many characters of a string are looked at one by one. */
+/** The characters of a string that are checked one by one, before a regular expression takes over. */
 const SHORT = 32;
-/** All but controls, the quote and the backslash. */
+/** All characters but controls, the quote and the backslash. */
 const plainRun = /[ !#-[\]-\uffff]*/y;
 const escapable = tableOf('"\\/bfnrt');
 const hexDigit = tableOf('0123456789abcdefABCDEF');
 const words = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]));
 
-/** Where whitespace that begins at `start`, if any, ends: RFC 8259 §2. */
+/** The end of the whitespace at `start`, if any: RFC 8259 §2. */
 export function skipWhitespace(text: string, start: number): number {
   let at = start;
   for (;;) {
@@ -51,7 +51,7 @@ export function skipWhitespace(text: string, start: number): number {
   }
 }
 
-/** Where the string, number or word at `at`, whose first character is `code`, ends. @throws {JsonScanError} */
+/** The end of the string, number or word at `at`, whose first character is `code`. @throws {JsonScanError} */
 export function endOfScalar(text: string, at: number, code: number): number {
   if (code === QUOTE) return endOfString(text, at);
   if (code === MINUS || isDigit(code)) return endOfNumber(text, at);
@@ -60,7 +60,7 @@ export function endOfScalar(text: string, at: number, code: number): number {
   return at + word.length;
 }
 
-/** RFC 8259 §6. By hand, as all that follows: a megabyte of short values takes twice as long by expressions. */
+/** RFC 8259 §6. Regular expressions would take twice as long for a megabyte of short values. */
 function endOfNumber(text: string, start: number): number {
   let at = text.charCodeAt(start) === MINUS ? start + 1 : start;
   at = text.charCodeAt(at) === ZERO ? at + 1 : endOfDigits(text, at);
@@ -82,12 +82,12 @@ function isDigit(code: number): boolean {
   return code >= ZERO && code <= NINE;
 }
 
-/** Where the string at `start` ends, behind its quote: RFC 8259 §7. @throws {JsonScanError} */
+/** The end of the string at `start`, after its closing quote: RFC 8259 §7. @throws {JsonScanError} */
 export function endOfString(text: string, start: number): number {
   if (text.charCodeAt(start) !== QUOTE) throw new JsonScanError('malformed', 'no string', start);
   let at = start + 1;
   for (;;) {
-    // Few characters are faster than a call, of many a megabyte would stop the process for milliseconds.
+    // A loop is faster for few characters; for a megabyte it would block the process for milliseconds.
     const near = at + SHORT;
     let code = text.charCodeAt(at);
     while (code >= 0x20 && code !== QUOTE && code !== BACKSLASH && at < near) code = text.charCodeAt(++at);
@@ -114,7 +114,7 @@ function endOfEscape(text: string, start: number): number {
   return end;
 }
 
-/** 1 for each of the characters, by its code: a regular expression for each escape takes twice as long. */
+/** A table with 1 at the code of each character: a regular expression for each escape takes twice as long. */
 function tableOf(characters: string): Uint8Array {
   const table = new Uint8Array(128);
   for (const character of characters) table[character.charCodeAt(0)] = 1;

@@ -5,10 +5,10 @@ import type { MessageId } from '../model/grant.ts';
 import { mcpMethod, revisions, type Era } from '../model/mcp-methods.ts';
 import { decodedValue } from './field-value.ts';
 
-/** What headers may say of a message. */
+/** The headers that repeat parts of a message. */
 export type MessageHeaders = Pick<Fields, 'mcpMethod' | 'mcpName' | 'mcpProtocolVersion'>;
 
-/** The part of a message that headers repeat. */
+/** The parts of a message that headers repeat. */
 export interface Repeated {
   readonly method: string | undefined;
   readonly id: MessageId;
@@ -21,13 +21,13 @@ const modernVersions: readonly string[] = allVersions.filter((version) => revisi
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
 
 /**
- * The era of a message, and in the modern one the guarantee that its headers say what its body says: whoever routes,
- * limits or logs by a header must not be led to another conclusion than the upstream. The body decides. Headers of a
- * legacy message decide nothing and are not compared.
+ * The era of a message. In the modern one, also the guarantee that its headers say what its body says: a proxy that
+ * routes, limits or logs by a header must not come to another conclusion than the upstream. The body decides. The
+ * headers of a legacy message decide nothing, and the gateway does not compare them.
  *
- * @throws {Denial} with the message's own id, so that a client that speaks both eras knows that this one was
- *   understood: `message.header_mismatch` (-32020), `message.version` (-32022), `message.meta` (-32602),
- *   `message.method` (-32601).
+ * @throws {Denial} with the id of the message, so that a client of both eras knows that the gateway understood this
+ *   one: `message.header_mismatch` (-32020), `message.version` (-32022), `message.meta` (-32602), `message.method`
+ *   (-32601).
  */
 export function requireAgreement(headers: MessageHeaders, message: Repeated): Era {
   const { params, id, isRequest } = message;
@@ -39,7 +39,7 @@ export function requireAgreement(headers: MessageHeaders, message: Repeated): Er
   if (revisions.get(version ?? '') !== 'modern') throw unsupported(version ?? '', claimed === undefined, id);
   const { eras, opensSession } = mcpMethod(message.method);
   if (claimed === undefined && opensSession) {
-    throw mismatch('initialize, of legacy revisions, with the header of a modern one', id);
+    throw mismatch('a legacy initialize with the header of a modern revision', id);
   }
   requireNoContradiction(headers, message);
   if (claimed === undefined && isRequest)
@@ -71,8 +71,8 @@ function requirePresence({ mcpMethod, mcpName }: MessageHeaders, message: Repeat
 }
 
 /**
- * What `Mcp-Name` repeats of a message, MCP 2026-07-28, Streamable HTTP §Standard Request Headers: what its target is
- * called; undefined where it repeats nothing.
+ * What `Mcp-Name` repeats of a message: the name of its target, MCP 2026-07-28, Streamable HTTP §Standard Request
+ * Headers; undefined where it repeats nothing.
  */
 function repeatedName({ method, params }: Repeated): string | undefined {
   const { target, eras } = mcpMethod(method);
@@ -81,7 +81,7 @@ function repeatedName({ method, params }: Repeated): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** What `_meta` claims; a claim that is no string is none that anybody could agree with. */
+/** The version that `_meta` claims. A claim that is not a string agrees with no header. */
 function claimedVersion(params: Readonly<Record<string, unknown>>, id: MessageId): string | undefined {
   const version = ownMember(ownMember(params, '_meta'), versionKey);
   if (version === undefined || typeof version === 'string') return version;
@@ -96,7 +96,7 @@ function otherVersion(named: string | undefined, claimed: string | undefined, me
   return mismatch(`MCP-Protocol-Version is ${quoted(named)}, the body says ${quoted(claimed)}`, messageId);
 }
 
-/** A message that claims a version in `_meta` is of the modern kind, and is told of no other. */
+/** A message that claims a version in `_meta` is a modern one, so that the answer offers modern versions alone. */
 function unsupported(requested: string, knowsLegacy: boolean, messageId: MessageId): Denial {
   const supported = knowsLegacy ? allVersions : modernVersions;
   const data = { supported, requested: requested.slice(0, 64) };

@@ -1,28 +1,28 @@
 import { Denial } from '../model/denial.ts';
 import { createEventSplitter, eventData, withData } from './event-stream.ts';
 
-/** Changes an answer's body on its way. Both may throw: then the answer is broken off. */
+/** Changes the body of an answer on its way to the client. If a method throws, the answer ends there. */
 export interface BodyFilter {
-  /** What goes on now that `chunk` has come; perhaps nothing. */
+  /** Takes the next chunk; returns what can be sent now, which may be nothing. */
   push(chunk: Buffer): readonly Buffer[];
-  /** What goes on at the end. */
+  /** Returns what remains to be sent at the end of the body. */
   end(): readonly Buffer[];
 }
 
-/** What is to be changed in the messages of an answer. */
+/** A change of the messages in an answer. */
 export interface Rewriting {
-  /** Whether bytes may hold what it changes; the rest is not even decoded. */
+  /** Whether bytes may hold something to change. Other bytes are not even decoded. */
   concerns(part: Buffer): boolean;
-  /** The text of a message, changed, or undefined where nothing is to be changed. May throw for what it cannot read. */
+  /** The changed text of a message; undefined where nothing changes. May throw for text that it cannot read. */
   rewrite(text: string): string | undefined;
-  /** Whether nothing may pass that was not read: what is too long, or has no end, is not sent then. */
+  /** Whether everything must be read. A message that is too long or has no end is not sent then. */
   readonly mustRead: boolean;
 }
 
-/** What is longer, one body or one event, is not read: it would have to be held whole. */
+/** A longer body or event is not read, since the gateway would have to hold all of it. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Creates the filter of an `application/json` body: one message, read at its end. */
+/** Creates the filter for an `application/json` body: one message, which is read at its end. */
 export function createJsonFilter(rewriting: Rewriting): BodyFilter {
   let held: Buffer[] = [];
   let bytes = 0;
@@ -49,7 +49,7 @@ export function createJsonFilter(rewriting: Rewriting): BodyFilter {
 }
 
 /**
- * Creates the filter of a body that cannot be read although it must be: without a byte it goes on.
+ * Creates the filter for a body that must be read and cannot be. An empty body passes.
  *
  * @returns a filter that throws {Denial} `upstream.invalid` at the first byte.
  */
@@ -65,12 +65,12 @@ export function createUnreadableFilter(): BodyFilter {
   };
 }
 
-/** Creates the filter of a body that says nothing: it is dropped. */
+/** Creates the filter that drops a body, for answers that have nothing to say. */
 export function createDroppingFilter(): BodyFilter {
   return { push: () => [], end: () => [] };
 }
 
-/** Creates the filter of an event stream: each event goes on when it is whole. */
+/** Creates the filter for an event stream: it sends each event once the event is complete. */
 export function createEventFilter(rewriting: Rewriting): BodyFilter {
   const splitter = createEventSplitter(rewriting.mustRead ? MAX_BYTES : Infinity);
   return {
@@ -78,14 +78,14 @@ export function createEventFilter(rewriting: Rewriting): BodyFilter {
       const events = splitter.push(chunk).map((event) => rewritten(event, rewriting));
       return splitter.held() > MAX_BYTES ? [...events, splitter.release()] : events;
     },
-    // WHATWG HTML §9.2.6: an event without its end is none; but the client may as well see that for itself.
+    // WHATWG HTML §9.2.6: clients ignore an event without its end, so that it may pass.
     end: () => (rewriting.mustRead || splitter.held() === 0 ? [] : [splitter.release()]),
   };
 }
 
 function rewritten(event: Buffer, rewriting: Rewriting): Buffer {
   if (!rewriting.concerns(event)) return event;
-  // A stream may begin with a BOM, which its reader drops: what follows is data all the same.
+  // A stream may begin with a BOM, which its reader drops.
   const text = event.toString().replace(/^\uFEFF/, '');
   const data = eventData(text);
   if (data === '' || isEndpoint(text, data)) return event;
@@ -93,20 +93,20 @@ function rewritten(event: Buffer, rewriting: Rewriting): Buffer {
   return changed === undefined ? event : Buffer.from(withData(text, changed));
 }
 
-/** HTTP+SSE of 2024-11-05: the first event of a stream says where messages are sent, and is none itself. */
+/** HTTP+SSE of 2024-11-05: the first event of a stream names the URL for messages, and holds none. */
 function isEndpoint(event: string, data: string): boolean {
   return /^event: ?endpoint\r?$/m.test(event) && /^(?:\/|https?:\/\/)[!-~]*$/.test(data);
 }
 
-/** Within a JSON string the quotes would be escaped: this is a member, and nothing else. */
+/** Only a member looks like this: within a JSON string the quotes would be escaped. */
 const publicScope = /("cacheScope"\s*:\s*)"public"/gi;
 const spelled = '"cachescope":"public"';
 /** Longer than the member in any spelling that a serializer writes. */
 const LONGEST = 128;
 
 /**
- * Creates the filter that makes a `public` result `private`, so that no cache shows it to other users. It holds back no
- * more than the beginning of the member: results of any length, and the events of a stream, flow.
+ * Creates the filter that makes a `public` result `private`, so that no cache serves it to other users. It holds back
+ * at most the beginning of the member, so that results of any length and the events of a stream pass at once.
  */
 export function createPrivateFilter(): BodyFilter {
   let held = '';
@@ -121,7 +121,7 @@ export function createPrivateFilter(): BodyFilter {
   };
 }
 
-/** Where the member may have begun whose end has not come yet; the length of `text` where it has not. */
+/** Where an incomplete member may begin; the length of `text` where none does. */
 function beginningOfMember(text: string): number {
   let at = text.indexOf('"', Math.max(0, text.length - LONGEST));
   while (at !== -1 && !spelled.startsWith(text.slice(at).replace(/\s/g, '').toLowerCase())) {

@@ -1,23 +1,23 @@
 import type { BodyFilter } from './body-filter.ts';
 
-/** A longer id fits in no header section, so that no client could show it. */
+/** A longer id fits in no header section, so that no client could present it. */
 const MAX_ID_BYTES = 4096;
 
 const BOM = Buffer.from('\uFEFF');
 const FIELD = Buffer.from('id:');
-/** What may become the field with the next chunk. */
+/** The beginnings of the field, which the next chunk may complete. */
 const BEGINNINGS = [Buffer.from('id'), Buffer.from('i')];
 const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20];
 const NOTHING = Buffer.alloc(0);
 
-/** What a header carries. An id with NUL is none (WHATWG HTML §9.2.6), and an empty one resets. */
+/** The ids that a header can carry. Clients ignore an id with a NUL (WHATWG HTML §9.2.6); an empty one resets. */
 const carried = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 /**
- * Creates the filter that changes the ids of an event stream (WHATWG HTML §9.2) and leaves every other byte. It holds back
- * the beginning of a line that may be an id, and nothing else: an event goes on while it is still being written.
+ * Creates the filter that changes the ids of an event stream (WHATWG HTML §9.2) and leaves every other byte. It holds
+ * back only the beginning of a line that may be an id, so that an event passes while the upstream is still writing it.
  *
- * @param bind What the client sees for the server's id; both in latin1, as in a header.
+ * @param bind The client's id for an id of the server; both in latin1, as in a header.
  */
 export function createEventIdFilter(bind: (id: string) => string): BodyFilter {
   let held: Buffer = NOTHING;
@@ -36,7 +36,7 @@ export function createEventIdFilter(bind: (id: string) => string): BodyFilter {
     return at === 0 ? atLineStart : bytes[at - 1] === LF || bytes[at - 1] === CR;
   }
 
-  /** Where something begins that may become an id with the next chunk. */
+  /** Where an incomplete id may begin; the length of `bytes` where none does. */
   function unfinished(bytes: Buffer): number {
     for (const beginning of BEGINNINGS) {
       const at = bytes.length - beginning.length;

@@ -2,14 +2,14 @@ import type { Action } from '../model/grant.ts';
 import { mcpMethod } from '../model/mcp-methods.ts';
 
 /**
- * Cuts an event stream (WHATWG HTML §9.2) into whole events, each with the empty line that ends it, byte for byte.
+ * Cuts an event stream (WHATWG HTML §9.2) into complete events, each with the empty line that ends it, byte for byte.
  */
 export interface EventSplitter {
   /** The events that `chunk` completes. */
   push(chunk: Buffer): readonly Buffer[];
-  /** The bytes of an event that has no end yet. */
+  /** The number of bytes of the event that is not complete yet. */
   held(): number;
-  /** Hands out what is held, as it is. */
+  /** Returns the bytes of that event, as they are. */
   release(): Buffer;
 }
 
@@ -20,7 +20,7 @@ const eventEnd = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g;
 export function createEventSplitter(maxBytes: number): EventSplitter {
   let held: Buffer[] = [];
   let heldBytes = 0;
-  /** The end of what is held: the end of the event may have begun in it. Only this is searched again. */
+  /** The last characters that are held, the only ones to search again: the end of the event may begin in them. */
   let tail = '';
 
   function take(last: Buffer): Buffer {
@@ -40,7 +40,7 @@ export function createEventSplitter(maxBytes: number): EventSplitter {
       eventEnd.lastIndex = 0;
       for (;;) {
         const end = eventEnd.exec(text);
-        // A CR at the very end may be half of a line end.
+        // A CR at the end of the text may be half of a line end.
         if (end === null || (eventEnd.lastIndex === text.length && text.endsWith('\r'))) break;
         searched = eventEnd.lastIndex;
         events.push(take(chunk.subarray(start, searched - before)));
@@ -61,7 +61,7 @@ export function createEventSplitter(maxBytes: number): EventSplitter {
   };
 }
 
-/** The data of one event, its lines joined; `''` where it has none. */
+/** The data of one event, its lines joined; `''` without data. */
 export function eventData(event: string): string {
   const lines = event.split(/\r\n|\n|\r/).flatMap((line) => {
     if (line === 'data') return [''];
@@ -70,7 +70,7 @@ export function eventData(event: string): string {
   return lines.join('\n');
 }
 
-/** The same event with other data; its id, its kind and its retry time stay. */
+/** The same event with other data. Its id, type and retry time stay. */
 export function withData(event: string, data: string): string {
   const others = event
     .split(/\r\n|\n|\r/)
@@ -81,9 +81,9 @@ export function withData(event: string, data: string): string {
 const subscriptionId = 'io.modelcontextprotocol/subscriptionId';
 
 /**
- * The event that ends a subscription as its server would (MCP 2026-07-28, `SubscriptionsListenResult`), so that the client
- * knows that it is over and not interrupted; undefined for any other stream. Streams of legacy revisions have no such end:
- * there clients connect again.
+ * The event that ends a subscription as its server would (MCP 2026-07-28, `SubscriptionsListenResult`), so that the
+ * client knows that the subscription is over and not interrupted; undefined for any other stream. Streams of legacy
+ * revisions have no such event, and clients connect again.
  */
 export function subscriptionEnd({ attempt, era, messageId }: Action): string | undefined {
   if (era !== 'modern' || attempt.kind !== 'mcp' || mcpMethod(attempt.method).target !== 'subscriptions')

@@ -8,16 +8,16 @@ import { givenHandles, isNamedTask, type Handle } from './handles.ts';
 import { spliceStrings, type Change } from '../json/splice-strings.ts';
 import type { OwnerBound } from './owner-bound.ts';
 
-/** A message of a client as its upstream is to see it. */
+/** A client's message as the upstream receives it. */
 interface Unbound {
   readonly text: string;
-  /** The task that `Mcp-Name` repeats, as a field value; undefined where it repeats none. */
+  /** The upstream's id of the task that `Mcp-Name` repeats, as a field value; undefined where it repeats none. */
   readonly mcpName: string | undefined;
-  /** The upstream's ids of the tasks that the message shows. */
+  /** The upstream's ids of the tasks that the message presents. */
   readonly tasks: ReadonlySet<string>;
 }
 
-/** Whom handles belong to, and the request that shows them or that they answer. */
+/** The owner of handles, and the request that presents them or whose answer gives them out. */
 export interface HandleContext {
   /** As {@link lengthPrefixed} joins its parts. */
   readonly owner: string;
@@ -25,36 +25,35 @@ export interface HandleContext {
   readonly targets: readonly McpTarget[];
 }
 
-/** The refusal of a handle, which `detail` says something about. */
+/** Makes the refusal of a handle from a detail for operators. */
 export type Refusal = (detail: string) => Denial;
 
 /**
- * Binds the task ids and `requestState` of an upstream to who got them, as `Mcp-Session-Id` is bound. A client sees
- * base64url, a dot and the MAC: no JSON encoder escapes it, and a header carries it. A `requestState` is bound to its
- * request as well, by method and target, and ends (2026-07-28 §Multi round-trip requests): a confirmation that was given
- * for one tool must not serve at another, nor be kept for later.
+ * Binds the task ids and `requestState` of an upstream to the caller that receives them, as `Mcp-Session-Id` is bound.
+ * The client sees base64url, a dot and the MAC: no JSON encoder escapes it, and a header can carry it. A `requestState`
+ * is also bound to the method and target of its request, and expires (2026-07-28 §Multi round-trip requests). A
+ * confirmation for one tool must not work for another, and must not be kept for later.
  */
 export interface HandleBinding {
   /**
-   * The text of a server's message with its handles bound, or undefined where it has none. What is no JSON has none. An
-   * unbound handle that slips by is worth nothing: no request that shows it passes.
+   * The text of a server's message with its handles bound; undefined where it has none or is not JSON. A handle that
+   * passes unbound gives no access: the gateway refuses every request that presents it.
    *
-   * @param tasks The only tasks that are bound; undefined for any. The ids of others stay as they are, and open nothing.
+   * @param tasks The only tasks whose ids are bound; undefined for any. Other ids stay as they are and give no access.
    */
   bindAll(text: string, context: HandleContext, tasks: ReadonlySet<string> | undefined): string | undefined;
   /**
-   * The text of a client's message with the upstream's own handles.
+   * A client's message with the upstream's own handles in the place of the bound ones.
    *
-   * @throws {Denial} what `refusal` makes for a handle that was not given to this owner, or not for this request, or too
-   *   long ago.
+   * @throws {Denial} what `refusal` makes, for a handle of another owner or another request, or one that has expired.
    */
   unbindAll(text: string, handles: readonly Handle[], context: HandleContext, refusal: Refusal): Unbound;
 }
 
-/** How long a `requestState` serves: time enough for a person to answer. Each round of a call is given a new one. */
+/** The lifetime of a `requestState`: long enough for a person to answer. Each round of a call receives a new one. */
 const STATE_LIFETIME_MS = 10 * 60 * 1000;
 
-/** Creates the binding of handles from that of anything. */
+/** Creates the binding of handles on top of the binding of any text. */
 export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBinding {
   function bind(value: string, kind: HandleKind, context: HandleContext): string {
     const encoded = Buffer.from(value).toString('base64url');
@@ -65,7 +64,7 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
   function unbind(value: string, kind: HandleKind, context: HandleContext): string | undefined {
     const own = handles.unbind(value, parties(kind, context));
     if (own === undefined) return undefined;
-    // parseInt stops at the dot between the time and the state.
+    // parseInt stops at the dot between the expiry and the state.
     if (kind === 'state' && Number.parseInt(own, 36) <= clock()) return undefined;
     return Buffer.from(own.slice(own.indexOf('.') + 1), 'base64url').toString();
   }
@@ -73,7 +72,7 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
   return {
     bindAll(text, context, tasks) {
       const changes = given(text)
-        // UTF-8 cannot hold a lone surrogate; another handle would come back.
+        // UTF-8 cannot hold a lone surrogate: the upstream would get another handle back.
         .filter(({ value }) => value.isWellFormed())
         .filter(({ kind, value }) => kind !== 'task' || tasks === undefined || tasks.has(value))
         .map(({ path, kind, value }) => ({ path, from: value, to: bind(value, kind, context) }));
@@ -85,7 +84,7 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
       const tasks = new Set<string>();
       for (const handle of presented) {
         const own = unbind(handle.value, handle.kind, context);
-        // In an answer to the server it may be of a task that the client runs: given out by itself, and bound by nobody.
+        // In a response to the server it may name a task that the client runs: the client made that id, unbound.
         if (own === undefined && handle.path[0] === 'result') continue;
         if (own === undefined) {
           throw refusal(`${handle.path.join('.')} was not given to this caller on this route, or not for this request`);
@@ -99,7 +98,7 @@ export function createHandleBinding(handles: OwnerBound, clock: Clock): HandleBi
   };
 }
 
-/** What a handle is bound to. */
+/** What a handle is bound to: its owner, its kind, and for a state its request. */
 function parties(kind: HandleKind, { owner, method, targets }: HandleContext): string {
   const request = [method ?? '', ...targets.flatMap((target) => [target.kind, target.name])];
   return owner + lengthPrefixed([kind, ...(kind === 'task' ? [] : request)]);

@@ -1,6 +1,6 @@
 /**
- * Where handles stand in the envelope of a message: task ids and `requestState`. What a tool is given or says
- * (`arguments`, `content`, `structuredContent`) is never looked into, whatever its members are called.
+ * Where handles (task ids and `requestState`) stand in the envelope of a message. The gateway never looks into the
+ * input and output of a tool (`arguments`, `content`, `structuredContent`), whatever their members are called.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { unambiguousMember } from './unambiguous-member.ts';
 /** One handle in a message. */
 export interface Handle {
   readonly kind: HandleKind;
-  /** Keys and array indexes from the message's top. */
+  /** Keys and array indexes from the top of the message. */
   readonly path: readonly string[];
   readonly value: string;
 }
@@ -24,7 +24,7 @@ type Members = Readonly<Record<string, unknown>>;
 const relatedTask = 'io.modelcontextprotocol/related-task';
 
 const requestState: HandlePlace = { kind: 'state', path: ['params', 'requestState'] };
-/** The first is of 2025-11-25, the second of the draft of the task extension. */
+/** The first is from 2025-11-25, the second from the draft of the Tasks extension. */
 const relatedTasks: readonly HandlePlace[] = [
   { kind: 'task', path: ['params', '_meta', relatedTask, 'taskId'] },
   { kind: 'task', path: ['params', '_meta', 'io.modelcontextprotocol/relatedTaskIds', '*'] },
@@ -40,12 +40,13 @@ const resultPlaces: readonly HandlePlace[] = [
 ];
 
 /**
- * The handles that a client shows. In both eras alike: one that counted in one era only would be shown unbound in the
- * other, to a server that speaks both.
+ * The handles that a client presents. Both eras have the same places: a place that counted in one era only would let an
+ * unbound handle reach a server of both eras.
  *
- * @throws {Denial} `body.message` for a handle that is no string, `null` too: what a server makes of it nobody knows, all
- *   tasks perhaps. `body.ambiguous` for a key that some parsers would take for the handle's. A handle that is missing is for
- *   the server to miss, and so is a `_meta` or `notifications` of `null`, which hold none.
+ * A missing handle is left to the server, and so is a `_meta` or `notifications` of `null`.
+ *
+ * @throws {Denial} `body.message` for a handle that is not a string, `null` included, since a server may read it as all
+ *   tasks; `body.ambiguous` for a key that some parsers take for the handle's.
  */
 export function presentedHandles(
   method: string | undefined,
@@ -58,9 +59,9 @@ export function presentedHandles(
   return presented;
 }
 
-/** What an answer to the server shows, which has no method. */
+/** The client's response to a request of the server has no method. */
 const inResponse: readonly HandlePlace[] = [relatedToResult];
-/** 2026-07-28 reserves `requestState` on requests only; notifications may use it for something else. */
+/** 2026-07-28 reserves `requestState` for requests; a notification may use it for something else. */
 const inRequest: readonly HandlePlace[] = [...relatedTasks, requestState];
 
 function presentedPlaces(method: string | undefined): readonly HandlePlace[] {
@@ -68,15 +69,15 @@ function presentedPlaces(method: string | undefined): readonly HandlePlace[] {
   return mcpMethod(method).isNotification ? relatedTasks : inRequest;
 }
 
-/** Whether a handle is the one that `Mcp-Name` repeats. */
+/** Whether `Mcp-Name` repeats a handle that a client presents. */
 export function isNamedTask({ kind, path }: Handle): boolean {
   return kind === 'task' && path.length === 2;
 }
 
-/** What holds more than handles. */
+/** The members that hold more than handles. */
 const containers: ReadonlySet<string> = new Set(['_meta', 'notifications']);
 
-/** Adds what stands at `place` below `value`, which stands at `above`. */
+/** Adds the handles at `place` in `value`, which stands at `above`. */
 function addPresented(
   presented: Handle[],
   place: HandlePlace,
@@ -107,9 +108,9 @@ function mistyped(path: readonly string[], messageId: MessageId): Denial {
 }
 
 /**
- * The handles that a server gives out in one message. The entries of a list of tasks are none: a list tells of the tasks of
- * all callers. What the server asks of a task that the client runs (`tasks/get` from the server) carries the client's own
- * handle, and is none of these.
+ * The handles that a server gives out in one message. The entries of a list of tasks do not count, since such a list
+ * holds the tasks of all callers. A request of the server about a task that the client runs (`tasks/get`) does not
+ * count either: it carries the client's own handle.
  */
 export function givenHandles(message: unknown): readonly Handle[] {
   if (!isObject(message)) return [];
@@ -131,10 +132,7 @@ function givenAt({ kind, path }: HandlePlace, message: Members): readonly Handle
   return found.flatMap(({ path: at, value }) => (typeof value === 'string' ? [{ kind, path: at, value }] : []));
 }
 
-/**
- * Whether the answer to a message may give out handles. Others flow as they are: this is what decides which answers
- * are read at all.
- */
+/** Whether the answer to a message may give out handles. The gateway reads only such answers; others stream through. */
 export function mayYieldHandle(
   method: string | undefined,
   params: Members,
@@ -147,7 +145,7 @@ export function mayYieldHandle(
   return era === 'modern' ? mayNeedInput : Object.hasOwn(params, 'task');
 }
 
-/** Whether the answer to a message creates no task: one that names tasks tells only of those that the message shows. */
+/** Whether the answer to a message creates no task: where its params name tasks, the answer is about those alone. */
 export function createsNoTask(method: string | undefined): boolean {
   return mcpMethod(method).handles.length > 0;
 }

@@ -4,27 +4,26 @@ import type { McpTarget } from '../model/policy.ts';
 import { parseToRewrite } from '../json/lossless.ts';
 import { hasCaseVariant, isObject, ownMember } from '../json/own-member.ts';
 
-/** The lists of what a policy can list. Each is looked for in every result: a stream may resume the answer to any. */
+/** The lists that a policy filters. The gateway looks for each in every result: a stream may resume any answer. */
 const filteredLists = knownLists.filter((list): list is McpList<TargetKind> => list.kind !== 'task');
 const taskLists = knownLists.filter(({ kind }) => kind === 'task');
 
 /**
- * The text of a JSON-RPC message without the list entries that are not `visible`; undefined where that is the text itself.
- * Any other text is written anew from what was decided on: of a key that stands twice some parsers take the first copy,
- * others the last. A list that depends on the caller is not `public` to caches any more, on any page of it.
+ * The text of a JSON-RPC message without the list entries that are not `visible`; undefined where the text stays as it
+ * is. Any other text is serialized again from the value that was filtered: of a duplicate key some parsers take the
+ * first copy, others the last. A list that depends on the caller is no longer `public` to caches, on any page.
  *
- * @throws {SyntaxError} for what is not JSON: what cannot be read cannot be filtered.
- * @throws {Denial} `upstream.invalid` for a message whose keys some parsers would take for others, and for a list that
- *   is none.
+ * @throws {SyntaxError} for text that is not JSON, since it cannot be filtered.
+ * @throws {Denial} `upstream.invalid` for keys that some parsers take for others, and for a list that is not an array.
  */
 export function filteredMessage(text: string, visible: (target: McpTarget) => boolean): string | undefined {
   return rewritten(text, (message) => filterResult(message, visible));
 }
 
 /**
- * The text of a message without the tasks that it lists (`tasks/list` of 2025-11-25), or undefined where it lists none. A
- * task in a list was created by any caller: its status and its messages are for that caller, and its id says nothing of
- * whose it is.
+ * The text of a message without the tasks that it lists (`tasks/list` of 2025-11-25); undefined where the text stays as
+ * it is. Any caller may have created a listed task: its status and messages are for that caller, and its id names no
+ * owner.
  *
  * @throws as {@link filteredMessage}.
  */
@@ -45,7 +44,7 @@ export function mayListTasks(message: Buffer | string): boolean {
   return taskLists.some(({ member, name }) => message.includes(name) && message.includes(`"${member}"`));
 }
 
-/** The text of a message, or of each of a batch, after `change`; undefined where that is the text itself. */
+/** The text of a message, or of a batch of them, after `change`; undefined where the text stays as it is. */
 function rewritten(text: string, change: (message: unknown) => void): string | undefined {
   const message = parseToRewrite(text);
   const messages = Array.isArray(message) ? (message as unknown[]) : [message];
@@ -68,22 +67,22 @@ function filterResult(message: unknown, visible: (target: McpTarget) => boolean)
     const entries = decidingMember(result, member);
     // Go writes an empty list as null.
     if (entries === undefined || entries === null) continue;
-    if (!Array.isArray(entries)) throw unreadable(`${member} is no list`);
+    if (!Array.isArray(entries)) throw unreadable(`${member} is not an array`);
     result[member] = entries.filter((entry: unknown) => {
       const named = isObject(entry) ? decidingMember(entry, name) : undefined;
-      // What has no name cannot be called, and cannot be judged.
+      // An entry without a name cannot be called, and the policy cannot decide on it.
       return typeof named === 'string' && visible({ kind, name: named });
     });
     if (isPublic) result['cacheScope'] = 'private';
   }
 }
 
-/** A member that decides. Go's parser takes a key that differs only in case for it, and the last of them counts there. */
+/** A member that the filter decides by. Go's parser also takes keys that differ only in case, and the last one wins. */
 function decidingMember(object: Readonly<Record<string, unknown>>, name: string): unknown {
   if (hasCaseVariant(object, name)) throw unreadable(`a key that differs from ${name} only in case`);
   return ownMember(object, name);
 }
 
 function unreadable(what: string): Denial {
-  return new Denial('upstream.invalid', `${what}: a list like that cannot be filtered`);
+  return new Denial('upstream.invalid', `${what}: such a list cannot be filtered`);
 }

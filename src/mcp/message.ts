@@ -12,49 +12,50 @@ import { mayYieldHandle, presentedHandles, type Handle } from './handles.ts';
 import { unambiguousMember } from './unambiguous-member.ts';
 import { targetsOf } from './targets.ts';
 
-/** What a decision needs of one JSON-RPC message. */
+/** One JSON-RPC message, as a decision needs it. */
 export interface Message {
   /** Undefined for a client's response to a request of the server. */
   readonly method: string | undefined;
   /** `null` for notifications and responses, which get no answer of their own. */
   readonly id: MessageId;
   readonly era: Era;
-  /** What the message is about. */
+  /** What the message acts on. */
   readonly targets: readonly McpTarget[];
   /** `params.arguments`. */
   readonly arguments: unknown;
-  /** The task ids and `requestState` that it shows. */
+  /** The task ids and `requestState` that it presents. */
   readonly handles: readonly Handle[];
-  /** Whether its answer may give out such. */
+  /** Whether its answer may give out handles. */
   readonly mayYieldHandle: boolean;
-  /** Whether the client declares the Tasks extension in this request, as 2026-07-28 has it. */
+  /** Whether the client declares the Tasks extension in this request, as in 2026-07-28. */
   readonly declaresTasks: boolean;
-  /** The trace that its `_meta` names (SEP-414); undefined without one, and for one that is not valid. */
+  /** The trace that its `_meta` names (SEP-414); undefined where there is none or it is not valid. */
   readonly trace: TraceContext | undefined;
 }
 
 /** The Tasks extension (SEP-2663) of 2026-07-28. */
 const tasksExtension = 'io.modelcontextprotocol/tasks';
-/** What a client must declare to do something with a task; the `data` of a -32021. */
+/** The capability that a client must declare for tasks: the `data` of a -32021. */
 export const tasksRequired = { requiredCapabilities: { extensions: { [tasksExtension]: {} } } };
-/** Where a request declares it. Each request does so anew, for itself alone. */
+/** Where a request declares it. Each request declares it for itself alone. */
 const declaredTasks = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'extensions', tasksExtension];
 
 const limits = { depth: 128, members: 10_000 };
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads one JSON-RPC 2.0 message of MCP Streamable HTTP: one object, that every parser reads alike, and that the headers
+ * Reads one JSON-RPC 2.0 message of MCP Streamable HTTP: one object that every parser reads alike and that the headers
  * do not contradict.
  *
- * @throws {Denial} `body.malformed` for what is not UTF-8 JSON; `body.ambiguous` for duplicate or case-variant keys, for
- *   another spelling of a method of MCP, and for excess; `body.message` for what is no single JSON-RPC message, batches among
- *   them, and for `arguments` that are no object; `message.*` for headers that say something else.
+ * @throws {Denial} `body.malformed` for text that is not UTF-8 JSON; `body.ambiguous` for duplicate or case-variant
+ *   keys, another spelling of an MCP method, and too much depth or too many members; `body.message` for anything but
+ *   one JSON-RPC message, batches included, and for `arguments` that are not an object; `message.*` for headers that
+ *   contradict it.
  */
 export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const text = decode(body);
   const message = parse(text);
-  if (!isObject(message)) throw new Denial('body.message', 'a batch, or no object at all');
+  if (!isObject(message)) throw new Denial('body.message', 'not one JSON object: a batch, or another value');
   if (unambiguousMember(message, 'jsonrpc', null) !== '2.0') throw new Denial('body.message', 'jsonrpc is not "2.0"');
   const id = messageId(message, text);
   const method = methodOf(message, id);
@@ -108,7 +109,7 @@ function methodOf(message: Record<string, unknown>, messageId: MessageId): strin
     unambiguousMember(message, 'result', messageId) !== undefined ||
     unambiguousMember(message, 'error', messageId) !== undefined;
   if (method !== undefined && answers)
-    throw new Denial('body.message', 'a request and a response in one', { messageId });
+    throw new Denial('body.message', 'a request and a response in one message', { messageId });
   if (typeof method === 'string') {
     const meant = mistakenFor(method);
     if (meant === undefined) return method;
@@ -120,7 +121,7 @@ function methodOf(message: Record<string, unknown>, messageId: MessageId): strin
 
 const noParams = Object.freeze({});
 
-/** JSON-RPC 2.0 §4.2 knows lists too; MCP has objects only. */
+/** JSON-RPC 2.0 §4.2 allows lists too; MCP has objects only. */
 function paramsOf(message: Record<string, unknown>, messageId: MessageId): Readonly<Record<string, unknown>> {
   const params = unambiguousMember(message, 'params', messageId);
   if (params === undefined) return noParams;
@@ -128,7 +129,7 @@ function paramsOf(message: Record<string, unknown>, messageId: MessageId): Reado
   throw new Denial('body.message', 'params is not an object', { messageId });
 }
 
-/** MCP: an object, or absent. Some servers parse a text that holds one, and would see arguments that no policy saw. */
+/** MCP: an object, or absent. Some servers parse a string that holds one, and would see what no policy has seen. */
 function argumentsOf(
   method: string | undefined,
   params: Readonly<Record<string, unknown>>,

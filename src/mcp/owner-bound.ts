@@ -2,9 +2,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 
 /**
- * Binds handles that an MCP server gives out (session ids) to who got them. The server knows nobody, so that possession
- * would be permission; bound, the handle that a client sees carries a MAC that only its owner's requests verify.
- * Needs no store, and works on every replica with the same key.
+ * Binds the handles that an MCP server gives out, such as session ids, to the caller that received them. The server
+ * knows no callers: without the binding, possession of a handle would be permission to use it. The client sees the
+ * handle with a MAC, which the gateway verifies for its owner alone. This needs no store and works on every replica
+ * with the same key.
  */
 export interface OwnerBound {
   /**
@@ -20,7 +21,7 @@ export interface OwnerBound {
 /** 128 bits: forging one takes 2^127 requests. */
 const MAC_BYTES = 16;
 
-/** Creates the binding under `key`, which nobody else knows. */
+/** Creates the binding under `key`, which only the gateway knows. */
 export function createOwnerBound(key: string | Buffer): OwnerBound {
   function mac(handle: string, owner: string): Buffer {
     const text = owner + lengthPrefixed([handle]);
@@ -33,7 +34,7 @@ export function createOwnerBound(key: string | Buffer): OwnerBound {
       const dot = bound.lastIndexOf('.');
       if (dot === -1) return undefined;
       const handle = bound.slice(0, dot);
-      // The text is compared, not what it decodes to: each MAC has one spelling, without padding or other spare bits.
+      // Compares the text, not the decoded bytes: padding and spare bits would give one MAC several spellings.
       const given = Buffer.from(bound.slice(dot + 1));
       const wanted = Buffer.from(mac(handle, owner).toString('base64url'));
       return given.length === wanted.length && timingSafeEqual(given, wanted) ? handle : undefined;

@@ -7,19 +7,19 @@ import { unambiguousMember } from './unambiguous-member.ts';
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** Each is decided on its own. */
+/** The policy decides on each. */
 const MAX_SUBSCRIPTIONS = 100;
 
 /**
- * What a message is about, so that a policy can decide it: one tool, prompt or resource; what a completion refers to
- * (`completion/complete`); every resource that a `subscriptions/listen` asks to hear of.
+ * What a message acts on, so that a policy can decide: one tool, prompt or resource; what a completion refers to
+ * (`completion/complete`); every resource that a `subscriptions/listen` subscribes to.
  *
- * @throws {Denial} `body.message` where the member that says so is missing or of another type: what an upstream might
- *   make of it nobody knows.
+ * @throws {Denial} `body.message` where the member that names it is missing or of another type: upstreams differ in
+ *   what they make of that.
  */
 export function targetsOf(method: string, params: Params, messageId: MessageId): readonly McpTarget[] {
   const targets = namedTargets(method, params, messageId);
-  // A string ends there for C: a pattern that covers `pay\u0000_read` would let `pay` through.
+  // In C a string ends at a NUL: a pattern that covers `pay\u0000_read` would let `pay` through.
   if (targets.some(({ name }) => name.includes('\0')))
     throw new Denial('body.ambiguous', `${method} of a name with a NUL`, { messageId });
   return targets;
@@ -51,7 +51,7 @@ function reference(params: Params, method: string, messageId: MessageId): McpTar
   throw new Denial('body.message', `${method} without a ref to a prompt or a resource`, { messageId });
 }
 
-/** MCP 2026-07-28: the notifications that a client asks for; only `resourceSubscriptions` name anything. */
+/** MCP 2026-07-28: of the notifications that a client asks for, only `resourceSubscriptions` name anything. */
 function subscriptions(params: Params, messageId: MessageId): readonly McpTarget[] {
   const notifications = unambiguousMember(params, 'notifications', messageId);
   if (typeof notifications !== 'object' || notifications === null) return [];

@@ -11,20 +11,20 @@ export interface ToolHeader {
   readonly field: string;
   /** Keys from the top of `params.arguments`. */
   readonly path: readonly string[];
-  /** Whether values are compared as numbers: `42.0` is `42`. */
+  /** Whether values are compared as numbers: `42.0` equals `42`. */
   readonly isNumber: boolean;
 }
 
 /**
- * Which headers the tools of one upstream declare, learnt from its lists. The upstream alone says so, whoever asked for the
- * list, so that no caller can teach something to another's disadvantage.
+ * The headers that the tools of one upstream declare, learnt from its lists. Only the upstream declares headers,
+ * whichever caller asked for the list, so that no caller can affect another.
  */
 export interface ToolHeaders {
-  /** Whether something may be learnt from a list. Nearly no list declares any header; the others are not parsed. */
+  /** Whether a list may change what is known. Few lists declare a header; the others are not parsed. */
   concerns(list: Buffer | string): boolean;
-  /** Takes over what an answer to `tools/list` declares; a newer list replaces what an older one said of the same tool. */
+  /** Learns from an answer to `tools/list`. A newer list replaces what an older one declared for the same tool. */
   learn(text: string): void;
-  /** Empty for a tool that declares none, or that no list has shown yet. */
+  /** The headers of a tool; empty where it declares none or no list has named it yet. */
   of(tool: string): readonly ToolHeader[];
 }
 
@@ -32,7 +32,7 @@ const key = 'x-mcp-header';
 /** RFC 9110 §5.1. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
 
-/** Beyond these bounds nothing more is learnt of a tool, and of tools the one that was listed longest ago is forgotten. */
+/** Limits on what is learnt of one tool. The least recently listed tool is evicted first. */
 const MAX_TOOLS = 1000;
 const MAX_HEADERS = 32;
 const MAX_DEPTH = 16;
@@ -61,7 +61,7 @@ export function createToolHeaders(): ToolHeaders {
   };
 }
 
-/** Creates what gives each upstream, by its URL, a memory that outlives a configuration. */
+/** Creates the lookup of each upstream's memory, by its URL. The memories outlive a configuration. */
 export function createToolHeaderMemory(): (upstreamUrl: string) => ToolHeaders {
   const byUrl = new Map<string, ToolHeaders>();
   return (upstreamUrl) => {
@@ -99,7 +99,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Along `properties` alone: what is declared elsewhere makes a tool invalid, and no client sends it. */
+/** Follows `properties` alone: a declaration elsewhere makes the tool invalid, and no client sends its header. */
 function declaredIn(schema: unknown): readonly ToolHeader[] {
   const found: ToolHeader[] = [];
   visit(schema, []);
@@ -122,11 +122,11 @@ function declaredIn(schema: unknown): readonly ToolHeader[] {
 }
 
 /**
- * The guarantee that the `Mcp-Param-*` headers of a call say what its arguments say (MCP 2026-07-28, §Custom Headers): a hop
- * that routes by a header must not be led away from the argument that was decided on. A header for an argument that is
- * absent is refused too: servers ignore it, such a hop would not.
+ * The guarantee that the `Mcp-Param-*` headers of a call say what its arguments say (MCP 2026-07-28 §Custom Headers). A
+ * proxy that routes by a header must not act on another value than the one that the policy decided on. A header for an
+ * absent argument is refused too: servers ignore it, but such a proxy would not.
  *
- * @throws {Denial} `message.header_mismatch` (-32020), also for a header that is missing or stands twice.
+ * @throws {Denial} `message.header_mismatch` (-32020), also for a header that is missing or duplicate.
  */
 export function requireParamHeaders(
   declared: readonly ToolHeader[],
@@ -139,7 +139,7 @@ export function requireParamHeaders(
     const value = ownMemberAt(args, path);
     const wanted = textOf(value);
     if (place === -1) {
-      // What no header can carry is not expected in one.
+      // A value that no header can carry needs no header.
       if (wanted === undefined) continue;
       throw mismatch(`${field} is missing`, messageId);
     }
@@ -157,7 +157,7 @@ function sameNumber(sent: string | undefined, wanted: string | undefined): boole
   return sent !== undefined && decimal.test(sent) && Number(sent) === Number(wanted);
 }
 
-/** An argument as a header says it; undefined for what none can say: absent, null, a container, an integer that is not exact. */
+/** An argument as a header carries it; undefined for absent, null, an object or list, and an inexact integer. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);

@@ -3,8 +3,8 @@ import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
 
 /**
- * A member of an object that a client sent, or undefined. The scanner has refused a key that differs from another one only in
- * case; this refuses one that stands there alone.
+ * A member of an object that a client sent; undefined where it has none. The scanner has already refused two keys that
+ * differ only in case; this refuses one such key alone.
  *
  * @throws {Denial} `body.ambiguous` for a key that some parsers take for the member.
  */

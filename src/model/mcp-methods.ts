@@ -20,7 +20,9 @@ export const revisions: ReadonlyMap<string, Era> = new Map<string, Era>([
   ['2026-07-28', 'modern'],
 ]);
 
-/** What a policy can list. `template`: an RFC 6570 URI template, which stands for resources and is listed among them. */
+/**
+ * What a policy can list. `template`: an RFC 6570 URI template, which stands for resources and is listed among them.
+ */
 export type TargetKind = 'tool' | 'resource' | 'template' | 'prompt';
 
 /** What a handle stands for: the gateway never accepts a handle of one kind as one of the other. */
@@ -203,8 +205,8 @@ function withoutRow(name: string): McpMethod {
 }
 
 /**
- * The known request that some servers read `name` as, although it is spelled in another way: `Tools/Call`, `"tools/call "`;
- * undefined for any other name. The gateway would look for neither its targets nor its handles.
+ * The known request that some servers read `name` as, although it is spelled in another way: `Tools/Call`, `"tools/call
+ * "`; undefined for any other name. The gateway would look for neither its targets nor its handles.
  */
 export function mistakenFor(name: string): string | undefined {
   return knownRequests.has(name) ? undefined : byPlainName.get(plainName(name));
