@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 
 /** Phrase → what to write instead. Spaces match line breaks too; case does not matter. */
 const phrases: Readonly<Record<string, string>> = {
-  'who ?(?:m|se)?ever': 'the party: the caller, the client, any party that …',
+  'who(?:m|se)?(?: )?ever': 'the party: the caller, the client, any party that …',
   'nobody|no one': 'the party: no caller, no client, no upstream',
   'somebody|someone|anybody|anyone': 'the party: a caller, any client, an attacker',
   'everybody|everyone': 'the party: every caller, all clients',
@@ -65,7 +65,8 @@ test('covered text has none of the phrases', async () => {
 });
 
 test('a phrase is found across a line break, with its line', () => {
-  expect(found('one\nThe caller is\n * TOLD so.')).toEqual([
+  expect(found('Whoever\nThe caller is\n * TOLD so.')).toEqual([
+    '1: "Whoever": say the party: the caller, the client, any party that …',
     '2: "is\n * TOLD": say the actor and what it does: the gateway sends, the operator sets',
   ]);
 });
