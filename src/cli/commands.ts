@@ -40,10 +40,10 @@ export const commands: Readonly<Record<string, Command>> = {
   init: {
     does: 'write a configuration to begin with',
     usage: 'sallyport init [--dir DIR] [--compose]',
-    help: `Writes gateway.yaml, a policy and its tests, with comments, and overwrites nothing.
+    help: `Writes gateway.yaml, a policy and its tests, all with comments. It never overwrites a file.
 
-  --dir DIR           where to; default: here
-  --compose           a docker-compose.yml too: the gateway in front of your server, which nothing else can reach
+  --dir DIR           the folder to write to; default: the current one
+  --compose           also writes docker-compose.yml, in which only the gateway can reach your server
 `,
     words: [],
     options: { dir: { type: 'string' }, compose: { type: 'boolean' } },
@@ -54,10 +54,10 @@ export const commands: Readonly<Record<string, Command>> = {
   serve: {
     does: 'run the gateway',
     usage: 'sallyport serve [--config FILE] [--workers N]',
-    help: `Runs the gateway until SIGTERM or SIGINT: requests finish, streams get 10 s; a second signal ends it at once. An edit
-of the configuration or its policies is in force as soon as it is saved, or after SIGHUP.
+    help: `Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends it
+at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.
 
-${configHelp}  --workers N         serves by N processes; auto: one for each processor; default: 1
+${configHelp}  --workers N         the number of processes; auto: one for each processor; default: 1
 `,
     words: [],
     options: { ...config, workers: { type: 'string' } },
@@ -69,7 +69,7 @@ ${configHelp}  --workers N         serves by N processes; auto: one for each pro
   check: {
     does: 'check the configuration and its policies',
     usage: 'sallyport check [--config FILE]',
-    help: `Loads the configuration and its policies, and prints everything that is wrong.\n\n${configHelp}`,
+    help: `Loads the configuration and its policies, and prints every problem.\n\n${configHelp}`,
     words: [],
     options: config,
     run: async (_word, options) => (await import('./check.ts')).check(fileOf(options)),
@@ -77,14 +77,14 @@ ${configHelp}  --workers N         serves by N processes; auto: one for each pro
   test: {
     does: 'run the tests of the policies',
     usage: 'sallyport test [TEXT] [--watch] [--junit FILE] [--coverage] [--config FILE]',
-    help: `Decides what each NAME.test.yaml beside a policy describes, by the code that serves, and says what differs and which
-rules no test ever decides.
+    help: `Runs the tests in each NAME.test.yaml beside a policy, with the code that serves requests. Prints each
+failure, and how many rules the tests decide.
 
-  TEXT                only tests whose policy or name contains it
-  --watch             again after each edit
-  --junit FILE        writes a JUnit report too
-  --coverage          names those rules
-  --require-coverage  and fails where a rule is decided by no test
+  TEXT                runs only tests with TEXT in the policy or the name
+  --watch             runs them again after each edit
+  --junit FILE        also writes a JUnit report
+  --coverage          lists the rules that no test decides
+  --require-coverage  also fails if there is such a rule
 ${configHelp}`,
     words: 'any',
     options: {
@@ -110,18 +110,18 @@ ${configHelp}`,
     does: 'explain the decision on a call',
     usage: `sallyport explain --route NAME [--tool NAME] (--token TOKEN | --claims JSON) [--json] [--config FILE]
 sallyport explain --decision ID --log FILE [--json] [--config FILE]`,
-    help: `Shows the decision on a call, by the code that serves, and each condition with what it wanted and found.
+    help: `Shows the decision on a call, by the code that serves requests, and what each condition wanted and found.
 
   --route NAME        the route that is called
-  --tool NAME         what is called there, on an MCP route; or --resource URI, --prompt NAME, --method NAME
-  --arguments JSON    with these arguments; without, what the policy asks of them is left out of the decision
-  --token TOKEN       by whom: an access token, validated as the route does; - reads it from stdin
-  --claims JSON       or claims: '{"sub":"alice","scope":"read"}'
-  --scope TEXT        and scopes, separated by spaces
-  --lifetime 60s      and exp - iat
-  --decision ID       a logged decision, by its decision id or its request id
-  --log FILE          the decision log that has it; - reads stdin
-  --json              for programs
+  --tool NAME         the tool that is called, on an MCP route; or --resource URI, --prompt NAME, --method NAME
+  --arguments JSON    the arguments; without them, the decision ignores the conditions on arguments
+  --token TOKEN       the caller's access token, validated as on the route; - reads it from stdin
+  --claims JSON       or the claims of the caller: '{"sub":"alice","scope":"read"}'
+  --scope TEXT        and the scopes of the caller, separated by spaces
+  --lifetime 60s      and the lifetime of the token, exp - iat
+  --decision ID       explains a logged decision instead, by its decision id or its request id
+  --log FILE          the decision log to search; - reads stdin
+  --json              prints JSON
 ${configHelp}`,
     words: [],
     options: {
@@ -152,13 +152,14 @@ ${configHelp}`,
     },
   },
   replay: {
-    does: 'decide a log again by edited policies',
+    does: 'decide a log again with edited policies',
     usage: 'sallyport replay FILE [--policies DIR] [--json] [--config FILE]',
-    help: `Decides the decisions of a log again, by the code that serves, and tells what would change, and for whom.
+    help: `Decides the calls of a decision log again, with the code that serves requests. Prints what would change, and
+for which callers.
 
   FILE                the decision log, JSON lines; - reads stdin
   --policies DIR      the edited policies; default: those of the configuration
-  --json              for programs
+  --json              prints JSON
 ${configHelp}`,
     words: 'any',
     options: { ...config, policies: { type: 'string' }, json: { type: 'boolean' } },

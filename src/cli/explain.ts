@@ -91,7 +91,7 @@ function ofCall(route: Route, principal: Principal, attempt: Attempt): Explained
     detail: denial?.detail,
     rule: denial?.rule ?? decision.rule,
     neededScope: denial?.scope ?? [],
-    notes: hasUnknown(conditions) ? ['without --arguments, what the policy asks of them is unknown'] : [],
+    notes: hasUnknown(conditions) ? ['without --arguments, the conditions on them are unknown'] : [],
     conditions,
   };
 }
@@ -143,7 +143,7 @@ function elsewhere({ allow, reason = '' }: RecordedDecision): readonly string[] 
   if (allow) return ['the route is public, or has no policy'];
   const status = Object.hasOwn(refusals, reason) ? refusals[reason as keyof typeof refusals].status : undefined;
   const answer = status === undefined ? '' : `the client got ${status}; `;
-  return [`${answer}docs/reasons.md says what ${reason} means, and what mends it`];
+  return [`${answer}docs/reasons.md explains ${reason} and its remedy`];
 }
 
 function byPolicy(
@@ -165,8 +165,8 @@ function byPolicy(
   const { omitted = [] } = record.input;
   const unknown = hasUnknown(conditions);
   const notes = [
-    ...(unknown ? ['arguments are not logged: what the policy asks of them is unknown'] : []),
-    ...omitted.map((name) => `claim ${name} was too long for the log: what the policy asks of it is unknown`),
+    ...(unknown ? ['arguments are not logged: the conditions on them are unknown'] : []),
+    ...omitted.map((name) => `claim ${name} was too long for the log: the conditions on it are unknown`),
     ...changed(record, policy.decide(principal, attempt), unknown || omitted.length > 0),
   ];
   return { notes, conditions };
@@ -177,8 +177,8 @@ function changed(record: RecordedDecision, now: Decision, isUnknown: boolean): r
   const denial = now.allow ? now.shadow : now.denial;
   if (now.allow === record.allow && denial?.reason === record.reason) return [];
   if (isUnknown && now.allow) return [];
-  const words = now.allow ? 'would let the call pass' : `would refuse the call: ${now.denial.reason}`;
-  return [`the policy as it is now ${words}`];
+  const words = now.allow ? 'would allow the call' : `would deny the call: ${now.denial.reason}`;
+  return [`the current policy ${words}`];
 }
 
 /** Nobody presents the token, so nobody proves to have what it is bound to. */
@@ -191,7 +191,7 @@ const unproved = (principal: Principal): Principal => principal;
  * @throws {Denial} as the route would refuse it.
  */
 async function tokenPrincipal(route: Route, config: Config, token: string): Promise<Principal> {
-  if (route.public) throw new UsageError(`${route.name} is public: it looks at no token`);
+  if (route.public) throw new UsageError(`${route.name} is public: it reads no token`);
   const value = (token === '-' ? await text(process.stdin) : token).trim();
   const clients = new Map(
     [...config.authorizationServers].map(([name, server]) => [name, createServerClient(server, () => {}, Date.now)]),

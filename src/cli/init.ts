@@ -29,7 +29,7 @@ export async function init(folder: string, compose: boolean): Promise<ExitCode> 
     const inTheWay = await existing(folder, files);
     if (inTheWay.length > 0) {
       const list = inTheWay.map((file) => `  ${join(folder, file)}\n`).join('');
-      process.stderr.write(`sallyport: nothing was written, since there is already\n${list}`);
+      process.stderr.write(`sallyport: nothing was written: these files exist already\n${list}`);
       return 1;
     }
     for (const file of files) await write(folder, file);
@@ -72,7 +72,7 @@ function written(folder: string, files: readonly string[], compose: boolean): st
   const change = folder === '.' ? '' : `  cd ${quoted(folder)}\n`;
   return `wrote
 ${list}
-Put in your own where it says CHANGE, then
+Replace every value marked CHANGE, then run
 ${change}  npx sallyport check
   npx sallyport test
   ${compose ? 'docker compose up' : 'npx sallyport serve'}

@@ -108,7 +108,7 @@ function told(changes: readonly Row[], decided: number, passedOver: number, skip
       ? `${decided} decisions, none would change`
       : `${decided} decisions, ${total} would change or cannot be decided, for ${people} ${people === 1 ? 'caller' : 'callers'}`;
   const others = [
-    ...(passedOver === 0 ? [] : [`${passedOver} more were not a policy's`]),
+    ...(passedOver === 0 ? [] : [`${passedOver} more were not decided by a policy`]),
     ...(skippedLines === 0 ? [] : [`skipped ${counted(skippedLines, 'line')} without a decision`]),
   ];
   const other = others.length === 0 ? '' : ` (${others.join('; ')})`;

@@ -53,8 +53,8 @@ function programHelp(): string {
   return `sallyport COMMAND [OPTIONS]: an authorization gateway for MCP servers and HTTP APIs
 
 ${list.join('')}
-  --help, -h     this, or after a command: about it
-  --version      the version
+  --help, -h     this help, or the help of a command
+  --version      the version of the program
 
 Exit status: 0 done, 1 refused or failed, 2 wrong usage.
 `;

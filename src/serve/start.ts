@@ -137,15 +137,15 @@ export class WorkerFault extends Error {
 export function listenFault(error: unknown): string {
   if (error instanceof WorkerFault) return error.message;
   if (!(error instanceof Error) || !('code' in error)) throw error;
-  if ('hostname' in error) return `${String(error.hostname)} is not a host that is known here (${String(error.code)})`;
+  if ('hostname' in error) return `${String(error.hostname)} cannot be resolved to an address (${String(error.code)})`;
   if (!('port' in error)) throw error;
   const host = 'address' in error ? String(error.address) : '';
   const place = `${host.includes(':') ? `[${host}]` : host}:${String(error.port)}`;
   switch (error.code) {
     case 'EADDRINUSE':
-      return `${place} is in use: stop what listens there, or change listen or admin in the configuration`;
+      return `${place} is in use: stop the process that listens there, or change \`listen\` or \`admin\` in the configuration`;
     case 'EACCES':
-      return `${place} is not ours to listen on: a port under 1024 needs a privilege`;
+      return `${place} needs a privilege: choose a port from 1024 up, or run with CAP_NET_BIND_SERVICE`;
     case 'EADDRNOTAVAIL':
       return `${place} is not an address of this machine`;
     default:

@@ -11,11 +11,11 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   check    check the configuration and its policies
   test     run the tests of the policies
   explain  explain the decision on a call
-  replay   decide a log again by edited policies
+  replay   decide a log again with edited policies
   schema   print a JSON Schema, for editors
 
-  --help, -h     this, or after a command: about it
-  --version      the version
+  --help, -h     this help, or the help of a command
+  --version      the version of the program
 
 Exit status: 0 done, 1 refused or failed, 2 wrong usage.
 `;
@@ -29,18 +29,18 @@ describe('help', () => {
       ['serve', '--help'],
       `sallyport serve [--config FILE] [--workers N]
 
-Runs the gateway until SIGTERM or SIGINT: requests finish, streams get 10 s; a second signal ends it at once. An edit
-of the configuration or its policies is in force as soon as it is saved, or after SIGHUP.
+Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends it
+at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.
 
   --config FILE       the configuration; default: gateway.yaml
-  --workers N         serves by N processes; auto: one for each processor; default: 1
+  --workers N         the number of processes; auto: one for each processor; default: 1
 `,
     ],
     [
       ['check', '-h'],
       `sallyport check [--config FILE]
 
-Loads the configuration and its policies, and prints everything that is wrong.
+Loads the configuration and its policies, and prints every problem.
 
   --config FILE       the configuration; default: gateway.yaml
 `,

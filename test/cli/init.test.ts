@@ -38,7 +38,7 @@ describe('an empty folder', () => {
       code: 0,
       stdout: `wrote
 ${files.map((file) => `  ${file}\n`).join('')}
-Put in your own where it says CHANGE, then
+Replace every value marked CHANGE, then run
   npx sallyport check
   npx sallyport test
   npx sallyport serve
@@ -150,7 +150,7 @@ describe('what is there already', () => {
     expect(await outcome(['init', '--compose'], folder)).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'sallyport: nothing was written, since there is already\n  gateway.yaml\n  policies/tools.yaml\n',
+      stderr: 'sallyport: nothing was written: these files exist already\n  gateway.yaml\n  policies/tools.yaml\n',
     });
     expect(await filesIn(folder)).toEqual(['policies/tools.yaml']);
     expect(await readFile(join(folder, 'policies/tools.yaml'), 'utf8')).toBe('mine');

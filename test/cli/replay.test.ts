@@ -142,7 +142,7 @@ describe('sallyport replay', () => {
     expect(stdout).toBe(
       `      2  would be denied            api  GET  bob: allow → deny claim.denied
 
-8 decisions, 2 would change or cannot be decided, for 1 caller (2 more were not a policy's; skipped 2 lines without a decision)
+8 decisions, 2 would change or cannot be decided, for 1 caller (2 more were not decided by a policy; skipped 2 lines without a decision)
 `,
     );
   });
@@ -219,7 +219,7 @@ describe('sallyport explain --decision', () => {
     expect(stdout).toMatch(
       /^deny argument\.denied {3}\(route tools, policy tools\)\n {2}tools\.pay\.arguments\.\/amount: /,
     );
-    expect(stdout).toContain('  arguments are not logged: what the policy asks of them is unknown\n');
+    expect(stdout).toContain('  arguments are not logged: the conditions on them are unknown\n');
     expect(stdout).toMatch(/^unknown {2}.*argument \/amount: .* unknown$/m);
     const json = JSON.parse((await explain(of('argument.denied')['decision'], '--json')).stdout) as unknown;
     expect(json).toMatchObject({ allow: false, reason: 'argument.denied', rule: 'tools.pay.arguments./amount' });
@@ -230,7 +230,7 @@ describe('sallyport explain --decision', () => {
     const { stdout } = await explain(denied?.['decision']);
     expect(stdout).toBe(`deny ${String(denied?.['reason'])}   (route api, not refused by a policy)
   ${String(denied?.['detail'])}
-  the client got 401; docs/reasons.md says what ${String(denied?.['reason'])} means, and what mends it
+  the client got 401; docs/reasons.md explains ${String(denied?.['reason'])} and its remedy
 `);
     expect((await explain(of('route.unknown')['decision'])).stdout).toMatch(/^deny route\.unknown {3}\(no route, /);
   });
@@ -249,10 +249,10 @@ describe('sallyport explain --decision', () => {
     const now = async ({ decision }: Record<string, unknown>) =>
       (await outcome(['explain', '--decision', String(decision), '--log', join(folder, 'log')], edited)).stdout;
     expect(await now(of('tool.unlisted'))).toMatch(
-      /^deny tool\.unlisted[^]*\n {2}the policy as it is now would let the call pass\n/,
+      /^deny tool\.unlisted[^]*\n {2}the current policy would allow the call\n/,
     );
     expect(await now(of(undefined))).toMatch(
-      /^allow [^]*\n {2}the policy as it is now would refuse the call: scope\.insufficient\n/,
+      /^allow [^]*\n {2}the current policy would deny the call: scope\.insufficient\n/,
     );
     await rm(edited, { recursive: true });
   });
@@ -268,7 +268,7 @@ describe('sallyport explain --decision', () => {
 test('explain says that arguments are unknown which it was not given', async () => {
   const call = ['explain', '--route', 'tools', '--tool', 'pay', '--scope', 'read'];
   const { stdout } = await outcome(call, folder);
-  expect(stdout).toContain('  without --arguments, what the policy asks of them is unknown\n');
+  expect(stdout).toContain('  without --arguments, the conditions on them are unknown\n');
   expect(stdout).toMatch(/^unknown {2}.*argument \/amount/m);
   expect((await outcome([...call, '--arguments', '{"amount":1}'], folder)).stdout).not.toContain('unknown');
 });

@@ -68,7 +68,7 @@ describe('serve', () => {
       expect(await outcome(['serve'], folder)).toEqual({
         code: 1,
         stdout: '',
-        stderr: `${taken} is in use: stop what listens there, or change listen or admin in the configuration\n`,
+        stderr: `${taken} is in use: stop the process that listens there, or change \`listen\` or \`admin\` in the configuration\n`,
       });
     });
     squatter.close();
@@ -76,7 +76,7 @@ describe('serve', () => {
 
   test.each([
     ['192.0.2.1:8080', /^192\.0\.2\.1:8080 is not an address of this machine\n$/],
-    ['gateway.invalid:8080', /^gateway\.invalid is not a host that is known here \(E\w+\)\n$/],
+    ['gateway.invalid:8080', /^gateway\.invalid cannot be resolved to an address \(E\w+\)\n$/],
   ])('says in one line that it cannot listen on %s', async (listen, line) => {
     await inFolder({ yaml: open('http://127.0.0.1:1', listen) }, async (folder) => {
       const { code, stdout, stderr } = await outcome(['serve'], folder);
