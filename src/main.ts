@@ -2,11 +2,11 @@
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-// Beside the packages, so that whoever can write there could change the program itself: in the default, below /tmp, any
-// user of the machine could leave code for us to run. Where it cannot be written, what is there is used.
+// The cache is beside the packages: a user who can write there can change the program anyway. In the default folder,
+// below the system's temporary one, any user of the machine could plant code. A read-only cache is used as it is.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/sallyport/', import.meta.url)));
 
-// `sallyport schema | head` closes the pipe: an end like any other, not a stack.
+// `sallyport schema | head` closes the pipe, which is no failure to print a stack for.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(1);
   throw error;

@@ -1,6 +1,6 @@
 /**
  * Which callers the admin listener answers: the Host that a request must name, and the token that callers off loopback
- * must present. What it shows is none of this file's business.
+ * must present.
  *
  * @module
  */
@@ -51,7 +51,7 @@ export interface Access {
    * @throws {AdminRefusal} 403 for a request of another origin, else as {@link isOperator}.
    */
   signIn(request: IncomingMessage): string;
-  /** Goes by other rules from now on. Wrong tokens stay counted. */
+  /** Applies the rules of another configuration. The counts of wrong tokens stay. */
   reload(rules: AdminRules): void;
 }
 
@@ -60,7 +60,7 @@ const WRONG_TOKENS = { requests: 10, perMs: 60_000, burst: 10 };
 /** Addresses that are remembered; the least recently seen one is evicted first. */
 const MAX_ADDRESSES = 1_000;
 
-/** What proxies add to say that the caller is another machine. */
+/** Header fields by which proxies say that the caller is another machine. */
 const forwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
 const NO_TOKEN_CONFIGURED = `This needs the admin token, and none is configured.
@@ -74,7 +74,7 @@ or ask on the gateway's own machine, at a loopback address.
 const TOKEN_NEEDED = `This needs the admin token: send "Authorization: Bearer TOKEN", or sign in at /sign-in.
 `;
 
-/** Creates the access to an admin listener. @param onWrongToken Is told the address that presented a wrong token. */
+/** Creates the access to an admin listener. @param onWrongToken Called with the address of a wrong token. */
 export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (address: string) => void): Access {
   const wrongTokens = createTokenBuckets(MAX_ADDRESSES, clock);
   let { hosts } = rules;
@@ -84,15 +84,15 @@ export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (add
     return token === undefined ? undefined : { digest: digest(token), sessions: createOperatorSessions(token, clock) };
   }
 
-  /** On this machine by its address and by the name it asks for, and not on behalf of another machine. */
+  /** Whether the peer address and the Host are of this machine, and no proxy speaks for another one. */
   function isOnLoopback({ socket, headers }: IncomingMessage): boolean {
     if (!isLoopback(socket.remoteAddress ?? '') || hostKind(headers.host ?? '', hosts) !== 'loopback') return false;
     return forwarded.every((name) => headers[name] === undefined);
   }
 
   /**
-   * Whether it presents the token. An address that has used up its attempts is refused whatever it presents: if the right
-   * token still passed, the limit would not slow down guessing.
+   * Whether it presents the token. An address that has used up its attempts is refused whatever it presents: if the
+   * right token still passed, the limit would not slow down guessing.
    */
   function presentsToken(request: IncomingMessage, expected: Buffer): boolean {
     const [, token] = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '') ?? [];
@@ -105,7 +105,7 @@ export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (add
         'retry-after': retryAfter,
       });
     }
-    // Digests have one length, and what their comparison takes says nothing about the token.
+    // Digests have one length, and the time of their comparison reveals nothing about the token.
     if (!timingSafeEqual(digest(token), expected)) {
       onWrongToken(address);
       throw unauthorized('The token is wrong.\n', 'Bearer error="invalid_token"');
@@ -150,7 +150,9 @@ export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (add
   };
 }
 
-/** Another site must neither guess through an operator's browser nor sign it in. Every browser says Origin in a POST. */
+/**
+ * Another site must neither guess tokens through an operator's browser nor sign it in. Browsers send Origin on POST.
+ */
 function requireSameOrigin({ headers }: IncomingMessage, origin: string): void {
   const own = [`http://${headers.host}`, `https://${headers.host}`];
   const site = headers['sec-fetch-site'];

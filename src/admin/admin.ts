@@ -8,15 +8,15 @@ import type { AdminRules, AdminSettings } from '../model/config.ts';
 import type { ServerState } from '../model/authorization-server.ts';
 import type { StoreState } from '../model/shared.ts';
 
-/** Which configuration serves. */
+/** The configuration in force. */
 export interface InForce {
   config: string;
   routes: readonly RouteView[];
-  /** Why the newest files are not in force; empty where they are. */
+  /** Why the newest files are not in force; empty if they are. */
   problems: readonly string[];
 }
 
-/** What the admin listener shows, of one process or of all workers. */
+/** The state that the admin listener shows, of one process or of all workers. */
 export interface AdminView {
   readonly metrics: () => Promise<Page>;
   readonly inForce: InForce;
@@ -31,12 +31,12 @@ interface Page {
   readonly text: string;
 }
 
-/** The others, as they are now. */
+/** The current state of the servers that the gateway depends on, and the newest denials. */
 interface Seen {
   readonly servers: readonly ServerState[];
-  /** Undefined where none is configured. */
+  /** Undefined: none is configured. */
   readonly store: StoreState | undefined;
-  /** As they were logged, the newest first. */
+  /** The newest denials as they were logged, the newest first. */
   readonly denials: readonly object[];
 }
 
@@ -46,19 +46,19 @@ type Serve = (request: IncomingMessage, response: ServerResponse) => Promise<voi
 /** The second listener: for the operator's network, not for clients. */
 export interface Admin {
   readonly url: string;
-  /** Answers by the rules of another configuration from now on; undefined changes nothing, since closing needs a restart. */
+  /** Applies the rules of another configuration. Undefined changes nothing, since closing needs a restart. */
   reload(rules: AdminRules | undefined): void;
   close(): Promise<void>;
 }
 
-/** What the admin listener tells, and by which time. */
+/** The clock of an admin listener, and its observer. */
 export interface AdminOptions {
   readonly clock: Clock;
-  /** Is told the address of a caller that presented a wrong token. */
+  /** Called with the address of a caller that presented a wrong token. */
   readonly onWrongToken: (address: string) => void;
 }
 
-/** On every answer. A page adds to it, and replaces the policy that lets nothing in. */
+/** The headers of every answer. An HTML page replaces the content security policy. */
 const securityHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -68,13 +68,13 @@ const securityHeaders = {
 };
 
 /**
- * Serves the console (`/`), `/metrics` (Prometheus text format), `/healthz` (the process lives) and `/readyz` (a configuration is loaded
- * and listened on; the JSON lists each authorization server, and the shared store if there is one, as it is now).
+ * Serves the console (`/`), `/metrics` (Prometheus text format), `/healthz` (the process lives) and `/readyz` (the
+ * gateway serves; the JSON lists the state of each authorization server, and of the shared store if there is one).
  *
- * `/healthz` answers every caller, `/metrics` every Host that is the listener's own, `/readyz` without the token with its
- * status alone; everything else answers operators only.
+ * `/healthz` answers every caller. `/metrics` answers every caller that names an own Host. `/readyz` answers a caller
+ * without the token with its status alone. Everything else answers operators only.
  *
- * @throws the system's error where the address cannot be listened on.
+ * @throws the system's error if the address cannot be listened on.
  */
 export async function startAdmin(settings: AdminSettings, view: AdminView, options: AdminOptions): Promise<Admin> {
   const { listen } = settings;
@@ -91,7 +91,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     json(response, {
       status: 'ready',
       config,
-      // The last good one goes on: a warning, and no reason to take the replica out.
+      // The last good configuration stays in force: a warning, but no reason to take the replica out of service.
       ...(problems.length > 0 && { warning: 'the newest configuration is refused', problems }),
       workers: view.workers?.(),
       authorization_servers: servers,
@@ -99,7 +99,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     });
   }
 
-  /** Pages that decide themselves what a caller without the token sees. */
+  /** Pages that a caller without the token may request. */
   const openPages = new Map<string, Serve>([
     ['/healthz', (_, response) => json(response, { status: 'ok' })],
     [
@@ -140,7 +140,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     await page(request, response);
   }
 
-  /** A person gets the page to sign in on at the very address that needs it. */
+  /** Refuses a request. A browser gets the sign-in page at the address that needs it. */
   function refuse(error: unknown, request: IncomingMessage, response: ServerResponse): void {
     if (!(error instanceof AdminRefusal)) return void response.destroy(error as Error);
     const { status, headers, message } = error;

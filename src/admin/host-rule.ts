@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import { createIsWithin } from '../lib/ip-address.ts';
 
 /**
- * What a Host names: this machine (`loopback`), the admin listener by another name that a web page cannot have bound to
- * our address (`own`), or anything else (`foreign`).
+ * The kind of a Host: this machine (`loopback`), another name of the admin listener, which an attacker cannot bind to
+ * its address (`own`), or anything else (`foreign`).
  */
 export type HostKind = 'loopback' | 'own' | 'foreign';
 
@@ -14,9 +14,9 @@ export const isLoopback = createIsWithin(['127.0.0.0/8', '::1']);
 const shape = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]*[a-z0-9_-])(\.?))(?::[0-9]{0,5})?$/;
 
 /**
- * The kind of a Host header's value. DNS rebinding gives an attacker's page an origin at our address, so that it may read
- * our answers; but its Host is then a name that the attacker could register. Addresses, `localhost` (RFC 6761 §6.3) and
- * single labels cannot be registered. With a trailing dot a single label is a top-level domain, which can.
+ * The kind of a Host header's value. By DNS rebinding, an attacker's page gets an origin at this listener's address and
+ * may read its answers. The Host is then a name that the attacker registered. Addresses, `localhost` (RFC 6761 §6.3)
+ * and single labels cannot be registered. With a trailing dot a single label is a top-level domain, which can.
  *
  * @param hosts Other names of the listener, in lower case.
  */

@@ -3,10 +3,10 @@ import type { Clock } from '../lib/clock.ts';
 import { cookiesNamed } from '../http/header-fields.ts';
 import { ADMIN_COOKIE } from '../model/admin-cookie.ts';
 
-/** After this time an operator signs in again. */
+/** The lifetime of a session; then the operator signs in again. */
 const LIFETIME_SECONDS = 8 * 3600;
 
-/** The sessions of operators who have signed in with one admin token. Nothing is stored: a cookie proves itself. */
+/** The sessions of operators who signed in with one admin token. Nothing is stored: each cookie carries a MAC. */
 export interface OperatorSessions {
   /** A `Set-Cookie` value that begins a session. @param secure Whether the browser came over TLS. */
   begin(secure: boolean): string;
@@ -15,8 +15,8 @@ export interface OperatorSessions {
 }
 
 /**
- * Creates the sessions of `token`. Their key is derived from it (RFC 5869), so that replicas and restarts with the same
- * token accept each other's cookies, and another token ends all sessions.
+ * Creates the sessions of `token`. Their key is derived from the token (RFC 5869). Replicas with the same token accept
+ * each other's cookies, also after a restart; a new token ends all sessions.
  */
 export function createOperatorSessions(token: string, clock: Clock): OperatorSessions {
   const key = Buffer.from(hkdfSync('sha256', token, '', 'sallyport admin session', 32));
@@ -34,8 +34,8 @@ export function createOperatorSessions(token: string, clock: Clock): OperatorSes
   return {
     begin(secure) {
       const value = signed(String(now() + LIFETIME_SECONDS));
-      // SameSite=Strict: no other site makes the browser show it. Browsers send it to every port of the host, so that the
-      // gateway removes it from what goes to upstreams.
+      // SameSite=Strict: no other site makes the browser show it. Browsers send it to every port of the host, so that
+      // the gateway removes it from what goes to upstreams.
       const attributes = `Path=/; Max-Age=${LIFETIME_SECONDS}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
       return `${ADMIN_COOKIE}=${value}; ${attributes}`;
     },

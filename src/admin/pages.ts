@@ -4,7 +4,7 @@ import type { Config } from '../model/config.ts';
 /** A page of the admin listener, with one inline script and one inline style. */
 export interface HtmlPage {
   readonly html: string;
-  /** The content security policy: only what is in the page itself runs, and it may ask this listener alone. */
+  /** The content security policy: only the page's own script runs, and it may send requests to this listener alone. */
   readonly policy: string;
 }
 
@@ -38,15 +38,22 @@ td { overflow-wrap: break-word; } code { font-size: .9em; }
 .bad { color: #c33; } .note { opacity: .7; }
 `;
 
-// Everything that callers chose comes in as text, never as markup.
+// Values that callers chose are inserted as text, never as markup.
 const consoleScript = `
 const tables = {
   routes: ['name', 'path', 'protocol', 'policy', 'upstream'],
   servers: ['name', 'issuer', 'state', 'problem'],
-  denials: ['time', 'route', 'reason', 'detail', 'subject', 'client_id', 'method', 'tool', 'needed_scope', 'rule', 'decision'],
+  denials: [
+    'time', 'route', 'reason', 'detail', 'subject',
+    'client_id', 'method', 'tool', 'needed_scope', 'rule', 'decision',
+  ],
 };
 const cell = (kind, text) => Object.assign(document.createElement(kind), { textContent: text ?? '' });
-const row = (kind, texts) => { const tr = document.createElement('tr'); tr.append(...texts.map((text) => cell(kind, text))); return tr; };
+const row = (kind, texts) => {
+  const tr = document.createElement('tr');
+  tr.append(...texts.map((text) => cell(kind, text)));
+  return tr;
+};
 async function show() {
   const answer = await fetch('console.json');
   // The session has ended: the same address shows the sign-in page.
@@ -57,7 +64,8 @@ async function show() {
   problems.replaceChildren(...seen.problems.map((problem) => cell('p', problem)));
   for (const [name, columns] of Object.entries(tables)) {
     const table = document.getElementById(name);
-    table.replaceChildren(row('th', columns), ...seen[name].map((each) => row('td', columns.map((column) => each[column]))));
+    const rows = seen[name].map((each) => row('td', columns.map((column) => each[column])));
+    table.replaceChildren(row('th', columns), ...rows);
   }
 }
 const again = () => show().catch(() => {});
@@ -65,12 +73,16 @@ again();
 setInterval(again, 5000);
 `;
 
-/** The console's one page: what serves, who is behind it, and the newest denials. */
+/** The console: the configuration in force, the authorization servers, and the newest denials. */
 export const consolePage: HtmlPage = {
   policy: contentPolicy(consoleScript, consoleStyle),
   html: `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Sallyport</title><meta name="viewport" content="width=device-width"><style>${consoleStyle}</style></head>
+<head>
+<meta charset="utf-8"><title>Sallyport</title>
+<meta name="viewport" content="width=device-width">
+<style>${consoleStyle}</style>
+</head>
 <body>
 <h1>Sallyport</h1>
 <p class="note">configuration <code id="config"></code></p>
@@ -107,14 +119,14 @@ button:disabled { opacity: .6; }
 code { font: 13px/20px ui-monospace, monospace; }
 `;
 
-// The token goes as a header: no other origin can send one without asking, and the server reads no form.
+// The token is sent in a header, which another origin cannot send without a preflight. The server reads no form.
 const signInScript = `
 const form = document.querySelector('form');
 const token = document.querySelector('#token');
 const problem = document.querySelector('[role=alert]');
 const button = document.querySelector('button');
 async function signIn() {
-  // What a header cannot carry is not the token either.
+  // A text that a header cannot carry is not the token either.
   if (!/^[!-~]+$/.test(token.value)) return 'The token is wrong.';
   const answer = await fetch('/sign-in', { method: 'POST', headers: { authorization: 'Bearer ' + token.value } });
   if (answer.ok) return '';
@@ -142,7 +154,11 @@ export const signInPage: HtmlPage = {
   policy: contentPolicy(signInScript, signInStyle),
   html: `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Sign in · Sallyport</title><meta name="viewport" content="width=device-width"><style>${signInStyle}</style></head>
+<head>
+<meta charset="utf-8"><title>Sign in · Sallyport</title>
+<meta name="viewport" content="width=device-width">
+<style>${signInStyle}</style>
+</head>
 <body>
 <main>
 <h1>Sallyport</h1>

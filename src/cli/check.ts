@@ -2,7 +2,7 @@ import { loadConfig } from '../config/load.ts';
 import { warningsOf } from '../config/warnings.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
 
-/** `sallyport check`: loads everything and says what is wrong. A warning does not change the exit code. */
+/** `sallyport check`: loads everything and prints every problem. A warning does not change the exit code. */
 export async function check(file: string): Promise<ExitCode> {
   try {
     const config = await loadConfig(file);

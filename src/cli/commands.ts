@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { type ExitCode, UsageError } from './exit.ts';
 
-/** One command of the program; what it needs is loaded when it runs, since a gateway should start at once. */
+/** One command of the program. Its modules are loaded when it runs, so that a gateway starts fast. */
 export interface Command {
   /** One line for the list of commands. */
   readonly does: string;

@@ -6,15 +6,15 @@ export interface Decided {
   readonly conditions: readonly Explanation[];
 }
 
-/** A rule that no test ever decided. */
+/** A rule that no test decides. */
 export interface Gap {
   readonly rule: string;
   readonly missing: string;
 }
 
 /**
- * The rules of a policy that no test decides: a condition must once let a call pass and once be what refuses it, what is
- * listed must once be called, and something must once be refused for not being listed.
+ * The rules of a policy that no test decides. Tests must pass each condition once and be denied by it once, call each
+ * listed entry once, and call something that is not listed once.
  */
 export function gapsOf(policy: Policy, tests: readonly Decided[]): readonly Gap[] {
   const allowing = new Set<string>();
@@ -41,12 +41,12 @@ function flat(explanation: Explanation): readonly Explanation[] {
   return [explanation, ...explanation.parts.flatMap(flat)];
 }
 
-/** Alternatives are refused together, though one of them is named. */
+/** The group of a rule: alternatives are denied together, although the denial names one of them. */
 function groupOf(rule: string): string {
   return /^((?:.*?\.)?any)\[/.exec(rule)?.[1] ?? rule;
 }
 
-/** A condition is decided where it is named, or where the group that it is an alternative of is. */
+/** Whether a denial by `group` decides `rule`: it names the rule itself, or the group of which it is an alternative. */
 function isWithin(rule: string, group: string): boolean {
   return rule === group || rule.startsWith(`${group}[`) || rule.startsWith(`${group}.`);
 }

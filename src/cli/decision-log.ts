@@ -6,7 +6,7 @@ import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { principalWith } from './described-call.ts';
 
-/** One line of the decision log, as much of it as a decision needs. */
+/** The members of a decision log line that a decision needs. */
 export interface RecordedDecision {
   readonly decision: string;
   readonly requestId: string;
@@ -29,9 +29,9 @@ export interface RecordedDecision {
 }
 
 /**
- * The decisions of a log, one JSON object a line; undefined for a line about anything else, and for one that was cut off.
+ * The decisions of a log, one JSON object a line; undefined for any other line, and for one that was cut off.
  *
- * @throws the system's error where the file cannot be read.
+ * @throws the system's error if the file cannot be read.
  */
 export async function* decisionsIn(file: string): AsyncGenerator<RecordedDecision | undefined> {
   const input = file === '-' ? process.stdin : createReadStream(file);
@@ -41,7 +41,7 @@ export async function* decisionsIn(file: string): AsyncGenerator<RecordedDecisio
 }
 
 function decisionOf(line: string): RecordedDecision | undefined {
-  // Collectors put a stamp or a container's name before the line.
+  // Log collectors put a timestamp or a container's name before the line.
   const start = line.indexOf('{');
   if (start === -1 || !line.includes('"decision"')) return undefined;
   let entry: Record<string, unknown>;
@@ -85,7 +85,7 @@ export function wasPolicys({ allow, reason, issuer }: RecordedDecision): boolean
 
 const reasons: ReadonlySet<string> = new Set(policyReasons);
 
-/** Who called, as far as the policy asked. */
+/** The caller of a logged decision, with the claims that the policy read. */
 export function recordedPrincipal(
   { subject, clientId, issuer, scope, input }: RecordedDecision,
   hierarchy: ReadonlyMap<string, readonly string[]>,
@@ -103,7 +103,7 @@ export function recordedPrincipal(
   );
 }
 
-/** What was attempted; arguments are not in a log. */
+/** The attempt of a logged decision; arguments are not logged. */
 export function recordedAttempt({ method, tool, input }: RecordedDecision, route: Route): Attempt {
   if (route.protocol === 'http') return { kind: 'http' };
   const targets: readonly McpTarget[] = input.targets ?? (tool === undefined ? [] : [{ kind: 'tool', name: tool }]);
@@ -112,7 +112,7 @@ export function recordedAttempt({ method, tool, input }: RecordedDecision, route
   return { kind: 'mcp', method: message, targets, arguments: unknownArguments };
 }
 
-/** Claims by name and JSON Pointer (RFC 6901) as the object that they were read from, as much of it as was read. */
+/** The object that claims, by name and JSON Pointer (RFC 6901), were read from; it has only these claims. */
 function nested(claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const root = new Map<string, unknown>();
   for (const [name, value] of Object.entries(claims)) {

@@ -7,7 +7,7 @@ import type { Route } from '../model/route.ts';
 import { UsageError } from './exit.ts';
 import { expandScopes } from '../policy/hierarchy.ts';
 
-/** A call in the words of a command line. */
+/** The options that describe a call. */
 export interface DescribedCall {
   readonly tool: string | undefined;
   readonly resource: string | undefined;
@@ -86,14 +86,14 @@ function jsonObject(text: string, option: string): Claims {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Claims;
   } catch {
-    // Said below, in the same words.
+    // Reported below.
   }
   throw new UsageError(
     `${option} is not a JSON object such as ${option === '--claims' ? '{"sub":"alice"}' : '{"id":1}'}`,
   );
 }
 
-/** A caller in so many words. */
+/** The description of a caller. */
 export interface Described {
   readonly issuer: string;
   readonly subject: string | undefined;
@@ -104,10 +104,10 @@ export interface Described {
   readonly lifetimeSeconds: number | undefined;
 }
 
-/** When described tokens are issued: any time will do, since no policy asks for it. */
+/** The `iat` of described tokens. Any time will do, since no policy can read it. */
 const issuedAt = 1_800_000_000;
 
-/** The caller as the stages before the policy would hand them on. What `claims` says stands, even where it contradicts the rest. */
+/** The principal of a described caller. Members of `claims` take precedence over the rest of the description. */
 export function principalWith(
   { issuer, subject, clientId, scope, claims, lifetimeSeconds }: Described,
   hierarchy: ReadonlyMap<string, readonly string[]>,

@@ -1,14 +1,14 @@
 import { ConfigError } from '../config/problems.ts';
 
-/** What a command ends with: done; refused or failed; wrong usage. */
+/** The exit code of a command. 0: done; 1: refused or failed; 2: wrong usage. */
 export type ExitCode = 0 | 1 | 2;
 
-/** Options that contradict each other or say too little; told to whoever typed them. */
+/** A wrong use of options; the message is for the operator who typed them. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Prints what a {@link ConfigError} carries to stderr, one a line, then their number. Rethrows anything else: a bug. */
+/** Prints the problems of a {@link ConfigError} to stderr, one a line, then their number. Rethrows any other error. */
 export function reportProblems(file: string, error: unknown): ExitCode {
   if (!(error instanceof ConfigError)) throw error;
   const { problems } = error;

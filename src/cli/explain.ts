@@ -14,20 +14,20 @@ import { createServerClient } from '../authorization-server/client.ts';
 import { unlimitedFailures } from '../limit/failures.ts';
 import type { AccessToken } from '../model/grant.ts';
 
-/** What `sallyport explain` was asked for. */
+/** The options of `sallyport explain`. */
 export interface ExplainOptions extends DescribedCall {
   readonly config: string;
   readonly json: boolean;
   readonly route: string | undefined;
-  /** An access token; `-`: on stdin, where nobody sees it in a list of processes. */
+  /** An access token; `-` reads it from stdin, so that no list of processes shows it. */
   readonly token: string | undefined;
-  /** The id of a decision or of its request, and the log that has it. */
+  /** The id of a logged decision or of its request; needs `log`. */
   readonly decision: string | undefined;
   readonly log: string | undefined;
 }
 
 /**
- * `sallyport explain`: the decision on a call and every condition with what it found, by the code that serves.
+ * `sallyport explain`: shows the decision on a call, and every condition with what it found, by the code that serves.
  *
  * @throws {UsageError} for options that do not describe a call.
  */
@@ -43,7 +43,7 @@ export async function explain(options: ExplainOptions): Promise<ExitCode> {
     process.stdout.write(options.json ? explanationJson(found) : explanationTable(found));
     return 0;
   } catch (error) {
-    // The log that cannot be read.
+    // The log cannot be read.
     if (error instanceof Error && 'syscall' in error) {
       process.stderr.write(`sallyport: ${error.message}\n`);
       return 1;
@@ -97,10 +97,10 @@ function ofCall(route: Route, principal: Principal, attempt: Attempt): Explained
 }
 
 /**
- * Explains a logged decision: what was decided and why as the log says it, and, where a policy decided, each condition of
- * the policy as it is now with what the log knows.
+ * Explains a logged decision: the decision and its reason as the log has them. If a policy decided, it also evaluates
+ * each condition of the current policy with the values in the log.
  *
- * @param id of the decision, or of its request.
+ * @param id The id of the decision, or of its request.
  * @param log A file, or `-` for stdin.
  * @throws {UsageError} for an id that the log does not have.
  */
@@ -138,7 +138,7 @@ function decidedBy(record: RecordedDecision): string {
   return record.policy === undefined ? 'no policy' : `policy ${record.policy}`;
 }
 
-/** What refused a call where no policy did. */
+/** The note on a decision that no policy made. */
 function elsewhere({ allow, reason = '' }: RecordedDecision): readonly string[] {
   if (allow) return ['the route is public, or has no policy'];
   const status = Object.hasOwn(refusals, reason) ? refusals[reason as keyof typeof refusals].status : undefined;
@@ -172,7 +172,7 @@ function byPolicy(
   return { notes, conditions };
 }
 
-/** Says where the policy has changed since. What depends on something unknown may still be as it was. */
+/** Notes that the current policy decides otherwise. A decision that depends on unknown values is not compared. */
 function changed(record: RecordedDecision, now: Decision, isUnknown: boolean): readonly string[] {
   const denial = now.allow ? now.shadow : now.denial;
   if (now.allow === record.allow && denial?.reason === record.reason) return [];
@@ -181,13 +181,13 @@ function changed(record: RecordedDecision, now: Decision, isUnknown: boolean): r
   return [`the current policy ${words}`];
 }
 
-/** Nobody presents the token, so nobody proves to have what it is bound to. */
+/** There is no request, and so no proof of possession of the key that the token is bound to. */
 const unproved = (principal: Principal): Principal => principal;
 
 /**
- * Whose token it is, by the validation that serves: keys are fetched, an opaque token is asked about.
+ * The principal of a token, by the validation that serves requests: it fetches keys, and introspects an opaque token.
  *
- * @param token `-`: read from stdin, so that it is in no list of processes and no shell history.
+ * @param token `-` reads it from stdin, so that no list of processes and no shell history has it.
  * @throws {Denial} as the route would refuse it.
  */
 async function tokenPrincipal(route: Route, config: Config, token: string): Promise<Principal> {

@@ -1,21 +1,21 @@
 import { printable } from '../config/wording.ts';
 import type { Explanation } from '../model/policy.ts';
 
-/** What is said of a decision. */
+/** The explanation of a decision. */
 export interface Explained {
-  /** Undefined where the call met none. */
+  /** Undefined if the call matched no route. */
   readonly route: string | undefined;
-  /** What decided there, in words: `policy tools`. */
+  /** What made the decision, in words: `policy tools`. */
   readonly decidedBy: string;
   readonly policy: string | undefined;
   readonly allow: boolean;
-  /** Whether it passed only because the policy is in shadow. */
+  /** Whether the call was allowed only because the policy is in shadow mode. */
   readonly shadow: boolean;
   readonly reason: string | undefined;
   readonly detail: string | undefined;
   readonly rule: string | undefined;
   readonly neededScope: readonly string[];
-  /** What is not known, or no longer so; a sentence each. */
+  /** Unknown and outdated parts of the explanation; a sentence each. */
   readonly notes: readonly string[];
   readonly conditions: readonly Explanation[];
 }
@@ -67,7 +67,7 @@ function columns(rows: readonly Row[]): readonly string[] {
   );
 }
 
-/** What would have to be otherwise: a scope can be asked for, a claim only be had. */
+/** What the caller would need: one line for each condition that fails. */
 function remedies(conditions: readonly Explanation[]): readonly string[] {
   const wanted = conditions.flatMap(failing);
   if (wanted.length === 0) return [];

@@ -2,26 +2,26 @@ import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ExitCode } from './exit.ts';
 
-/** What is written, in the order in which it is read; below `templates/`, or where the schemas are. */
+/** The files to write, in the order of reading; from `templates/`, or from `schema/`. */
 const configuration = [
   'gateway.yaml',
   'policies/tools.yaml',
   'policies/tools.test.yaml',
-  // For editors: the first line of the others names them.
+  // For editors; the first line of the other files names them.
   'schema/gateway.schema.json',
   'schema/policy.schema.json',
   'schema/policy-test.schema.json',
 ];
 const composition = ['docker-compose.yml', 'prometheus.yml'];
 
-/** The package, or the checkout. */
+/** The folder of the package, or of the checkout. */
 const root = new URL('../../', import.meta.url);
 
 /**
- * `sallyport init`: writes files to begin with. Asks nothing and nobody.
+ * `sallyport init`: writes a first configuration. It asks no questions and uses no network.
  *
- * @param folder Made where it does not exist.
- * @param compose Whether a docker-compose.yml is wanted too.
+ * @param folder Created if it does not exist.
+ * @param compose Whether to write docker-compose.yml too.
  */
 export async function init(folder: string, compose: boolean): Promise<ExitCode> {
   const files = compose ? [...configuration, ...composition] : configuration;
@@ -35,7 +35,7 @@ export async function init(folder: string, compose: boolean): Promise<ExitCode> 
     for (const file of files) await write(folder, file);
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    // The system's own words: "EACCES: permission denied, open 'x/gateway.yaml'".
+    // The message of the system: "EACCES: permission denied, open 'x/gateway.yaml'".
     process.stderr.write(`sallyport: ${error.message}\n`);
     return 1;
   }
@@ -48,7 +48,7 @@ async function existing(folder: string, files: readonly string[]): Promise<reado
   return files.filter((_file, index) => there[index]);
 }
 
-/** A link that leads nowhere is there too: writing would follow it. */
+/** Whether a path exists. A dangling link counts: writing would follow it. */
 async function exists(path: string): Promise<boolean> {
   try {
     await lstat(path);
@@ -63,7 +63,7 @@ async function write(folder: string, file: string): Promise<void> {
   const from = new URL(file.startsWith('schema/') ? file : `templates/${file}`, root);
   const to = join(folder, file);
   await mkdir(dirname(to), { recursive: true });
-  // Not over what has come since we looked.
+  // Fails rather than overwrite a file that appeared after the check.
   await writeFile(to, await readFile(from), { flag: 'wx' });
 }
 
@@ -79,7 +79,7 @@ ${change}  npx sallyport check
 `;
 }
 
-/** For a shell. */
+/** A path quoted for a shell. */
 function quoted(path: string): string {
   return /^[\w./@:-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

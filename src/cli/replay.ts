@@ -11,7 +11,7 @@ import type { Config } from '../model/config.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 
-/** What `sallyport replay` was asked for. */
+/** The options of `sallyport replay`. */
 export interface ReplayOptions {
   readonly config: string;
   /** The edited policies; undefined: those of the configuration. */
@@ -22,8 +22,8 @@ export interface ReplayOptions {
 type Row = Difference & { count: number };
 
 /**
- * `sallyport replay`: decides recorded decisions again, by edited policies and the code that serves, and
- * tells what would change and for whom.
+ * `sallyport replay`: decides the calls of a log again with edited policies and the code that serves. Prints what would
+ * change, and for which callers.
  */
 export async function replay(log: string, options: ReplayOptions): Promise<ExitCode> {
   let loaded: Loaded;
@@ -66,12 +66,12 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
   process.stdout.write(
     options.json
       ? `${JSON.stringify({ decided, passed_over: passedOver, skipped_lines: skippedLines, changes }, null, 2)}\n`
-      : told(changes, decided, passedOver, skippedLines),
+      : report(changes, decided, passedOver, skippedLines),
   );
   return 0;
 }
 
-/** @throws {ConfigError} with everything that is wrong with them. */
+/** @throws {ConfigError} with every problem of the policies. */
 async function policiesIn(folder: string): Promise<ReadonlyMap<string, Policy | undefined>> {
   const { exists, policies, problems } = await readPolicies(folder, folder, disk);
   if (!exists) throw new ConfigError([new Problem(folder, undefined, [], 'is not a folder')], []);
@@ -86,27 +86,28 @@ function count(rows: Map<string, Row>, difference: Difference): void {
   else known.count += 1;
 }
 
-/** What a log holds that has nothing to decide again, and what it should hold. */
+/** Why a log has no decision to decide again, and which log to pass instead. */
 function nothingDecided(passedOver: number, skippedLines: number): string {
   if (passedOver > 0) {
-    const found = `none of its ${counted(passedOver, 'decision')} was made by a policy of a route of this configuration`;
-    return `${found}; pass the configuration that wrote it as --config`;
+    const found = `none of its ${counted(passedOver, 'decision')} was made by a policy of a route`;
+    return `${found} of this configuration; pass the configuration that wrote it as --config`;
   }
   const found = skippedLines === 0 ? 'it is empty' : `none of its ${counted(skippedLines, 'line')} is a decision`;
-  return `${found}; pass the decision log, which \`sallyport serve\` writes to stdout as JSON lines with "msg":"decision"`;
+  const wanted = 'pass the decision log, which `sallyport serve` writes to stdout as JSON lines with "msg":"decision"';
+  return `${found}; ${wanted}`;
 }
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-function told(changes: readonly Row[], decided: number, passedOver: number, skippedLines: number): string {
-  const people = new Set(changes.map(({ subject }) => subject)).size;
+function report(changes: readonly Row[], decided: number, passedOver: number, skippedLines: number): string {
+  const callers = new Set(changes.map(({ subject }) => subject)).size;
   const total = changes.reduce((sum, row) => sum + row.count, 0);
   const summary =
     changes.length === 0
       ? `${decided} decisions, none would change`
-      : `${decided} decisions, ${total} would change or cannot be decided, for ${people} ${people === 1 ? 'caller' : 'callers'}`;
+      : `${decided} decisions, ${total} would change or cannot be decided, for ${counted(callers, 'caller')}`;
   const others = [
     ...(passedOver === 0 ? [] : [`${passedOver} more were not decided by a policy`]),
     ...(skippedLines === 0 ? [] : [`skipped ${counted(skippedLines, 'line')} without a decision`]),
@@ -119,10 +120,10 @@ function told(changes: readonly Row[], decided: number, passedOver: number, skip
   return `${lines.join('')}${lines.length > 0 ? '\n' : ''}${summary}${other}\n`;
 }
 
-/** What a decision would be now. `unknown`: it depends on something that is not logged. */
+/** How a decision would change. `unknown`: it depends on values that are not logged. */
 type Change = 'would be denied' | 'would be allowed' | 'would be told otherwise' | 'unknown';
 
-/** One decision that would fall otherwise, in words. */
+/** A decision that would change, in words. */
 interface Difference {
   readonly change: Change;
   readonly route: string;
@@ -133,7 +134,7 @@ interface Difference {
   readonly after: string;
 }
 
-/** What `policy` would decide otherwise than was recorded on `route`; undefined where it would decide the same. */
+/** How the decision of `policy` differs from the recorded one on `route`; undefined if it does not. */
 function differenceOf(
   record: RecordedDecision,
   route: Route,
@@ -153,12 +154,12 @@ function differenceOf(
   const decision = policy.decide(principal, attempt);
   const unknown = whatIsMissing(record, decision, argumentsChanged(policy, route.policy, principal, attempt));
   if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
-  // Still asked the same, they would still be refused: a decision without them cannot tell.
+  // The conditions on arguments are the same, so that the logged arguments would be denied again.
   const after = !record.allow && record.reason === 'argument.denied' && decision.allow ? before : outcomeOf(decision);
   return after === before ? undefined : { ...base, change: changeOf(before, after), after };
 }
 
-/** What no log has decides only where everything else would let the call pass. */
+/** The values that the log lacks. They matter only if all other conditions would allow the call. */
 function whatIsMissing(
   { input: { omitted = [] } }: RecordedDecision,
   decision: Decision,

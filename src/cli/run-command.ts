@@ -3,7 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { commands } from './commands.ts';
 import { type ExitCode, UsageError } from './exit.ts';
 
-/** Runs what a command line asks for; resolves when it is done. */
+/** Runs a command line; resolves when the command is done. */
 export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
   const [name, ...rest] = argv;
   if (name === '--help' || name === '-h') return print(programHelp());
@@ -33,7 +33,7 @@ export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
     if (error instanceof UsageError) return misuse(error.message, hint);
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (!code.startsWith('ERR_PARSE_ARGS_')) throw error;
-    // Node's message goes on with advice that is not about us.
+    // Node's message continues with advice for programmers.
     return misuse((error as Error).message.split(/[.\n]/, 1)[0] ?? '', hint);
   }
 }

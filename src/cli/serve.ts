@@ -5,13 +5,13 @@ import { reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
 import { startWorkers } from '../serve/primary.ts';
 
-/** What open streams get when the gateway is told to stop. */
+/** How long requests and streams in progress may take after a signal. */
 const graceMs = 10_000;
 
-/** What `sallyport serve` was asked for. */
+/** The options of `sallyport serve`. */
 export interface ServeOptions {
   readonly file: string;
-  /** How many processes serve. */
+  /** The number of serving processes. */
   readonly workers: number;
 }
 
@@ -25,8 +25,8 @@ export async function serve({ file, workers }: ServeOptions): Promise<ExitCode> 
   } catch (error) {
     return reportProblems(file, error);
   }
-  // From the first moment: whoever starts it may stop it before it is quite up.
-  const told = signal();
+  // Before the start, so that a signal during the start is not lost.
+  const stopped = signal();
   let running: Running;
   try {
     running = workers === 1 ? await start(loaded.config) : await startWorkers(file, loaded, workers);
@@ -36,11 +36,11 @@ export async function serve({ file, workers }: ServeOptions): Promise<ExitCode> 
   }
   const reloading = await reloadOnEdit(file, loaded, since, running);
   process.on('SIGHUP', reloading.now);
-  await told;
+  await stopped;
   reloading.close();
   process.once('SIGTERM', exitNow).once('SIGINT', exitNow);
   await running.close(graceMs);
-  // A socket that somebody forgot must not keep the process.
+  // A socket that is still open must not keep the process alive.
   process.exit(0);
 }
 

@@ -5,7 +5,7 @@ import type { Principal } from '../model/principal.ts';
 import { durationSeconds } from '../policy/condition.ts';
 import { principalWith } from './described-call.ts';
 
-/** The caller of a test, as a stage before the policy would describe them. */
+/** The principal that a test describes. */
 export function callerOf(
   { scope = [], claims = {}, lifetime, issuer }: PolicyTest['given'],
   hierarchy: ReadonlyMap<string, readonly string[]>,
@@ -27,7 +27,7 @@ export function callerOf(
 
 const kinds = Object.keys(namedBy) as readonly TargetKind[];
 
-/** What a test attempts. */
+/** The attempt that a test describes. */
 export function attemptOf(when: PolicyTest['when']): Attempt {
   const kind = kinds.find((each) => when[each] !== undefined);
   if (kind === undefined && when.method === undefined) return { kind: 'http' };

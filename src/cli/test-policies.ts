@@ -9,18 +9,18 @@ import { type Decided, gapsOf } from './coverage.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
 import { attemptOf, callerOf, foundOf, fulfils, wantedOf } from './test-case.ts';
 
-/** What `sallyport test` was asked for. */
+/** The options of `sallyport test`. */
 export interface TestOptions {
   readonly config: string;
-  /** Only tests whose policy or name contains it. */
+  /** Runs only tests with this text in the policy or the name. */
   readonly filter: string | undefined;
-  /** Again after each edit, until a signal. */
+  /** Runs the tests again after each edit, until a signal. */
   readonly watch: boolean;
   /** Where to write a JUnit report. */
   readonly junit: string | undefined;
-  /** Whether the rules that no test decides are told one by one. */
+  /** Whether to list the rules that no test decides. */
   readonly coverage: boolean;
-  /** Whether one is a failure. */
+  /** Whether such a rule is a failure. */
   readonly requireCoverage: boolean;
 }
 
@@ -30,7 +30,7 @@ interface Row extends Decided {
   readonly file: string;
   readonly line: number;
   readonly name: string;
-  /** What was wanted and what was found; undefined where it passed. */
+  /** What the test wanted and what the policy decided; undefined if the test passed. */
   readonly fault: readonly [wanted: string, found: string] | undefined;
 }
 
@@ -39,7 +39,7 @@ export async function testPolicies(options: TestOptions): Promise<ExitCode> {
   const { code, files } = await runOnce(options);
   if (!options.watch) return code;
   const watching = await watchFiles(files, () => void again());
-  // Watching keeps no process alive.
+  // File watchers do not keep the process alive.
   const alive = setInterval(() => {}, 2 ** 30);
   await new Promise<void>((resolve) => {
     process.once('SIGINT', resolve).once('SIGTERM', resolve);
@@ -78,12 +78,12 @@ async function runOnce(options: TestOptions): Promise<{ readonly code: ExitCode;
   return { code: failed ? 1 : 0, files: watched(loaded, tests) };
 }
 
-/** A new file of tests shows in the folder of policies. */
+/** The files to watch. The folder of policies is among them, for new files of tests. */
 function watched({ files, policyFolder }: Loaded, tests: readonly PolicyTestFile[]): readonly string[] {
   return [...files, ...tests.map(({ file }) => join(policyFolder.path, basename(file)))];
 }
 
-/** @throws {ConfigError} with everything that is wrong with them. */
+/** @throws {ConfigError} with every problem of the files. */
 async function testFiles({ config, policyFolder, files }: Loaded): Promise<readonly PolicyTestFile[]> {
   const { path, label } = policyFolder;
   const found = await readPolicyTests(path, label, new Set(config.policies.keys()));
@@ -142,7 +142,7 @@ function table(rows: readonly Row[]): string {
   const lines = rows.map(({ file, line, name, fault }) => {
     const start = `${file.padEnd(fileWidth)}  ${name.padEnd(nameWidth)}  `;
     if (fault === undefined) return `${start}ok\n`;
-    // Where it is in the text, so that a terminal can open it.
+    // The place of the test, so that a terminal can open it.
     return `${start}FAILED\n  ${file}:${line}\n    ${fault.join('\n    ')}\n`;
   });
   return lines.join('');
@@ -166,7 +166,7 @@ function testcase({ policy, name, file, line, fault }: Row): string {
   return `${start}>\n      <failure message="${escaped(fault.join('; '))}"/>\n    </testcase>\n`;
 }
 
-/** XML 1.0 §2.2 and §2.4: characters that it has no way to say are replaced. */
+/** XML 1.0 §2.2 and §2.4: characters that XML cannot hold are replaced. */
 function escaped(text: string): string {
   return text
     .toWellFormed()

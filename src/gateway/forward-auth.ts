@@ -1,6 +1,6 @@
 /**
- * The same decisions for who has a proxy already: its question goes the path of the request that it is about, and the last
- * step says what to forward instead of forwarding.
+ * The same decisions for deployments that keep their existing proxy. The proxy asks about a request; the question takes
+ * the path of that request, and the last step answers with the headers to forward instead of forwarding.
  *
  * @module
  */
@@ -42,18 +42,18 @@ interface ForwardAuthParts {
 }
 
 /**
- * Whoever answers for a session or a task must see the answers in which they are given out. Here nobody does: none is
- * known.
+ * Sessions and tasks are bound in the answers that hand them out. The gateway does not see these answers here, so that
+ * it knows no session and no task.
  */
-const nobodys: OwnerBound = { bind: (handle) => handle, unbind: () => undefined };
+const noHandles: OwnerBound = { bind: (handle) => handle, unbind: () => undefined };
 
 /**
- * Streams that are opened by a GET would outlive their token, and sessions that are ended by a DELETE are not known here.
- * Neither shows whether it has a body, which would pass unread.
+ * A GET opens a stream, which could outlive its token; a DELETE ends a session, which is not known here. Nor does the
+ * question show whether either has a body, which would pass unread.
  */
 const decidableMethods: ReadonlySet<string> = new Set(['POST']);
 
-/** The stages of a route for questions about it: all of them but the last are those that forward. */
+/** The stages of a route for questions about its calls: those that forward, but for the last. */
 export function createForwardAuthStages(
   stages: Stages,
   { readBody, publicUrl, crossOrigin, claimed, toolHeaders, signIdentity, nonce }: ForwardAuthParts,
@@ -63,21 +63,21 @@ export function createForwardAuthStages(
   const permit = createPermitHeaders(route, claimed, signIdentity);
   const readAction = createActionReader(route, {
     readBody,
-    sessions: nobodys,
-    handles: createHandleBinding(nobodys, Date.now),
+    sessions: noHandles,
+    handles: createHandleBinding(noHandles, Date.now),
     toolHeaders,
   });
   const methods = isMcp ? decidableMethods : methodsOf(route);
 
   return {
     ...stages,
-    // Its answer is a success, with which the proxy would forward the request.
+    // A preflight is answered with success, at which the proxy would forward the request.
     preflight: () => false,
     admit(call) {
       const { upgrade } = call.fields;
       stages.admit(call);
       if (upgrade !== undefined) stages.admitUpgrade(call);
-      // We would serve it as the plain request that it also is; a proxy may hand it on (h2c smuggling).
+      // The gateway itself would serve it as a plain request; a proxy may forward the upgrade (h2c smuggling).
       if (upgrade !== undefined && upgrade.toLowerCase() !== 'websocket') {
         throw new Denial('route.upgrade', 'an upgrade to something else than WebSocket');
       }
@@ -102,7 +102,7 @@ export function createForwardAuthStages(
   };
 }
 
-/** An MCP message is decided on by what it says, all of it, and by nothing that only the gateway could keep. */
+/** Requires a whole MCP message, and nothing that only a gateway in between could bind to its caller. */
 function requireMessage({ fields }: Call): void {
   const { mcpSessionId, lastEventId } = fields;
   if (mcpSessionId !== undefined) {
@@ -114,7 +114,7 @@ function requireMessage({ fields }: Call): void {
   if (!declaresBody(fields)) {
     throw new Denial('forward_auth.body', 'the proxy shows no body: an MCP message cannot be decided on');
   }
-  // Envoy says so where `allow_partial_message` cuts a body off; what is left may still be a message.
+  // Envoy sends it if `allow_partial_message` cuts a body off; the rest may still be a valid message.
   const [partial = 'false'] = fieldValues(fields, 'x-envoy-auth-partial-body');
   if (partial !== 'false') {
     throw new Denial('body.incomplete', 'the proxy shows a part of the body');
@@ -122,10 +122,10 @@ function requireMessage({ fields }: Call): void {
 }
 
 /**
- * Answers proxies: from who may ask, by the request that is asked about. Of the decisions nothing is its own.
+ * Answers the questions of proxies that are allowed to ask. The decisions are those of the gateway for clients.
  *
- * @param gateway What serves clients.
- * @param route As the gateway's, with {@link createForwardAuthStages}.
+ * @param gateway The gateway for clients.
+ * @param route Finds the stages that {@link createForwardAuthStages} made.
  */
 export function createForwardAuth(
   gateway: Gateway,
@@ -134,18 +134,18 @@ export function createForwardAuth(
 ): Gateway {
   const trusted = config.forwardAuth?.trusted ?? [];
   const mayAsk = createIsWithin(trusted);
-  // A proxy that may ask reports the client's address. It need not remove a `Client-Cert` that the client wrote.
+  // A proxy that may ask is trusted to report the client's address, but not to remove a forged `Client-Cert`.
   const clientBehind = createClientBehind([...trusted, ...config.trustedProxies], config.certificateProxies);
 
   return {
     ...gateway,
-    // The certificate of this connection, if there were one, would be the proxy's.
+    // A certificate of this connection would be the proxy's.
     arrive: (request, response) => arrive(request, response, () => undefined),
     canonical(arrived) {
       if (!mayAsk(arrived.peer)) throw new Denial('forward_auth.peer', 'not among forward_auth.trusted');
       return originalCall(arrived, canonicalTarget, clientBehind);
     },
-    // A success would let the request pass, to the proxy's own upstream.
+    // At a success the proxy would forward the request to its upstream.
     publish: () => false,
     route,
     refuse: createRefuse(undefined, { publicUrl: config.publicUrl, crossOrigin }),

@@ -39,7 +39,7 @@ export interface ProcessScope {
   readonly newest: () => Pick<ConfiguredGateway, 'revalidate'>;
 }
 
-/** What belongs to one configuration. Clients are taken over from the configuration before if their settings are equal. */
+/** What belongs to one configuration. A client of the configuration before is kept if its settings are equal. */
 export interface ConfigScope {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly limiters: RateLimiters;

@@ -10,8 +10,8 @@ export interface BackOff {
 }
 
 /**
- * Creates pauses that double from `firstMs` up to `longestMs`. `random` takes up to half off each, so that replicas do not
- * come back all at once; by default nothing.
+ * Creates pauses that double from `firstMs` up to `longestMs`. `random` takes up to half off each, so that replicas do
+ * not come back all at once; by default nothing.
  */
 export function createBackOff(firstMs: number, longestMs: number, random: Random = () => 0): BackOff {
   let pauseMs = firstMs;

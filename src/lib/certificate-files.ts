@@ -17,18 +17,18 @@ export interface Certificates {
   readonly cert: string;
   readonly key: string;
   readonly ca: string | undefined;
-  /** In milliseconds since the epoch. Of the certificate itself: its chain may well hold one that expired, for old clients. */
+  /** Milliseconds since the epoch; of the certificate itself. Its chain may hold an expired one, for old clients. */
   readonly expiresAt: number;
 }
 
-/** What is wrong with one of the files. Never holds anything of what is in it. */
+/** What is wrong with one of the files. Never quotes its content. */
 interface CertificateFault {
   readonly file: keyof CertificateFiles;
   /** Goes after the file's name: `holds no PEM certificate`. */
   readonly message: string;
 }
 
-/** Certificates, or all that is wrong with their files. */
+/** Certificates, or every fault of their files. */
 export type CertificatesOrFaults =
   | { readonly certificates: Certificates; readonly faults?: never }
   | { readonly certificates?: never; readonly faults: readonly CertificateFault[] };
@@ -36,7 +36,7 @@ export type CertificatesOrFaults =
 /**
  * Reads a certificate, its key and the authorities beside it.
  *
- * One that is not valid *yet* is fine: it becomes so by itself, and would not be looked at again before it is replaced.
+ * A certificate that is not valid *yet* is accepted: it becomes valid without an edit, which would reload it.
  *
  * @param now Milliseconds since the epoch.
  * @param readFile How; default: from the disk.
@@ -59,7 +59,7 @@ export async function readCertificates(
   }
   if (own === undefined || cert === undefined || key === undefined || faults.length > 0) return { faults };
   try {
-    // What OpenSSL itself refuses besides, such as keys that are too short.
+    // OpenSSL refuses more, such as keys that are too short.
     createSecureContext({ cert, key, ca: ca ?? [] });
   } catch (error) {
     return { faults: [{ file: 'cert', message: `cannot be used for TLS (${codeOf(error)})` }] };

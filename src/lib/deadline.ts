@@ -6,7 +6,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 /**
  * Calls `act` once when `clock` reaches `at` (ms since the epoch), however far that is; `Infinity` is never.
  *
- * @returns a function that calls it off.
+ * @returns a function that cancels it.
  */
 export function atDeadline(at: number, act: () => void, clock: Clock): () => void {
   if (at === Infinity) return () => {};
@@ -19,19 +19,19 @@ export function atDeadline(at: number, act: () => void, clock: Clock): () => voi
   return () => clearTimeout(timer);
 }
 
-/** What was waited for did not come. */
+/** The result did not come in time. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
 /**
- * The outcome of `work`, or a rejection after `ms`. Time in which this process itself stood still is no silence of the
- * other: what comes so late gets as long again.
+ * The outcome of `work`, or a rejection after `ms`. If this process itself stood still meanwhile, the other side may
+ * have answered in time: it gets `ms` once more.
  */
 export function within<Value>(ms: number, work: Promise<Value>): Promise<Value> {
   const { promise, resolve, reject } = Promise.withResolvers<Value>();
   const begun = performance.now();
-  // What has been read meanwhile settles first.
+  // An answer that was read meanwhile settles `work` first.
   const fail = (): void => void setImmediate(() => reject(new TimeoutError(`no answer within ${ms} ms`)));
   let timer = setTimeout(() => {
     const stoodStill = performance.now() - begun > 1.5 * ms;

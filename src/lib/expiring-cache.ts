@@ -1,17 +1,22 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.ts';
 
-/** A bounded store whose entries end by themselves; the least recently used goes first when it is full. */
+/** A bounded cache with an expiry for each entry; when it is full, the least recently used entry is evicted. */
 export interface ExpiringCache<Value> {
   get(key: string): Value | undefined;
-  /** Keeps `value` until `expiresAt` (ms since the epoch); a moment that has passed keeps nothing. */
+  /** Keeps `value` until `expiresAt` (ms since the epoch); does nothing if that has passed. */
   set(key: string, value: Value, expiresAt: number): void;
   delete(key: string): void;
 }
 
-/** Creates a cache of at most `max` entries that reads time from `clock`, at each look: an entry never outlives its moment. */
+/**
+ * Creates a cache of at most `max` entries. `get` compares the clock with the expiry, so that no entry is returned
+ * late.
+ *
+ * The TTL of lru-cache itself treats 0 as no TTL, and returns an entry at the very millisecond at which it expires.
+ */
 export function createExpiringCache<Value extends object>(max: number, clock: Clock): ExpiringCache<Value> {
-  // From the first entry on: room for all of them is taken at once, and many a cache never has one.
+  // Created with the first entry: LRUCache allocates room for all entries at once, and many caches stay empty.
   let entries: LRUCache<string, { readonly value: Value; readonly expiresAt: number }> | undefined;
   return {
     get(key) {

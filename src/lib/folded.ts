@@ -1,8 +1,8 @@
-/** A name as the most forgiving reader sees it, without regard to case and compatibility forms: ſ is s, K is k. */
+/** A name without differences of case and Unicode compatibility forms: ſ is s, K is k. */
 export function folded(name: string): string {
   if (foldedAlready.test(name)) return name;
   if (ascii.test(name)) return name.toLowerCase();
-  // Of Σ, lower-casing makes σ or ς by what follows: a pattern, or a name without its end, would fold another way.
+  // Lower-casing makes Σ a σ or a ς by what follows, so that a pattern or a cut name would fold in another way.
   return name.normalize('NFKC').toUpperCase().toLowerCase().replaceAll('ς', 'σ');
 }
 

@@ -7,8 +7,8 @@ export function plainAddress(address: string): string {
 }
 
 /**
- * What one person has of the Internet: an IPv4 address, or the /64 of an IPv6 address (RFC 6177 §2: a subscriber gets no
- * less, and may use any address in it). What is no address stays as it is.
+ * What one person has of the Internet: an IPv4 address, or the /64 of an IPv6 address (RFC 6177 §2: a subscriber gets
+ * no less, and may use any address in it). What is no address stays as it is.
  */
 export function addressBlock(address: string): string {
   if (!address.includes(':')) return address;

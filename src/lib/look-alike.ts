@@ -1,16 +1,16 @@
 import { folded } from './folded.ts';
 
-/** What shows nothing, and what many readers drop: zero-width and other ignorable characters, controls, soft hyphens. */
+/** Characters that show nothing and that many parsers drop: zero-width and other ignorable ones, controls. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/gu;
 /** ASCII without capitals, spaces and controls. */
 const plain = /^[!-@[-~]*$/;
 
-/** A text as a careless reader sees it: without regard to case, compatibility forms and invisible characters. */
+/** A text without differences of case, compatibility forms and invisible characters. */
 export function withoutInvisible(text: string): string {
   return plain.test(text) ? text : folded(folded(text).replaceAll(invisible, ''));
 }
 
-/** A name as a careless reader sees it: besides, without spaces around it and dots behind it. */
+/** As {@link withoutInvisible}, and without spaces around the name and dots after it. */
 export function plainName(name: string): string {
   if (plain.test(name) && !name.endsWith('.')) return name;
   return withoutInvisible(name)

@@ -1,14 +1,14 @@
-/** An amount of something that many hold parts of, so that nobody who takes much leaves nothing to who takes little. */
+/** A shared amount, of which each owner may hold only a part, so that one owner cannot use up the whole. */
 export interface Quota {
-  /** Takes `amount` for `owner`: whether there was enough. All or nothing. */
+  /** Takes `amount` for `owner`, all of it or nothing; false if the owner may not have that much. */
   take(owner: string, amount: number): boolean;
-  /** Gives back what was taken, and never more. */
+  /** Gives back an amount that was taken. More than was taken is a bug, and throws. */
   give(owner: string, amount: number): void;
 }
 
 /**
- * Creates `total` that is free. One owner holds a quarter of it at most (rounded up), and never more than is left to the
- * others: whoever holds nothing gets a part as long as there is any.
+ * Creates a quota of `total`, all of it free. One owner may hold a quarter of it (rounded up), and no more than is
+ * free. An owner that holds nothing gets a part as long as any is free.
  */
 export function createQuota(total: number): Quota {
   const share = Math.ceil(total / 4);

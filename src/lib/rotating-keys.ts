@@ -19,13 +19,13 @@ export interface SigningKey {
   readonly publicKey: PublicKey;
 }
 
-/** Keys that follow from a secret and the day, so that everybody who knows the secret has the same ones without asking. */
+/** Signing keys derived from a secret and the day, so that all replicas with the secret have the same keys. */
 export interface RotatingKeys {
   /** The key to sign with. The same object until the next day. `now` in ms since the Unix epoch. */
   current(now: number): SigningKey;
   /**
-   * Yesterday's, today's and tomorrow's. What a verifier fetched at any time holds what is signed for a day from then on,
-   * and what was signed for a day before.
+   * The keys of yesterday, today and tomorrow. A verifier that fetched them at any time can verify what was signed
+   * within a day before and a day after.
    */
   published(now: number): readonly PublicKey[];
 }
@@ -35,10 +35,10 @@ export const ROTATION_MS = 24 * 3_600_000;
 
 /** The order of P-256's base point, FIPS 186-5 and SP 800-186 §3.2.1.3. */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
-/** 64 bits more than the order has, FIPS 186-5 §A.2.1: the remainder's bias vanishes, and no candidate is ever refused. */
+/** 64 bits more than the order, FIPS 186-5 §A.2.1: the bias of the remainder is negligible, and no candidate fails. */
 const CANDIDATE_OCTETS = 40;
 
-/** Creates the keys under `secret`, which has at least 128 bits that nobody can guess: what is published tests guesses. */
+/** Creates the keys of `secret`, with at least 128 bits of entropy: an attacker can test guesses on a published key. */
 export function createRotatingKeys(secret: string | Buffer): RotatingKeys {
   const known = new Map<number, SigningKey>();
 

@@ -1,16 +1,18 @@
-/** What waits, by whose it is: one of each owner's in turn. */
+/** A queue that serves owners in turn, one entry of each owner at a time. */
 export interface RoundRobinQueue {
   readonly isEmpty: () => boolean;
-  /** How many have any waiting. */
+  /** The number of owners with entries. */
   readonly owners: () => number;
-  /** How many of the owner's wait. */
+  /** The number of entries of one owner. */
   waiting(owner: string): number;
   add(owner: string, act: () => void): void;
-  /** Calls what the first owner whom `mayGo` lets has waited with longest; the owner goes to the end. False for nobody. */
+  /**
+   * Runs the oldest entry of the first owner that `mayGo` accepts, and moves the owner to the end; false without one.
+   */
   next(mayGo?: (owner: string) => boolean): boolean;
 }
 
-/** Creates rounds in which nobody waits. */
+/** Creates an empty queue. */
 export function createRoundRobinQueue(): RoundRobinQueue {
   /** The next owner first. */
   const row = new Map<string, (() => void)[]>();

@@ -1,4 +1,4 @@
-/** Runs `work` for a key unless it runs already; everybody who asks meanwhile shares the one outcome, failures too. */
+/** Runs `work` for a key unless it runs already. All callers that come meanwhile share one outcome, failures too. */
 export type SingleFlight<Value> = (key: string, work: () => Promise<Value>) => Promise<Value>;
 
 /** Creates an empty {@link SingleFlight}. */

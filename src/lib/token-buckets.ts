@@ -16,17 +16,17 @@ export interface TokenBuckets {
   give(key: string, rate: Refill): void;
 }
 
-/** Fractions of tokens add up with an error; it must not cost a whole one. */
+/** Rounding errors of fractions add up; they must not cost a whole token. */
 const ROUNDING = 1e-9;
 
 /**
  * Creates at most `max` buckets. In any time `t` one lets `burst + requests × t / perMs` through and no more.
  *
- * What was asked for least recently is forgotten first, and a refusal is asking: a key that keeps trying stays. To free
- * it, `max` others have to be used, of which each one is worth a burst of its own.
+ * The least recently used bucket is evicted first. A refusal counts as use, so that a key that keeps trying stays. To
+ * evict it, a caller must use `max` other keys, and each of them has a burst of its own.
  */
 export function createTokenBuckets(max: number, clock: Clock): TokenBuckets {
-  // From the first one on: room for all of them is taken at once.
+  // Created with the first bucket: LRUCache allocates room for all of them at once.
   let buckets: LRUCache<string, { taken: number; at: number }> | undefined;
   return {
     take(key, rate) {
@@ -52,7 +52,7 @@ export function createTokenBuckets(max: number, clock: Clock): TokenBuckets {
   };
 }
 
-/** A clock that was set back takes nothing away and gives nothing. */
+/** A clock that was set back neither adds nor takes tokens. */
 function refill(bucket: { taken: number; at: number }, now: number, { requests, perMs }: Refill): void {
   if (now > bucket.at) bucket.taken = Math.max(0, bucket.taken - ((now - bucket.at) * requests) / perMs);
   bucket.at = now;

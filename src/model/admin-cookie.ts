@@ -1,2 +1,2 @@
-/** The cookie of an operator who has signed in to the console. It is for the admin listener alone. */
+/** The name of the cookie of an operator's session. It is for the admin listener alone. */
 export const ADMIN_COOKIE = 'sallyport_admin';

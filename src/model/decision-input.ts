@@ -1,8 +1,9 @@
 import type { McpTarget } from './policy.ts';
 
 /**
- * What a decision rested on, besides the members of its line that say so already: enough to decide again, by an edited
- * policy, without anything that the policy did not ask for. Never arguments: they are a part of the request's body.
+ * The member `input` of a logged decision: what the decision depended on, besides the other members of the line. It is
+ * enough to decide again with an edited policy, and holds only what the policy reads. It never holds arguments, which
+ * are part of the request body.
  */
 export interface DecisionInput {
   /** The claims that the policy reads, by their names or JSON Pointers as it has them. */

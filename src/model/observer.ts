@@ -1,21 +1,21 @@
 import type { Route } from './route.ts';
 
-/** What forwarding reports while it happens; milliseconds. */
+/** Observes forwarding; times are in milliseconds. */
 export interface ForwardObserver {
-  /** The upstream's header section has come, `ms` after the request was sent. */
+  /** The upstream sent its header section, `ms` after the request was sent. */
   upstreamAnswered(route: Route, ms: number): void;
   streamOpened(route: Route): void;
   streamClosed(route: Route): void;
 }
 
-/** What a TLS listener reports. */
+/** Observes a TLS listener. */
 export interface TlsObserver {
-  /** A certificate of ours is shown from now on. */
+  /** The listener presents another certificate from now on. */
   certificateInForce(expiresAt: Date): void;
-  /** The files of our certificate have changed, and cannot be used as they are: the one before stays. */
+  /** The changed files of the certificate cannot be used; the certificate before stays in force. */
   certificateRefused(detail: string): void;
-  /** A handshake came to nothing. `peer`: its address, while it is known. */
+  /** A handshake failed. `peer`: its address, if it is still known. */
   handshakeFailed(detail: string, peer: string | undefined): void;
-  /** A client's certificate does not verify, and counts as none. */
+  /** The certificate of a client fails verification, and counts as none. */
   clientCertificateRefused(detail: string, peer: string | undefined): void;
 }

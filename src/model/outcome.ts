@@ -4,10 +4,10 @@ import type { Attempt, PolicyDenial } from './policy.ts';
 import type { Principal } from './principal.ts';
 import type { Route } from './route.ts';
 
-/** The part of a call that is known however early it was refused. */
+/** The part of a call that is known however early the gateway refused it. */
 export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt' | 'trace'>;
 
-/** A decision as it is recorded: what was known when it fell. */
+/** A decision as it is recorded, with all that was known when it was made. */
 export interface Outcome {
   readonly call: KnownCall;
   readonly route: Route | undefined;
@@ -17,7 +17,7 @@ export interface Outcome {
   /** The rule of the policy that decided. */
   readonly rule: string | undefined;
   readonly denial: Denial | undefined;
-  /** What `mode: shadow` let pass. */
+  /** The denial that `mode: shadow` did not enforce. */
   readonly shadow: PolicyDenial | undefined;
   /** `performance.now()`. */
   readonly decidedAt: number;

@@ -1,31 +1,33 @@
-/** What the replicas of a gateway know together; where there is only one, in its memory. */
+/** What the replicas of a gateway share: through a store, or, for a single replica, in its memory. */
 
-/** Answers of authorization servers that another replica has had already. */
+/** Answers of authorization servers, shared by all replicas. */
 export interface SharedAnswers {
-  /** What was kept under `key`; undefined where nothing was, where it has ended, and while the store is away. Never rejects. */
+  /**
+   * The answer under `key`; undefined if there is none, if it has expired, or while the store is away. Never rejects.
+   */
   get(kind: AnswerKind, key: string): Promise<KeptAnswer | undefined>;
-  /** Keeps a JSON value until `expiresAt` (ms since the epoch), behind the request. Never throws. */
+  /** Keeps a JSON value until `expiresAt` (ms since the epoch); the request does not wait for it. Never throws. */
   set(kind: AnswerKind, key: string, answer: unknown, expiresAt: number): void;
-  /** Forgets it for all replicas, behind the request. While the store is away it stays there until it ends by itself. */
+  /** Deletes it for all replicas; the request does not wait. While the store is away it stays until it expires. */
   delete(kind: AnswerKind, key: string): void;
 }
 
-/** What an answer is about. */
+/** The question that was answered. */
 type AnswerKind = 'introspection' | 'exchange';
 
-/** An answer that a replica kept. It comes from outside the process: as trustworthy as the one who answered, no more. */
+/** An answer that a replica kept. It is as trustworthy as the authorization server that gave it, and no more. */
 export interface KeptAnswer {
   readonly answer: unknown;
-  /** Milliseconds since the epoch; nobody may use it longer. */
+  /** Milliseconds since the epoch; no replica may use it longer. */
   readonly expiresAt: number;
 }
 
-/** Remembers what may be used once only. */
+/** A replay cache: remembers values that may be used only once. */
 export interface ReplayMemory {
   /**
-   * Whether `key` comes for the first time; it is remembered until `expiresAt` (ms since the epoch).
+   * Whether `key` is new. It is remembered until `expiresAt` (ms since the epoch).
    *
-   * @param owner Who uses it: nobody may take up the memory of all others.
+   * @param owner The caller that uses it. Each owner is limited to a share, so that one cannot fill the cache.
    *
    * @throws {Denial} `shared_store.unavailable` while the store is away and `on_store_failure` is `closed`, and where
    *   no more can be remembered.
@@ -33,22 +35,22 @@ export interface ReplayMemory {
   firstSeen(key: string, expiresAt: number, owner: string): boolean | Promise<boolean>;
 }
 
-/** How the store is, for `/readyz`. */
+/** The state of the store, for `/readyz`. */
 export interface StoreState {
   readonly state: 'available' | 'unavailable';
   /** Why, while it is unavailable. */
   readonly problem?: string;
 }
 
-/** What the store is asked for; the label `operation` in metrics. */
+/** The operation on the store; the label `operation` in metrics. */
 export type StoreOperation = 'get' | 'set' | 'delete' | 'replay' | 'rate' | 'probe';
 
-/** What came of it: `corrupt` is a value that no replica wrote, `away` a question that was not asked. */
+/** Its result: `corrupt` is a value that no replica wrote, `away` an operation that was not sent. */
 export type StoreResult = 'ok' | 'hit' | 'miss' | 'corrupt' | 'error' | 'away';
 
-/** What is told of the store. */
+/** Observes the store. */
 export interface StoreObserver {
-  /** The store has come or gone; undefined: none is configured. */
+  /** The store has become available or unavailable; undefined: none is configured. */
   storeUp(up: boolean | undefined): void;
   storeRequest(operation: StoreOperation, result: StoreResult): void;
 }

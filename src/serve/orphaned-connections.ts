@@ -1,18 +1,20 @@
 import type { Worker } from 'node:cluster';
 
-/** What Node sends between processes besides messages: here a connection that was accepted for a worker. */
+/** A connection that the primary process accepted and sends to a worker along with a message. */
 interface Handle {
   close(): void;
 }
 
 /**
- * Ends the connection that was on its way to a worker when that died. Node itself forgets it, open, and its client would
- * wait for ever: lib/internal/cluster/round_robin_handle.js closes it when the worker says that it has it. One that the
- * worker has taken is closed here already, and to close it again does nothing.
+ * Closes the connection that was on its way to a worker when the worker died. Node leaves it open, and its client would
+ * wait forever: lib/internal/cluster/round_robin_handle.js closes it only when the worker confirms it. A confirmed one
+ * is closed in this process already, and closing it again does nothing.
+ *
+ * This is the only file that rests on the internals of `node:cluster`; its test fails if Node changes them.
  */
 export function closeOrphanedConnections(worker: Worker): void {
   const { process: child } = worker;
-  /** The last one for each listener: Node hands over one at a time. */
+  /** The last connection of each listener: Node sends one at a time. */
   const last = new Map<unknown, Handle>();
   const send = child.send.bind(child) as (...all: readonly unknown[]) => boolean;
   child.send = (message: unknown, handle?: unknown, ...rest: readonly unknown[]): boolean => {

@@ -16,16 +16,16 @@ import { fixedIn } from './reload.ts';
 import { createBackOff } from '../lib/back-off.ts';
 import { createStates, type FromWorker, type ToWorker } from './worker-messages.ts';
 
-/** How long a replacement waits after a worker that ended, at first; doubled each time, until one lives. */
+/** The first back-off before a worker that ended is replaced; doubled each time, until a worker listens. */
 const AGAIN_FIRST_MS = 100;
 const AGAIN_LAST_MS = 5_000;
 
 /**
- * Serves by several processes behind one listener and one admin listener: connections are dealt out in turn, and one
- * that ends is replaced. Each has the configuration and the certificate from the primary process, which alone reads files,
- * so that all serve by the same.
+ * Serves by several processes behind one listener and one admin listener. Connections go to the workers in turn, and a
+ * worker that ends is replaced. Only the primary process reads files: all workers have the same configuration and
+ * certificate from it.
  *
- * @throws {WorkerFault} where the first workers cannot listen.
+ * @throws {WorkerFault} if the first workers cannot listen.
  */
 export async function startWorkers(file: string, loaded: Loaded, count: number): Promise<Running> {
   const output = standardOutput();
@@ -35,7 +35,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
   const fixed = fixedIn(loaded.config);
   const key = randomBytes(32).toString('hex');
   const inForce: InForce = { config: loaded.config.hash, routes: routesOf(loaded.config), problems: [] };
-  /** Of the newest files, and of each worker that does not serve by them although they are good. */
+  /** The problems of the newest files, and of each worker that refuses them although the primary process did not. */
   let refused: readonly string[] = [];
   const refusedBy = new Map<Worker, readonly string[]>();
   const certificate =
@@ -60,13 +60,13 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
     for (const worker of workers()) tell(worker, message);
   }
 
-  /** Resolves with the address that the worker listens on. */
+  /** Starts a worker, and resolves with its URL when it listens. */
   function fork(): Promise<string> {
     const worker = cluster.fork();
     closeOrphanedConnections(worker);
     copyLines(worker.process.stdout, output);
     worker.process.stderr?.pipe(process.stderr, { end: false });
-    // One that has just ended cannot be told anything (EPIPE); that it ended is told by `exit`.
+    // A message to a worker that has just ended fails (EPIPE); `exit` reports its end.
     worker.on('error', () => {});
     tell(worker, { kind: 'begin', file, snapshot, fixed, key, certificates: certificate?.current() });
     if (refused.length > 0) tell(worker, { kind: 'reload-refused' });

@@ -5,16 +5,16 @@ import { watchFiles } from '../config/watch.ts';
 import type { Running } from './start.ts';
 import type { Config } from '../model/config.ts';
 
-/** Keeps a gateway by its files. */
+/** The reload of a running gateway. */
 export interface Reloading {
-  /** Reads everything again, as an edit does. */
+  /** Reloads all files, as an edit does. */
   readonly now: () => void;
   close(): void;
 }
 
 /**
- * Serves by the files as they are edited: the new configuration is loaded and checked whole, then swapped in
- * whole. One with a mistake in it changes nothing, and is told to the log, the metrics and `/readyz`.
+ * Follows the files of a configuration. After an edit, the whole configuration is loaded and checked, then replaces the
+ * current one. A configuration with a problem changes nothing; the log, the metrics and `/readyz` report it.
  */
 export async function reloadOnEdit(file: string, first: Loaded, since: number, running: Running): Promise<Reloading> {
   const startedWith = first.config;
@@ -45,7 +45,7 @@ export async function reloadOnEdit(file: string, first: Loaded, since: number, r
     inForce = config.hash;
   }
 
-  /** One after the other; edits that come meanwhile make one more. */
+  /** Reloads one at a time. Edits during a reload cause one more. */
   function now(): void {
     if (underWay !== undefined) {
       again = true;
@@ -65,7 +65,7 @@ export async function reloadOnEdit(file: string, first: Loaded, since: number, r
   return { now, close: () => watching.close() };
 }
 
-/** What is fixed once a process listens, as the file calls it. */
+/** The settings that are fixed once a process listens, by their keys in the file. */
 export const needsRestart: Readonly<Record<string, (config: Config) => unknown>> = {
   listen: ({ listen }) => listen,
   'admin.listen': ({ admin }) => admin?.listen,
@@ -75,7 +75,7 @@ export const needsRestart: Readonly<Record<string, (config: Config) => unknown>>
   'limits.request_headers': ({ limits }) => limits.requestHeadersBytes,
 };
 
-/** What of a configuration holds what is fixed, as JSON can carry it. */
+/** The parts of a configuration that hold fixed settings, as JSON can carry them. */
 export type Fixed = ReturnType<typeof fixedIn>;
 
 /** {@link Fixed} of a configuration. */
@@ -83,7 +83,7 @@ export function fixedIn({ listen, forwardAuth, tls, telemetry, limits }: Config)
   return { listen, forwardAuth, tls, telemetry, limits };
 }
 
-/** `config`, but what needs a restart is as it was at the start. */
+/** `config`, with the settings that need a restart as they were at the start. */
 export function asAtStart(config: Config, { listen, forwardAuth, tls, telemetry, limits }: Fixed): Config {
   return {
     ...config,

@@ -27,25 +27,25 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { traceClient } from '../telemetry/traced-client.ts';
 import { traceGateway } from './traced-gateway.ts';
 
-/** What the process brings, and what tests set. */
+/** The dependencies of a process, which tests replace. */
 export interface Surroundings {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
-  /** What sessions are bound with where the configuration names no key; default: random. */
+  /** The key that binds sessions if the configuration has none; default: random. */
   readonly key?: Buffer | undefined;
-  /** Undefined: no spans are made. */
+  /** Undefined: traces are not configured. */
   readonly tracer?: Tracer | undefined;
 }
 
-/** The gateway of the newest configuration, and what lasts from one configuration to the next. */
+/** The gateway of the newest configuration, and the state that outlives a configuration. */
 export interface ReloadableGateway {
   readonly current: ConfiguredGateway;
-  /** Each authorization server as it is now. */
+  /** The current state of each authorization server. */
   readonly servers: () => readonly ServerState[];
-  /** The store that replicas share, as it is now; undefined where none is configured. */
+  /** The current state of the shared store; undefined: none is configured. */
   readonly sharedStore: () => StoreState | undefined;
-  /** Builds the gateway of `config` whole, then puts it in the place of the one before. */
+  /** Builds the whole gateway of `config`, then replaces the current one. Changes nothing if the build fails. */
   readonly use: (config: Config) => void;
   /** Ends all open streams and WebSockets. */
   readonly endStreams: () => void;
@@ -53,8 +53,8 @@ export interface ReloadableGateway {
 }
 
 /**
- * Builds a gateway from a configuration. Authorization servers are discovered behind it: one that is away delays nothing
- * but the requests that need it.
+ * Builds a gateway that can be reloaded. Authorization servers are discovered in the background: an unavailable one
+ * delays only the requests that need it.
  */
 export function createReloadableGateway(config: Config, surroundings: Surroundings): ReloadableGateway {
   const { log, metrics, clock, tracer } = surroundings;
@@ -118,7 +118,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     };
   }
 
-  /** A stream would otherwise live by a policy, a route or a token that is no more. */
+  /** Ends a stream whose policy, route or token is no longer valid. */
   function endIfRefused(stream: OpenStream): void {
     const refused = open.refusalOf(stream);
     if (refused !== undefined) return endFor(stream, refused.reason, 'the token was refused');
@@ -134,7 +134,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     stream.end(why);
   }
 
-  /** Of a server whose settings stay, so do its metadata, its keys and what it said of tokens. */
+  /** Keeps the client of a server whose settings are unchanged, with its metadata, keys and cached answers. */
   function clientsOf({ authorizationServers }: Config): ReadonlyMap<string, AuthorizationServerClient> {
     return new Map([...authorizationServers].map(([name, server]) => [name, known(server) ?? created(server)]));
   }

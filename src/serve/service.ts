@@ -1,5 +1,5 @@
 /**
- * What runs: the listener, and the gateway of the newest configuration behind it.
+ * The listeners of one process, and the gateway of the newest configuration behind them.
  *
  * @module
  */
@@ -18,29 +18,29 @@ import { createReloadableGateway, type Surroundings } from './reloadable-gateway
 import { serve, type Gateway } from '../pipeline.ts';
 import { createTlsObserver } from '../telemetry/log.ts';
 
-/** A gateway that serves. */
+/** A serving process, without its admin listener. */
 export interface Service {
   readonly url: string;
-  /** Where proxies ask; undefined where they cannot. */
+  /** The listener for questions of proxies; undefined without `forward_auth`. */
   readonly forwardAuthUrl: string | undefined;
-  /** Each authorization server as it is now. */
+  /** The current state of each authorization server. */
   servers(): readonly ServerState[];
-  /** The store that replicas share, as it is now; undefined where none is configured. */
+  /** The current state of the shared store; undefined: none is configured. */
   readonly sharedStore: () => StoreState | undefined;
-  /** Serves by `config` from the next request on; those under way end by the one that they began with. */
+  /** Serves by `config` from the next request on. A request finishes under the configuration it started with. */
   reload(config: Config): void;
-  /** Accepts no more, lets requests finish for `graceMs`, then ends what is left. */
+  /** Drains: accepts no more connections, lets requests finish for `graceMs`, then ends the rest. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Gives the certificate that `tls` is about. */
+/** Opens the certificate of `tls`. */
 export type OpenCertificate = (tls: Tls, observer: TlsObserver) => OwnCertificate | Promise<OwnCertificate>;
 
 /**
- * Serves by a configuration, and by each that comes after it.
+ * Serves by a configuration, and by each configuration that replaces it.
  *
- * @param open Default: the files of `tls` are read and followed.
- * @throws the system's error where the address cannot be listened on, `EADDRINUSE` among them.
+ * @param open Default: reads the files of `tls`, and follows them.
+ * @throws the system's error if the address cannot be listened on, such as `EADDRINUSE`.
  */
 export async function startService(
   config: Config,
@@ -90,7 +90,7 @@ export async function startService(
       }),
     );
     if (config.forwardAuth !== undefined) {
-      // A WebSocket handshake too is only asked about: it is answered like any other question.
+      // A question about a WebSocket handshake is answered like any other question.
       const onRequest: OnRequest = (request, response) => answerBy(newest.current.forwardAuth, request, response);
       listeners.push(await listen({ address: config.forwardAuth.listen, maxHeaderBytes, onRequest, onMalformed }));
     }
@@ -102,7 +102,7 @@ export async function startService(
 
   function answerBy(gateway: Gateway, request: IncomingMessage, response: ServerResponse, head?: Buffer): void {
     serve(gateway, request, response, head).catch((error: unknown) => {
-      // Even refusing has failed: nobody may wait for an answer that does not come, and the process lives.
+      // Even the refusal failed. The client must not wait for an answer that never comes; the process goes on.
       log.event('error', 'a bug', { stack: error instanceof Error ? error.stack : String(error) });
       response.destroy();
     });
@@ -126,7 +126,7 @@ export async function startService(
     servers: newest.servers,
     reload: newest.use,
     async close(graceMs) {
-      // Before the listeners destroy their connections, in the same turn: clients then see an end, and no failure.
+      // In the same turn before the listeners destroy their connections: clients see the end of a stream, no failure.
       const ending = setTimeout(newest.endStreams, graceMs);
       await Promise.all(listeners.map((listener) => listener.close(graceMs)));
       clearTimeout(ending);

@@ -5,16 +5,16 @@ import { promisify } from 'node:util';
 
 const writeSome = promisify(write);
 
-/** Until a pipe that was full is tried again. */
+/** The pause before a full pipe is tried again. */
 const AGAIN_MS = 10;
-/** From one write to the next: a system call for each turn of a busy event loop would cost more than the lines. */
+/** The pause after a write: a system call for each turn of a busy event loop would cost more than the lines. */
 const PACE_MS = 10;
 
 /**
- * Standard output as a stream that never waits and never fails. `process.stdout` writes synchronously to a pipe: a reader
- * that is stuck would stop the service (Node, "A note on process I/O"). What cannot be written, because the reader is gone
- * or the disk is full, is lost, and the next lines are tried again. What comes within {@link PACE_MS} of a write waits and
- * goes out together.
+ * Standard output as a stream that never blocks and never fails. `process.stdout` writes synchronously to a pipe: a
+ * stuck reader would stop the service (Node, "A note on process I/O"). Text that cannot be written, because the reader
+ * is gone or the disk is full, is dropped. Text that comes within {@link PACE_MS} of a write waits, and is written
+ * together.
  */
 export function standardOutput(fd: number = process.stdout.fd): Writable {
   const write = async (text: string, done: () => void): Promise<void> => {
@@ -29,7 +29,7 @@ export function standardOutput(fd: number = process.stdout.fd): Writable {
   });
 }
 
-/** To look at `process.stdout` makes a pipe one that says EAGAIN when it is full. */
+/** Writes all of `chunk`. Reading `process.stdout` makes a pipe non-blocking: it says EAGAIN when it is full. */
 async function writeWhole(fd: number, chunk: Buffer): Promise<void> {
   for (let at = 0; at < chunk.length;) {
     try {
@@ -43,7 +43,7 @@ async function writeWhole(fd: number, chunk: Buffer): Promise<void> {
   }
 }
 
-/** Passes on whole lines, as fast as they are read: lines of several processes would run into each other. */
+/** Copies whole lines, as fast as `to` takes them, so that lines of several processes do not mix. */
 export function copyLines(from: Readable | null, to: Writable): void {
   let rest = '';
   from?.setEncoding('utf8').on('data', (text: string) => {

@@ -11,33 +11,33 @@ import { createLog, type Log } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { standardOutput } from './standard-output.ts';
 
-/** A gateway that serves, by one process or several, and its admin listener. */
+/** A running gateway, of one process or several, and its admin listener. */
 export interface Running {
   readonly url: string;
   /** Undefined with `admin: off`. */
   readonly adminUrl: string | undefined;
-  /** Undefined where proxies cannot ask, and of several processes. */
+  /** Undefined without `forward_auth`, and with several processes. */
   readonly forwardAuthUrl?: string | undefined;
   readonly log: Log;
   /** Serves by `config` from the next request on. `snapshot`: what it was read from. */
   reload(config: Config, snapshot: Snapshot): void;
-  /** Says, wherever an operator looks, that the newest files are not in force. */
+  /** Reports to the log, the metrics and the admin listener that the newest files are not in force. */
   reloadRefused(problems: readonly string[]): void;
-  /** Accepts no more, lets requests finish for `graceMs`, then ends what is left. */
+  /** Drains: accepts no more connections, lets requests finish for `graceMs`, then ends the rest. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Where the log goes, and what time it is. */
+/** The dependencies of a process that tests replace. */
 export interface StartOptions {
   readonly output?: Writable;
   readonly clock?: Clock;
-  /** What sessions are bound with where the configuration names no key; default: random. */
+  /** The key that binds sessions if the configuration has none; default: random. */
   readonly key?: Buffer;
-  /** Where the certificate of `tls` comes from; default: its files, which are followed. */
+  /** Opens the certificate of `tls`; default: reads its files, and follows them. */
   readonly openCertificate?: OpenCertificate;
 }
 
-/** What one process serves with. */
+/** The parts of one serving process. */
 export interface Serving {
   readonly service: Service;
   readonly log: Log;
@@ -48,7 +48,7 @@ export interface Serving {
 /**
  * Starts the gateway without an admin listener.
  *
- * @throws the system's error where the address cannot be listened on; then nothing is left running.
+ * @throws the system's error if the address cannot be listened on; then nothing is left running.
  */
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
   const { output = standardOutput(), clock = Date.now, key, openCertificate } = options;
@@ -69,7 +69,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
   };
 }
 
-/** Loaded only here: it is most of what would be loaded at all. */
+/** Loads OpenTelemetry only here: it is larger than everything else together. */
 async function startTracer(telemetry: Telemetry, log: Log, metrics: Metrics): Promise<Tracer> {
   const { createTracer } = await import('../telemetry/tracer.ts');
   return createTracer(telemetry, {
@@ -81,7 +81,7 @@ async function startTracer(telemetry: Telemetry, log: Log, metrics: Metrics): Pr
   });
 }
 
-/** What an admin listener is started with: wrong tokens are logged, of each address a bounded number. */
+/** The options of an admin listener. Wrong tokens are logged; the rate limit bounds their number for each address. */
 export function adminOptions(log: Log, clock: Clock = Date.now): AdminOptions {
   return { clock, onWrongToken: (address) => log.event('warn', 'a wrong admin token was presented', { address }) };
 }
@@ -128,12 +128,12 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   };
 }
 
-/** What a worker said why it cannot serve, in one line. */
+/** Why a worker cannot serve, in one line. */
 export class WorkerFault extends Error {
   override readonly name = 'WorkerFault';
 }
 
-/** Why the gateway cannot listen, in one line. Rethrows anything else: a bug. */
+/** Why the gateway cannot listen, in one line. Rethrows any other error, which is a bug. */
 export function listenFault(error: unknown): string {
   if (error instanceof WorkerFault) return error.message;
   if (!(error instanceof Error) || !('code' in error)) throw error;
@@ -143,7 +143,7 @@ export function listenFault(error: unknown): string {
   const place = `${host.includes(':') ? `[${host}]` : host}:${String(error.port)}`;
   switch (error.code) {
     case 'EADDRINUSE':
-      return `${place} is in use: stop the process that listens there, or change \`listen\` or \`admin\` in the configuration`;
+      return `${place} is in use: stop the process that listens there, or change listen or admin in the configuration`;
     case 'EACCES':
       return `${place} needs a privilege: choose a port from 1024 up, or run with CAP_NET_BIND_SERVICE`;
     case 'EADDRNOTAVAIL':

@@ -1,6 +1,6 @@
 /**
- * The path of a request, measured: the gateway's own steps with spans around them. Where no traces are configured, or a
- * call is not recorded, the steps are the very ones that they were.
+ * Spans around the steps of a gateway. Without traces in the configuration, or for a call that is not recorded, the
+ * steps stay as they are.
  *
  * @module
  */
@@ -19,12 +19,12 @@ import type { Gateway, Stages } from '../pipeline.ts';
 import { serverAddress } from '../telemetry/traced-client.ts';
 import { markOurs, traceStages } from './traced-stages.ts';
 
-/** What spans have to know of a listener. */
+/** What tracing needs to know of a listener. */
 interface TracedParts {
   readonly publicUrl: string;
-  /** Addresses and networks of peers whose word counts that a trace is to be recorded. */
+  /** Addresses and networks of the peers whose sampled flag is honoured. */
   readonly trusted: readonly string[];
-  /** Whether the last step asks an upstream. */
+  /** Whether the last step sends a request to an upstream. */
   readonly forwards: boolean;
 }
 
@@ -34,7 +34,7 @@ interface Recorded {
   readonly response: ServerResponse;
 }
 
-/** Lets the calls of a gateway, and of who asks it, take part in traces. */
+/** Lets the calls of a gateway, and the questions of proxies, take part in traces. */
 export function traceGateway(gateway: ConfiguredGateway, tracer: Tracer, config: Config): ConfiguredGateway {
   const { publicUrl, trustedProxies, forwardAuth } = config;
   const asking = [...trustedProxies, ...(forwardAuth?.trusted ?? [])];
@@ -45,19 +45,19 @@ export function traceGateway(gateway: ConfiguredGateway, tracer: Tracer, config:
   };
 }
 
-/** The server span ends when the answer has, a stream's too. */
+/** The span of a call ends with its answer; the span of a stream with the stream. */
 function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards }: TracedParts): Gateway {
   const isTrusted = createIsWithin(trusted);
   const own = { 'url.scheme': new URL(publicUrl).protocol.slice(0, -1), ...serverAddress(publicUrl) };
   const recorded = new WeakMap<object, Recorded>();
-  /** Calls that name no trace, by the one that was begun for each; with the trace of its message, once that is read. */
+  /** Calls whose request names no trace, by the context that was begun for them; with the trace of their message. */
   const named = new WeakMap<object, TraceContext | undefined>();
 
   function recordedOf({ trace }: Pick<KnownCall, 'trace'>): Recorded | undefined {
     return trace === undefined ? undefined : recorded.get(trace);
   }
 
-  /** The stages of a call that may name its trace in its message (SEP-414); of any other they are what they were. */
+  /** The stages of a call; they follow its MCP message if that may name the trace (SEP-414). */
   function following(stages: Stages, { trace }: Call, span: Span | undefined): Stages {
     if (trace === undefined || !named.has(trace)) return stages;
     if (stages.route.protocol === 'http') {
@@ -127,7 +127,7 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
     answered(route, call, status) {
       const found = recordedOf(call);
       if (found !== undefined) {
-        // Of a client that left before its answer there is none.
+        // A client that left before its answer has no status.
         if (found.response.headersSent || status === 101) found.span.set({ 'http.response.status_code': status });
         if (status >= 500) found.span.fail(String(status));
         found.span.end();
@@ -137,7 +137,7 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
   };
 }
 
-/** Who called, what with and what the token says is the log's: a tracing backend has other readers. */
+/** Holds neither caller, arguments nor claims, which are for the log: a tracing backend has other readers. */
 function decisionAttributes({ call, route, attempt, allow, denial, shadow }: Outcome): SpanAttributes {
   const mcp = attempt?.kind === 'mcp' ? attempt : undefined;
   return {
@@ -151,7 +151,7 @@ function decisionAttributes({ call, route, attempt, allow, denial, shadow }: Out
   };
 }
 
-/** As the policy names it: a name that a caller made up is nothing to search for. */
+/** The entry of the policy that lists a tool, since a caller can make up the name of a tool. */
 function toolEntry(route: Route | undefined, tool: string | undefined): string | undefined {
   return tool === undefined ? undefined : route?.policy?.toolEntry(tool);
 }

@@ -4,9 +4,9 @@ import type { Stages } from '../pipeline.ts';
 import { serverAddress } from '../telemetry/traced-client.ts';
 
 /**
- * The stages of one call that is recorded: those that decide, or may have to wait, with spans of their own.
+ * The stages of a recorded call. The stages that decide or may have to wait have spans of their own.
  *
- * @param forwards Whether the last one asks an upstream.
+ * @param forwards Whether the last stage sends a request to an upstream.
  */
 export function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwards: boolean): Stages {
   const { route } = stages;
@@ -51,15 +51,15 @@ export function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwar
     forwardUpgrade(granted, head, refuse) {
       const { call } = granted;
       const span = beginUpstream(call.method);
-      let answer: 'upstream' | 'ours' = 'upstream';
+      let answeredBy: 'upstream' | 'gateway' = 'upstream';
       call.response.once('close', () => {
         const { statusCode } = call.response;
-        // Node's 200 is what stands there before anybody has answered.
-        if (answer === 'upstream' && statusCode !== 200) markUpstream(span, statusCode);
+        // 200 is Node's default before any answer.
+        if (answeredBy === 'upstream' && statusCode !== 200) markUpstream(span, statusCode);
         span.end();
       });
       stages.forwardUpgrade({ ...granted, call: { ...call, trace: span.context } }, head, (denial) => {
-        answer = 'ours';
+        answeredBy = 'gateway';
         mark(span, denial);
         refuse(denial);
       });
@@ -67,7 +67,7 @@ export function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwar
   };
 }
 
-/** Work that may have to wait for somebody: who is asked in the course of it finds the span. */
+/** Runs work that may have to wait. Requests that it sends have the span as their parent. */
 function measured<Value>(tracer: Tracer, span: Span, work: () => Value | Promise<Value>): Value | Promise<Value> {
   let result;
   try {
@@ -107,14 +107,14 @@ function ended(span: Span, error: unknown): unknown {
   return error;
 }
 
-/** A refusal is no error of ours, and what it says in words is for the log: details may quote claims. */
+/** Marks a span with the reason of a refusal. Its detail is for the log alone, since it may quote claims. */
 function mark(span: Span, error: unknown): void {
   if (!(error instanceof Denial)) return span.fail('gateway.error');
   span.set({ 'sallyport.reason': error.reason });
   markOurs(span, error);
 }
 
-/** Marks a span whose call was refused for what is our own fault, or that of who we depend on. */
+/** Marks a span as failed if the call was refused with a status of 500 or above. */
 export function markOurs(span: Span, { reason }: Denial): void {
   if (refusals[reason].status >= 500) span.fail(reason);
 }

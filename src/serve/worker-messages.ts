@@ -5,17 +5,17 @@ import type { StoreState } from '../model/shared.ts';
 import type { Fixed } from './reload.ts';
 import type { Worker } from 'node:cluster';
 
-/** What the primary process tells a worker. */
+/** A message of the primary process to a worker. */
 export type ToWorker =
   | {
       readonly kind: 'begin';
       readonly file: string;
       readonly snapshot: Snapshot;
-      /** What the other workers listen with, whatever the snapshot says. */
+      /** The settings that the first workers listen with, whatever the snapshot says. */
       readonly fixed: Fixed;
-      /** What sessions are bound with where the configuration names no key: the same for all workers, in hex. */
+      /** The key that binds sessions if the configuration has none: the same for all workers, in hex. */
       readonly key: string;
-      /** The one in force where `tls` is configured: only the primary process reads its files. */
+      /** The certificate in force, if `tls` is configured: only the primary process reads its files. */
       readonly certificates?: Certificates | undefined;
     }
   | { readonly kind: 'reload'; readonly file: string; readonly snapshot: Snapshot }
@@ -24,31 +24,31 @@ export type ToWorker =
   | { readonly kind: 'state'; readonly id: number }
   | { readonly kind: 'stop'; readonly graceMs: number };
 
-/** What a worker tells the primary process. */
+/** A message of a worker to the primary process. */
 export type FromWorker =
   | { readonly kind: 'listening'; readonly url: string }
-  /** It cannot serve; a line for the operator. */
+  /** The worker cannot serve; `why` is one line for the operator. */
   | { readonly kind: 'failed'; readonly why: string }
-  /** It was told to reload. Where there are problems, the last good configuration goes on. */
+  /** The worker has reloaded, or refused to: with problems, it keeps the last good configuration. */
   | { readonly kind: 'reloaded'; readonly problems: readonly string[] }
   | { readonly kind: 'state'; readonly id: number; readonly state: WorkerState };
 
-/** How a worker sees the world. */
+/** The state of one worker, for the admin listener. */
 export interface WorkerState {
   readonly servers: readonly ServerState[];
   readonly store: StoreState | undefined;
   readonly denials: readonly object[];
 }
 
-/** Tells the primary process, from a worker. */
+/** Sends a message to the primary process, from a worker. */
 export function tellPrimary(message: FromWorker): void {
   process.send?.(message);
 }
 
-/** How long a worker may take to say how it sees the world. */
+/** How long a worker may take to answer with its state. */
 const PATIENCE_MS = 1_000;
 
-/** Creates what asks workers how they see the world. Who does not say so soon is left out. */
+/** Creates the question for the states of workers. A worker that does not answer in time is left out. */
 export function createStates(
   tell: (worker: Worker, message: ToWorker) => void,
 ): (workers: readonly Worker[]) => Promise<readonly WorkerState[]> {

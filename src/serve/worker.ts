@@ -9,21 +9,21 @@ import { listenFault, type Serving, startServing } from './start.ts';
 import { asAtStart } from './reload.ts';
 import { tellPrimary, type ToWorker } from './worker-messages.ts';
 
-/** What is served, and the certificate that the primary process tells of. */
+/** The serving process, and the certificate that the primary process renews. */
 interface Working extends Serving {
   readonly certificate: ToldCertificate | undefined;
 }
 
-/** One process of several that serve: does what the primary process says, and ends with it. */
+/** Runs one of several serving processes. It obeys the primary process, and ends with it. */
 export async function work(): Promise<never> {
-  // A terminal sends its signals to every process; the primary one passes on what is meant for this one.
+  // A terminal sends signals to every process; the primary process stops its workers itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   let serving: Working | undefined;
-  // Whoever killed the primary process meant all of it.
+  // Without the primary process, workers must not go on.
   process.once('disconnect', () => void end(serving, 0));
-  // One after the other; what comes while a configuration is loaded waits.
+  // One message at a time: a message that comes while a configuration is loaded waits.
   for await (const [message] of on(process, 'message') as AsyncIterable<[ToWorker]>) {
-    // Others speak over the same channel: metrics are asked for there.
+    // prom-client uses the same channel to ask for metrics.
     if (!('kind' in message)) continue;
     if (message.kind === 'begin') serving = await begin(message);
     else if (serving !== undefined) await obey(serving, message);
@@ -82,7 +82,7 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
   }
 }
 
-/** What keeps the new configuration from being served, which the primary process found good. */
+/** Reloads; returns the problems if this worker refuses what the primary process accepted. */
 async function reload(
   { service, metrics }: Working,
   { file, snapshot }: Extract<ToWorker, { kind: 'reload' }>,

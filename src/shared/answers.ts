@@ -3,13 +3,13 @@ import type { KeptAnswer, SharedAnswers, StoreResult } from '../model/shared.ts'
 import type { StoreConnection } from './connection.ts';
 import type { Sealing } from './sealing.ts';
 
-/** The longest answer that is shared, sealed; what is longer, each replica asks for itself. */
+/** The longest sealed answer that is shared. Each replica asks for a longer one itself. */
 const MAX_BYTES = 64 * 1024;
 
-/** What stands at a place of the store: nothing that still holds, something that no replica wrote, or an answer. */
+/** The value at a place of the store: none or an expired one, one that no replica wrote, or an answer. */
 type Found = KeptAnswer | 'miss' | 'corrupt';
 
-/** Creates what replicas share by `connection`. `onCorrupt` is told of values that none of them wrote. */
+/** Creates the answers that replicas share by `connection`. `onCorrupt` is called for values that no replica wrote. */
 export function createSharedAnswers(
   connection: StoreConnection,
   sealing: Sealing,
@@ -21,7 +21,7 @@ export function createSharedAnswers(
     if (sealed === '') return 'miss';
     const text = sealed.length > MAX_BYTES ? undefined : sealing.open(place, sealed);
     if (text === undefined) return 'corrupt';
-    // Only a replica can have written it: it is what `set` sealed.
+    // It was sealed, so that only a replica can have written it.
     const { answer, expiresAt } = JSON.parse(text) as KeptAnswer;
     return clock() < expiresAt ? { answer, expiresAt } : 'miss';
   }
@@ -32,7 +32,7 @@ export function createSharedAnswers(
       try {
         const found = await connection.run(
           'get',
-          // Whoever can write to the store could make what a GET answers as long as he likes.
+          // An attacker with write access to the store could make a GET return a value of any length.
           async (client) => read(place, (await client.getRange(place, 0, MAX_BYTES)) ?? ''),
           resultOf,
         );

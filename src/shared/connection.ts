@@ -4,10 +4,10 @@ import { createBackOff } from '../lib/back-off.ts';
 import { TimeoutError, within } from '../lib/deadline.ts';
 import { STORE_PREFIX } from './sealing.ts';
 
-/** A connection to a Redis or Valkey, which comes and goes; whoever asks learns at once while it is away. */
+/** A connection to Redis or Valkey, which reconnects. While the store is away, commands fail at once. */
 export interface StoreConnection {
   /**
-   * Sends what `command` sends. `resultOf` says what to count of its answer; default `ok`.
+   * Runs `command` on the connection. `resultOf` names the result that is counted for its answer; default `ok`.
    *
    * @throws {StoreError} at once while the store is away, and after {@link COMMAND_MS} at the latest.
    */
@@ -17,30 +17,30 @@ export interface StoreConnection {
     resultOf?: (value: Value) => StoreResult,
   ): Promise<Value>;
   state(): StoreState;
-  /** Waits for what is under way, and connects no more. */
+  /** Waits for commands in flight, and does not reconnect. */
   close(): Promise<void>;
 }
 
-/** Says what has become of the store. */
+/** Logs changes of the store's state. */
 export type LogStore = (level: 'info' | 'warn', msg: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** What the rest of this folder sees of a client of `@redis/client`. */
+/** A client of `@redis/client`, as this folder sees it. */
 type StoreClient = ReturnType<typeof createClient>;
 
-/** What a request may lose to a store that does not answer. Once: whoever comes after it does not ask. */
+/** How long a request waits for a store that does not answer. Only the first one waits; the next do not ask. */
 const COMMAND_MS = 250;
-/** Until a connection stands; it has as long again to take a write. */
+/** The time limit for connecting, and again for the first write. */
 const CONNECT_MS = 1000;
-/** A store that went away silently is noticed within it, also when nobody asks. */
+/** A store that disappears silently is noticed within this time, without any request. */
 const PROBE_EVERY_MS = 5000;
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 5000;
-/** Commands that wait at once: more than one connection answers in {@link COMMAND_MS}. */
+/** The limit on commands in flight: more than one connection can answer in {@link COMMAND_MS}. */
 const MAX_WAITING = 10_000;
 
 /**
- * Connects to `url` behind the caller's back, again and again with growing pauses. What it does not answer in time it is
- * not asked again until it has taken a write: a process that was stopped still accepts connections.
+ * Connects to `url` in the background, with back-off. After a timeout the store counts as away until it has taken a
+ * write: a stopped process still accepts connections.
  */
 export function connectStore(url: string, observer: StoreObserver, log: LogStore): StoreConnection {
   let current: StoreClient | undefined;
@@ -60,7 +60,7 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
   async function connect(): Promise<void> {
     let client: StoreClient | undefined;
     try {
-      // Not before it is needed: a gateway without a shared store starts without it.
+      // Loaded only here: a gateway without a shared store does not need it.
       const { createClient: create } = await import('@redis/client');
       if (closed) return;
       client = create({
@@ -69,7 +69,7 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
         disableClientInfo: true,
         commandsQueueMaxLength: MAX_WAITING,
         maintNotifications: 'disabled',
-        // It would call a connection ready that has answered nothing yet: we connect again ourselves.
+        // The client would call a connection ready before any answer, so that reconnecting is done here.
         socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false },
       });
       await within(2 * CONNECT_MS, taken(client));
@@ -82,7 +82,7 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
     else use(client);
   }
 
-  /** A connection that has taken a write. */
+  /** Resolves when the connection has taken a write. */
   async function taken(client: StoreClient): Promise<void> {
     // Without a listener an error would end the process.
     client.on('error', (error: unknown) => lose(client, error));
@@ -103,7 +103,7 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
     if (client !== current) return;
     current = undefined;
     discard(client);
-    // One that comes and goes is asked less and less often.
+    // A connection that keeps failing is retried less and less often.
     if (performance.now() - connectedAt > LONGEST_RETRY_MS) backOff.reset();
     away(error);
   }
@@ -154,7 +154,7 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
   };
 }
 
-/** A write: a replica, a full memory and a user without permission answer a PING as well. */
+/** Writes, since a PING also succeeds on a read-only replica, with a full memory and without permission. */
 async function probe(client: StoreClient): Promise<void> {
   await client.set(`${STORE_PREFIX}probe`, '1', { PX: 1000 });
 }
@@ -163,24 +163,24 @@ function discard(client: StoreClient | undefined): void {
   try {
     client?.destroy();
   } catch {
-    // It was closed already.
+    // The client is closed already.
   }
 }
 
-/** The store gave no answer, or one that says that it cannot serve. */
+/** The store gave no answer, or answered that it cannot serve. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
-/** Answers by which a server says that it serves nobody, or not us; others, NOPERM too, are about one command alone. */
+/** Errors by which a server says that it cannot serve. Others, NOPERM too, concern one command alone. */
 const cannotServe = /^(?:READONLY|OOM|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|NOAUTH|WRONGPASS|BUSY|CLUSTERDOWN)\b/;
 
-/** Whether an answer says that the server will not do, until it takes a write again. */
+/** Whether an error means that the store is away until it takes a write again. */
 function saysUnfit(error: unknown): boolean {
   return error instanceof Error && cannotServe.test(error.message);
 }
 
-/** One short line without the password, which a server could repeat. */
+/** The message of an error in one short line, without the password, which a server could repeat. */
 function withoutSecrets(error: unknown, url: string): string {
   const { password } = new URL(url);
   let text = error instanceof Error ? error.message || error.name : String(error);

@@ -5,15 +5,15 @@ import type { Rate } from '../model/route.ts';
 import type { StoreConnection } from './connection.ts';
 import type { Sealing } from './sealing.ts';
 
-/** Bounds memory whoever comes: some 15 MB when full. */
+/** Bounds memory; about 15 MB when full. */
 const MAX_KEYS = 50_000;
 
-/** Limiters of one process alone, which answer at once. */
+/** Limiters of one process, which answer synchronously. */
 interface LocalRateLimiters {
   (counted: Counted, rate: Rate): RateLimiter & { take(key: string): number };
 }
 
-/** Creates the limiters of one process; what they count lasts as long as they do. */
+/** Creates the limiters of one process. Their counts live as long as they do. */
 export function createRateLimiters(clock: Clock): LocalRateLimiters {
   const buckets = {
     requests: createTokenBuckets(MAX_KEYS, clock),
@@ -28,8 +28,8 @@ export function createRateLimiters(clock: Clock): LocalRateLimiters {
 /**
  * A bucket as in `lib/token-buckets.ts`, by the clock of the store, so that the clocks of the replicas do not matter.
  *
- * ARGV: how many tokens to take (-1 gives one back), then the rate: `requests`, `perMs`, `burst`. Returns 0, or, if there
- * are too few, takes nothing and returns the milliseconds until there are enough.
+ * ARGV: how many tokens to take (-1 gives one back), then the rate: `requests`, `perMs`, `burst`. Returns 0, or, if
+ * there are too few, takes nothing and returns the milliseconds until there are enough.
  */
 const bucketScript = `
 local take, burst, perMs = tonumber(ARGV[1]), tonumber(ARGV[4]), ARGV[2] / ARGV[3]
@@ -53,7 +53,9 @@ end
 return 0
 `;
 
-/** Creates limiters that all replicas share by `connection`. While it is away, each replica uses its `local` limiters. */
+/**
+ * Creates limiters that all replicas share by `connection`. While it is away, each replica uses its `local` limiters.
+ */
 export function createSharedRateLimiters(
   connection: StoreConnection,
   sealing: Sealing,

@@ -6,29 +6,29 @@ import type { StoreConnection } from './connection.ts';
 import type { Sealing } from './sealing.ts';
 import { hash } from 'node:crypto';
 
-/** Bounds memory whatever callers send: some 30 MB when full. */
+/** Bounds memory, whatever callers send; about 30 MB when full. */
 const MAX_ENTRIES = 500_000;
-/** The part of it that one owner may use, so that no caller can fill it for all others. */
+/** The part of it that one owner may use, so that no caller can fill it. */
 const SHARE = 0.1;
-/** Of a digest: a second key with the same 128 bits cannot be found. */
+/** The length of a digest: an attacker cannot find a second key with the same 128 bits. */
 const DIGEST_BYTES = 16;
 
-/** What one process remembers by itself. */
+/** The replay cache of one process, which answers synchronously. */
 export interface LocalReplayMemory extends ReplayMemory {
   firstSeen(key: string, expiresAt: number, owner: string): boolean;
 }
 
 /**
- * Creates the memory of one process. What lives is never forgotten, since a forgotten key could be used again: a full
- * memory refuses instead. A key is remembered to the end of the second in which it expires.
+ * Creates the replay cache of one process. It never evicts a key before its expiry, since an evicted key could be used
+ * again: a full cache refuses instead. A key is kept to the end of the second in which it expires.
  */
 export function createReplayMemory(clock: Clock, maxEntries = MAX_ENTRIES): LocalReplayMemory {
   /** Digests, so that an entry is small however long a key is. */
   const live = new Set<string>();
-  /** How many of them each owner has. */
+  /** The number of digests of each owner. */
   const owned = new Map<string, number>();
   const maxOwn = Math.max(1, Math.floor(maxEntries * SHARE));
-  /** The second in which digests end → their owner → the digests: the sweep looks at none that still lives. */
+  /** The second in which digests expire → their owner → the digests. The sweep reads only expired digests. */
   const endings = new Map<number, Map<string, string[]>>();
   let sweptAt = 0;
 
@@ -81,8 +81,8 @@ function full(what: string): Denial {
 }
 
 /**
- * Creates the memory that replicas have together. `local` remembers as well what comes by here: a store that lost
- * everything, or that is away with `on_store_failure: open`, does not let it pass here again.
+ * Creates the replay cache that replicas share. Keys are kept in `local` too: this process refuses them also after the
+ * store has lost them, or while it is away with `on_store_failure: open`.
  */
 export function createSharedReplayMemory(
   connection: StoreConnection,
@@ -112,7 +112,7 @@ export function createSharedReplayMemory(
     },
   };
 
-  /** A full memory here is no reason to refuse what the store has decided. */
+  /** A full local cache is no reason to refuse what the store has accepted. */
   function seenHere(key: string, expiresAt: number, owner: string): boolean {
     try {
       return !local.firstSeen(key, expiresAt, owner);

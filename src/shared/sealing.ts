@@ -1,12 +1,12 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
-/** What makes a store's keys and values of ours: whoever reads it learns nothing, whoever writes it makes nothing up. */
+/** Protects keys and values in the store: a reader of the store learns nothing, a writer can forge nothing. */
 export interface Sealing {
-  /** Where `key` of `kind` stands in the store: a keyed digest, from which nobody can tell whether he guessed it. */
+  /** The store's key for `key` of `kind`: a keyed digest, so that a reader of the store cannot test guesses. */
   place(kind: string, key: string): string;
-  /** `text`, to be read only at `place` and only by who has the session key. */
+  /** Encrypts `text`. Only a replica with the session key can open it, and only at `place`. */
   seal(place: string, text: string): string;
-  /** What was sealed for this very place; undefined for anything else. */
+  /** The text that was sealed for this place; undefined for anything else. */
   open(place: string, sealed: string): string | undefined;
 }
 
@@ -21,7 +21,7 @@ export function createSealing(sessionKey: string): Sealing {
   const placeKey = derived(sessionKey, 'sallyport shared store v1: places');
   const valueKey = derived(sessionKey, 'sallyport shared store v1: values');
 
-  /** One key a place: no key ever meets so many random IVs that two could be the same (NIST SP 800-38D §8.3). */
+  /** One key for each place, so that no key is used with enough random IVs for two to repeat (NIST SP 800-38D §8.3). */
   function cipherKey(place: string): Buffer {
     return createHmac('sha256', valueKey).update(place).digest();
   }
@@ -33,7 +33,7 @@ export function createSealing(sessionKey: string): Sealing {
     seal(place, text) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(CIPHER, cipherKey(place), iv, { authTagLength: TAG_BYTES });
-      // Moved to another place it does not open: nobody can answer for one token with what was said of another.
+      // A value that is moved to another place does not open: an answer for one token cannot stand for another.
       cipher.setAAD(Buffer.from(place));
       const sealed = [iv, cipher.update(text, 'utf8'), cipher.final()];
       return Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url');

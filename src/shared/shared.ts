@@ -1,7 +1,7 @@
 /**
- * What replicas know together, over the life of a process: a connection to a store where one is configured, the memory
- * of this process where none is. The stages hold {@link Shared.answers} and {@link Shared.replay}, which stay the same
- * however often the configuration changes.
+ * What replicas share, over the life of a process: through a store if one is configured, otherwise in the memory of
+ * this process. The stages hold {@link Shared.answers} and {@link Shared.replay}, which stay the same over all
+ * configurations.
  *
  * @module
  */
@@ -22,24 +22,24 @@ export interface Shared {
   readonly replay: ReplayMemory;
   /** The connection of the newest configuration; undefined: no store is configured. */
   connection(): StoreConnection | undefined;
-  /** How the store is; undefined: none is configured. */
+  /** The state of the store; undefined: none is configured. */
   readonly state: () => StoreState | undefined;
-  /** What it would be with `store`. Nothing of it is in force yet; its connection stays where nothing of it changed. */
+  /** Prepares a configuration with `store`, without putting it into force. An unchanged store keeps its connection. */
   prepare(store: SharedStore | undefined, sessionKey: string | undefined): Prepared;
   close(): Promise<void>;
 }
 
-/** A store that one of {@link Prepared.use} and {@link Prepared.drop} decides about, once. */
+/** A prepared store. Exactly one of {@link Prepared.use} and {@link Prepared.drop} must be called, once. */
 export interface Prepared {
-  /** Those that a configuration with it counts by. */
+  /** The rate limiters of a configuration with this store. */
   readonly limiters: RateLimiters;
-  /** From now on by it. */
+  /** Puts the store into force. */
   readonly use: () => void;
-  /** Not by it after all. */
+  /** Discards the store: the configuration was not put into force. */
   readonly drop: () => void;
 }
 
-/** A store in use, and what it was made from. */
+/** A store, and the settings that it was made from. */
 interface Use {
   readonly url: string;
   readonly sessionKey: string;
@@ -49,10 +49,10 @@ interface Use {
   readonly limiters: RateLimiters;
 }
 
-/** One line about values that nobody of us wrote in so many ms: who can write to the store must not fill the log. */
+/** At most one line about corrupt values in this time: an attacker with write access must not fill the log. */
 const CORRUPT_LOG_MS = 60_000;
 
-/** Creates it without a store. */
+/** Creates it, at first without a store. */
 export function createShared(observer: StoreObserver, log: LogStore, clock: Clock): Shared {
   const local = createReplayMemory(clock);
   const localLimiters = createRateLimiters(clock);

@@ -3,26 +3,29 @@ import type { McpTarget, Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { DecisionInput } from '../model/decision-input.ts';
 
-/** What a caller chose, as much of it as says what it is. */
+/** Shortens a name that the caller chose. */
 function cut(text: string | undefined): string | undefined {
   return text !== undefined && text.length > 256 ? `${text.slice(0, 256)}…` : text;
 }
 
-/** As the token says it; undefined where it grants none. */
+/** The scope of the token; undefined if it grants none. */
 function grantedScope({ grantedScopes }: Principal): string | undefined {
   return grantedScopes.length === 0 ? undefined : grantedScopes.join(' ');
 }
 
 let last = { at: NaN, text: '' };
 
-/** Now, as RFC 3339 has it; made once a millisecond. */
+/** The current time, RFC 3339; formatted at most once a millisecond. */
 function timestamp(): string {
   const at = Date.now();
   if (at !== last.at) last = { at, text: new Date(at).toISOString() };
   return last.text;
 }
 
-/** The members of a decision's line, in this order; the undefined ones are left out by JSON.stringify. */
+/**
+ * The members of a decision's line, in order; JSON.stringify leaves out the undefined ones. A member that an allowed
+ * call can have is also in {@link allowedLine}; a test compares the two.
+ */
 export function decisionLine(outcome: Outcome): object {
   const { call, route, principal, attempt, denial, shadow } = outcome;
   const refused = denial ?? shadow;
@@ -58,14 +61,14 @@ function durationMs({ decidedAt, call }: Outcome): number {
 }
 
 /**
- * The line of a call that was allowed and that nothing would have denied, as JSON.stringify writes {@link decisionLine}:
- * nearly every line is one, and what its token says is written once.
+ * {@link decisionLine} as JSON.stringify writes it, but faster, for a call that was allowed and has no denial in
+ * shadow mode. Nearly every line is one. What a caller's token says is written once for each caller.
  */
 export function allowedLine(outcome: Outcome): string {
   const { call, route, principal, attempt, rule } = outcome;
   const mcp = attempt?.kind === 'mcp' ? attempt : undefined;
   const policy = route?.policy;
-  const caller = principal === undefined ? nobody : callerText(principal, policy);
+  const caller = principal === undefined ? noCaller : callerText(principal, policy);
   const isUsual = mcp === undefined || mcp.targets.every(({ kind }) => kind === 'tool');
   return (
     `{"time":"${timestamp()}","level":"info","msg":"decision","decision":"${call.decision}","request_id":"${call.id}"` +
@@ -84,7 +87,7 @@ export function allowedLine(outcome: Outcome): string {
   );
 }
 
-/** What a line says of a caller, as JSON. */
+/** The members that depend on the caller and the policy alone, as JSON. */
 interface CallerText {
   readonly policy: Policy | undefined;
   readonly identity: string;
@@ -92,9 +95,9 @@ interface CallerText {
   readonly input: string;
 }
 
-const nobody: CallerText = { policy: undefined, identity: '', scope: '', input: '' };
+const noCaller: CallerText = { policy: undefined, identity: '', scope: '', input: '' };
 
-/** A principal stays the same object as long as its token is known, and is asked the same by the same policy. */
+/** A principal stays the same object while its token is cached. */
 const known = new WeakMap<Principal, CallerText>();
 
 function callerText(principal: Principal, policy: Policy | undefined): CallerText {
@@ -111,7 +114,7 @@ function callerText(principal: Principal, policy: Policy | undefined): CallerTex
   return text;
 }
 
-/** What JSON writes as it is. */
+/** Characters that JSON does not escape. */
 const plain = /^[ !#-[\]-~]*$/;
 
 function member(name: string, value: string | undefined): string {
@@ -125,10 +128,10 @@ function json(name: string, value: unknown): string {
 
 /** The longest claim and the longest name that are logged, in UTF-16 code units of JSON. */
 const MAX_LENGTH = 512;
-/** What one message may act on, as much of it as is logged. */
+/** The limit on logged targets of one message. */
 const MAX_TARGETS = 32;
 
-/** What to decide an outcome again by; undefined where no policy decided, or where it asked for nothing more. */
+/** The member `input`; undefined if no policy decided, or if the policy read nothing more. */
 export function decisionInput({ route, principal, attempt }: Outcome): DecisionInput | undefined {
   const policy = route?.policy;
   if (policy === undefined || principal === undefined) return undefined;
@@ -137,7 +140,7 @@ export function decisionInput({ route, principal, attempt }: Outcome): DecisionI
   return targets === undefined ? caller : { ...caller, targets };
 }
 
-/** The part of it that a caller's token says. */
+/** The part of `input` that depends on the caller and the policy alone. */
 function callerInput(policy: Policy, principal: Principal): DecisionInput | undefined {
   const claims = Object.entries(policy.claimsRead(principal.claims));
   const short = claims.filter(([, value]) => isShort(value));
@@ -156,12 +159,12 @@ function isShort(value: unknown): boolean {
   try {
     return (JSON.stringify(value) ?? '').length <= MAX_LENGTH;
   } catch {
-    // Thousands of levels deep: JSON.parse reads what JSON.stringify cannot write.
+    // A value thousands of levels deep: JSON.parse can read it, but JSON.stringify cannot write it.
     return false;
   }
 }
 
-/** Those that are not plainly the line's `tool`. */
+/** The targets, unless the member `tool` says all of them. */
 function loggedTargets(targets: readonly McpTarget[]): readonly McpTarget[] | undefined {
   if (targets.every(({ kind }) => kind === 'tool')) return undefined;
   return targets.slice(0, MAX_TARGETS).map(({ kind, name }) => ({ kind, name: name.slice(0, MAX_LENGTH) }));

@@ -1,22 +1,22 @@
 import type { Writable } from 'node:stream';
 
-/** A log of one JSON object a line, written off the hot path. */
+/** A log of one JSON object a line, written after the request. */
 export interface JsonLines {
   write(entry: object): void;
-  /** The same for an object that is JSON already. */
+  /** As {@link write}, for text that is JSON already. */
   writeText(json: string): void;
-  /** Lines that were given up because the reader of the output is slower than we. */
+  /** The number of lines that were dropped because the output is read too slowly. */
   readonly dropped: number;
-  /** Resolves when everything is written, or when nobody has read it for a moment. */
+  /** Resolves when everything is written, or after a second. */
   close(): Promise<void>;
 }
 
-/** What the output may hold back before lines are given up: a stuck log must not stop the service or eat its memory. */
+/** The limit on unread output, after which lines are dropped: a stuck log must not stop the service or fill memory. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
-/** How long the last lines may take. */
+/** The time limit for the last lines. */
 const LAST_MS = 1_000;
 
-/** What JSON leaves as it is and a terminal obeys, or shows elsewhere than where it stands: DEL, C1, line breaks, directions. */
+/** Characters that JSON does not escape and a terminal obeys: DEL, C1 controls, line breaks, changes of direction. */
 const actsOnTerminals = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
 const actOnTerminals = new RegExp(actsOnTerminals, 'g');
 
@@ -24,7 +24,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Creates a log that collects the lines of one turn of the event loop and writes them at once. */
+/** Creates a log that collects the lines of one turn of the event loop and writes them together. */
 export function createJsonLines(output: Writable): JsonLines {
   let lines: string[] = [];
   let dropped = 0;
@@ -49,7 +49,7 @@ export function createJsonLines(output: Writable): JsonLines {
           resolve();
         };
         flush();
-        // Behind all that waits.
+        // After everything that waits.
         if (output.writableLength === 0) done();
         else output.write('', done);
       });

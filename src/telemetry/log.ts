@@ -8,16 +8,16 @@ import type { Metrics } from './metrics.ts';
 const levels = { debug: 10, info: 20, warn: 30, error: 40 } as const;
 type Level = keyof typeof levels;
 
-/** How many denials are remembered for the console. */
+/** How many denials are kept for the console. */
 const RECENT = 100;
 
-/** What the gateway says of itself and of each decision; one JSON line each. */
+/** The log of decisions and events; one JSON line each. */
 export interface Log {
   decision(outcome: Outcome): void;
   event(level: Level, msg: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** The newest denials as they were logged, in shadow too. */
+  /** The newest denials as they were logged, those in shadow mode too. */
   denials(): readonly object[];
-  /** Logs from now on as another configuration says. */
+  /** Applies the settings of another configuration. */
   configure(settings: Config['log']): void;
 }
 
@@ -51,28 +51,28 @@ export function createLog(settings: Config['log'], lines: JsonLines): Log {
   };
 }
 
-/** The newest of many things, and no more than so many of them. */
-interface Recent<Thing> {
-  add(thing: Thing): void;
-  /** The newest first. */
-  readonly list: () => readonly Thing[];
+/** A ring buffer of the most recent items. */
+interface Recent<Item> {
+  add(item: Item): void;
+  /** The items, the newest first. */
+  readonly list: () => readonly Item[];
 }
 
-/** Creates an empty one that remembers `max` things. */
-function createRecent<Thing>(max: number): Recent<Thing> {
-  const things: Thing[] = [];
+/** Creates an empty buffer of `max` items. */
+function createRecent<Item>(max: number): Recent<Item> {
+  const items: Item[] = [];
   let next = 0;
   return {
-    add(thing) {
-      things[next] = thing;
+    add(item) {
+      items[next] = item;
       next = (next + 1) % max;
     },
-    list: () => [...things.slice(next), ...things.slice(0, next)].toReversed(),
+    list: () => [...items.slice(next), ...items.slice(0, next)].toReversed(),
   };
 }
 
 /**
- * Creates what tells of TLS. What strangers cause is told at `debug` only: everybody can make a handshake fail.
+ * Creates the observer that logs TLS events. Failed handshakes are at level `debug`, since any client can cause them.
  */
 export function createTlsObserver(log: Log, metrics: Metrics): TlsObserver {
   return {
@@ -87,7 +87,7 @@ export function createTlsObserver(log: Log, metrics: Metrics): TlsObserver {
   };
 }
 
-/** Tells of a renewed certificate that cannot be used; the one in force goes on. */
+/** Logs that a renewed certificate cannot be used; the one in force stays. */
 export function createRefusedRenewal(log: Log): TlsObserver['certificateRefused'] {
   return (detail) => log.event('error', 'tls certificate not renewed', { detail });
 }

@@ -6,13 +6,13 @@ import type { Route } from '../model/route.ts';
 import type { StoreObserver } from '../model/shared.ts';
 import { createTally, RouteHistogram } from './request-metrics.ts';
 
-/** Everything that `/metrics` shows. Labels come from the configuration and from closed sets, never from a caller. */
+/** The metrics of `/metrics`. Label values come from the configuration and from closed sets, never from a caller. */
 export interface Metrics extends ForwardObserver, StoreObserver {
   readonly registry: Registry;
-  /** Everything, in Prometheus' text format. */
+  /** All metrics, in Prometheus' text format. */
   readonly page: () => Promise<{ readonly type: string; readonly text: string }>;
   decision(outcome: Outcome): void;
-  /** A call was answered with `status`, by the upstream or by ourselves. */
+  /** A call was answered with `status`, by the upstream or by the gateway. */
   readonly answered: (route: Route | undefined, call: Pick<KnownCall, 'method'>, status: number) => void;
   readonly tokenCache: (kind: string, result: string) => void;
   readonly serverCall: (server: string, operation: ServerOperation, result: string) => void;
@@ -26,12 +26,12 @@ export interface Metrics extends ForwardObserver, StoreObserver {
 const decisionSeconds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];
 const upstreamSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** RFC 9110 §9 and RFC 5789; the rest is `other`. */
+/** RFC 9110 §9 and RFC 5789; any other method counts as `other`. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 /** The label of a call that met no route. */
 const NO_ROUTE = '';
 
-/** Creates the metrics in a registry of their own. They outlive a configuration. */
+/** Creates the metrics in a registry of their own. They live as long as the process. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -87,11 +87,11 @@ export function createMetrics(): Metrics {
   const storeUp = new Gauge({
     name: 'sallyport_shared_store_up',
     help: '1 while the shared store answers; absent without one',
-    // Of several workers.
+    // How the values of several workers are combined.
     aggregator: 'min',
     registers,
   });
-  // A gauge without labels begins as 0, which would be a store that is away.
+  // A gauge without labels begins as 0, which would mean a store that is away.
   storeUp.remove();
   const storeRequests = new Counter({
     name: 'sallyport_shared_store_requests_total',
@@ -108,7 +108,7 @@ export function createMetrics(): Metrics {
   const reloadSuccessful = new Gauge({
     name: 'sallyport_config_last_reload_successful',
     help: '1 when the newest configuration files are in force',
-    // Of several workers.
+    // How the values of several workers are combined.
     aggregator: 'min',
     registers,
   });
@@ -116,14 +116,14 @@ export function createMetrics(): Metrics {
     name: 'sallyport_config_info',
     help: 'The configuration in force',
     labelNames: ['hash'],
-    // Of several workers.
+    // How the values of several workers are combined.
     aggregator: 'max',
     registers,
   });
   const certificateExpiry = new Gauge({
     name: 'sallyport_tls_certificate_expiry_timestamp_seconds',
     help: 'When the certificate in force expires; absent without TLS',
-    // Of several workers.
+    // How the values of several workers are combined.
     aggregator: 'min',
     registers,
   });
@@ -166,7 +166,7 @@ function decisionLabel({ allow, shadow }: Outcome): 'allow' | 'deny' | 'shadow_d
   return shadow === undefined ? 'allow' : 'shadow_deny';
 }
 
-/** A name that a caller made up must not become a time series. */
+/** The entry of the policy that lists a tool: a name that a caller made up must not become a time series. */
 function toolLabel(route: Route | undefined, tool: string): string {
   return route?.policy?.toolEntry(tool) ?? 'other';
 }
@@ -184,9 +184,9 @@ export function createWorkerMetrics(): WorkerMetrics {
   };
 }
 
-/** Lets the primary process ask a worker for what `registry` has counted. */
+/** Lets the primary process ask this worker for the values of `registry`. */
 export function reportAsWorker(registry: Registry): Registry {
   AggregatorRegistry.setRegistries([registry]);
-  // Its constructor is what begins to listen for the question.
+  // The constructor begins to listen for the question.
   return new AggregatorRegistry();
 }

@@ -8,24 +8,24 @@ import {
   type MetricValueWithName,
 } from 'prom-client';
 
-/** Counts one more. The values of the labels, in their order: all three, `''` for those that the metric has not. */
+/** Adds 1. Takes the values of the labels in order: three, with `''` for labels that the metric does not have. */
 type Count = (first: string, second: string, third: string) => void;
 
-/** What was counted under one set of labels since it was last handed over. */
+/** The count under one set of label values since the last scrape. */
 interface Tally {
   readonly labels: Readonly<Record<string, string>>;
   count: number;
 }
 
 /**
- * Creates a counter of up to three labels for the path of every request. prom-client makes a string of all labels at
- * each step; here that is left to whoever looks.
+ * Creates a counter of up to three labels for the path of every request. prom-client joins all labels into a string at
+ * each increment; here that happens at a scrape.
  */
 export function createTally(configuration: CounterConfiguration<string>): Count {
   const { labelNames = [] } = configuration;
   const byFirst = new Map<string, Map<string, Map<string, Tally>>>();
   const all: Tally[] = [];
-  // It registers itself.
+  // The constructor registers it.
   void new Counter({
     ...configuration,
     collect() {
@@ -52,15 +52,15 @@ export function createTally(configuration: CounterConfiguration<string>): Count 
   };
 }
 
-/** What was observed on one route; `counts` by bucket, the last one beyond all bounds. */
+/** The observations on one route; `counts` by bucket, the last one above all bounds. */
 interface Observed {
   readonly counts: number[];
   sum: number;
 }
 
 /**
- * A histogram by route for the path of every request: prom-client's own makes strings of the labels and of the bound at
- * each observation, here that is left to whoever looks.
+ * A histogram by route for the path of every request. prom-client's own makes strings of the labels and of the bound at
+ * each observation; here that happens at a scrape.
  */
 export class RouteHistogram extends Histogram<'route'> {
   readonly #bounds: readonly number[];
@@ -86,16 +86,16 @@ export class RouteHistogram extends Histogram<'route'> {
     observed.sum += value;
   }
 
-  /** What the sum over several processes is made of. */
+  /** The values that are summed over several processes. */
   override async get(): Promise<MetricObjectWithValues<MetricValueWithName<'route'>>> {
     return this.getForPromString();
   }
 
-  /** What the text is made of: of a histogram the registry asks for this, which the types do not name. */
+  /** The values of the text format: the registry calls this on a histogram, although the types do not declare it. */
   async getForPromString(): Promise<MetricObjectWithValues<MetricValueWithName<'route'>>> {
     const { name, help } = this.#about;
     const values = [...this.#observed].flatMap(([route, observed]) => valuesOf(name, route, observed, this.#bounds));
-    // The type's enum is none at run time.
+    // The enum of the type does not exist at run time.
     const type = 'histogram' as unknown as MetricType.Histogram;
     return { name, help, type, aggregator: 'sum', values } as MetricObjectWithValues<MetricValueWithName<'route'>>;
   }

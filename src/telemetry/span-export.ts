@@ -1,35 +1,35 @@
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
 
-/** What is told of spans that have ended. */
+/** Observes the export of spans that have ended. */
 export interface SpanExportObserver {
-  /** So many were taken by the collector, or given up. */
+  /** The collector took `count` spans, or they were dropped. */
   readonly spans: (result: 'exported' | 'dropped', count: number) => void;
-  /** The collector takes no spans any more, and why; or takes them again: undefined. */
+  /** The collector takes no more spans, because of `problem`; undefined: it takes them again. */
   readonly collector: (problem: string | undefined) => void;
 }
 
-/** The way of spans to the collector, behind everything else. */
+/** The export of spans to the collector, in the background. */
 interface SpanExport {
   readonly processor: SpanProcessor;
-  /** Whether there is room for one more that ends; otherwise it is given up. */
+  /** Reserves room for one more span; false if there is none, and the span is then dropped. */
   admit(): boolean;
-  /** Sends what waits, as far as it goes in a moment. */
+  /** Sends the waiting spans, within a time limit. */
   readonly close: () => Promise<void>;
 }
 
 /** `ExportResultCode.SUCCESS`. */
 const SUCCESS = 0;
-/** Spans that wait or are on their way; about 2 MiB. */
+/** The limit on spans that wait or are in flight; about 2 MiB. */
 const MAX_PENDING = 2048;
-/** How old a span gets before it is sent. */
+/** How long a span waits for others before it is sent. */
 const DELAY_MS = 1_000;
-/** Of one batch, with all attempts. */
+/** The time limit of one batch, with all attempts. */
 const TIMEOUT_MS = 5_000;
-/** How long the last spans may take. */
+/** The time limit for the last spans. */
 const LAST_MS = 2_000;
 
-/** Creates the way to the collector at `otlp`, OTLP/HTTP with protobuf. */
+/** Creates the export to the collector at `otlp`, OTLP/HTTP with protobuf. */
 export function createSpanExport(
   otlp: string,
   headers: Readonly<Record<string, string>>,
@@ -51,7 +51,7 @@ export function createSpanExport(
     export(spans, done) {
       try {
         exporter.export(spans, (result) => {
-          // The enumeration itself is in a package that we do not use.
+          // The enum itself is in a package that is no dependency.
           const code: number = result.code;
           sent(spans.length, code === SUCCESS ? undefined : (result.error ?? new Error('not taken')));
           done(result);
@@ -83,14 +83,14 @@ export function createSpanExport(
     async close() {
       const last = Promise.withResolvers<void>();
       const timer = setTimeout(last.resolve, LAST_MS);
-      // What cannot be sent now was told already.
+      // Spans that cannot be sent now are reported already.
       await Promise.race([processor.shutdown().catch(() => {}), last.promise]);
       clearTimeout(timer);
     },
   };
 }
 
-/** The system's word, or the status: never what the collector wrote. */
+/** The system's error code, or the status; never a text of the collector. */
 function problemOf(error: Error): string {
   if (!('code' in error)) return error.message;
   return typeof error.code === 'number' ? `status ${error.code}` : String(error.code);

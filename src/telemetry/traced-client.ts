@@ -3,8 +3,8 @@ import { Denial } from '../model/denial.ts';
 import type { SpanAttributes, Tracer } from '../model/tracer.ts';
 
 /**
- * The way to an authorization server, with a span around each question that a call waits for; of those that wait together
- * the one which asked first has it. The server is told nothing of the trace: it is often somebody else's.
+ * Wraps the client of an authorization server, with a span around each request that a call waits for. If several calls
+ * wait for one request, the first has the span. The server gets no trace context: it often belongs to another party.
  */
 export function traceClient(client: AuthorizationServerClient, tracer: Tracer): AuthorizationServerClient {
   async function measured(
@@ -40,7 +40,7 @@ export function traceClient(client: AuthorizationServerClient, tracer: Tracer): 
   };
 }
 
-/** Which server a URL names, as spans say it. */
+/** The server of a URL, as attributes of a span. */
 export function serverAddress(url: string): SpanAttributes {
   const { hostname, port, protocol } = new URL(url);
   return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'https:' ? 443 : 80) };

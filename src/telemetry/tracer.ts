@@ -1,5 +1,6 @@
 /**
- * Spans by OpenTelemetry. Loaded only where traces are configured: its packages cost more at start than the rest of us.
+ * Spans by OpenTelemetry. Loaded only if traces are configured: its packages take longer to load than the gateway
+ * itself.
  *
  * @module
  */
@@ -23,14 +24,14 @@ import type { Telemetry } from '../model/config.ts';
 import type { Span, SpanAttributes, Tracer } from '../model/tracer.ts';
 import { createSpanExport, type SpanExportObserver } from './span-export.ts';
 
-/** RFC 9110 §9 and RFC 5789; any other method could be a name that a caller makes up. */
+/** RFC 9110 §9 and RFC 5789; any other method may be a name that a caller made up. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'CONNECT', 'TRACE']);
-/** Of one value, in UTF-16 code units: paths come from callers. */
+/** The longest value of an attribute, in UTF-16 code units: callers choose paths. */
 const MAX_VALUE = 512;
 
 const sampledKey = createContextKey('sallyport.sampled');
 
-/** Whether a call is recorded was decided before its first span. */
+/** Samples as decided before the first span of the call. */
 const asDecided: Sampler = {
   shouldSample: (context) => ({
     decision: context.getValue(sampledKey) === true ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
@@ -38,23 +39,23 @@ const asDecided: Sampler = {
   toString: () => 'AsDecided',
 };
 
-/** The spans of a call whose trace is not certain yet: none of them is handed over. */
+/** The spans of a call whose trace is not settled yet: none of them is exported. */
 interface Early {
   isOpen: boolean;
   /** Moves each into the trace of a message, the outermost first. */
   readonly moves: ((named: TraceContext) => void)[];
-  /** Hands over each that has ended. */
+  /** Exports each span that has ended. */
   readonly ended: (() => void)[];
 }
 
-/** Where a span stands among those of its call. */
+/** The place of a span among those of its call. */
 interface Place {
-  /** Undefined for the call's own. */
+  /** Undefined for the call's own span. */
   readonly above: Span | undefined;
   readonly early: Early | undefined;
 }
 
-/** Creates what makes spans and sends them to the collector. @param random From 0 to below 1. */
+/** Creates the tracer, which sends spans to the collector. @param random From 0 to below 1. */
 export function createTracer(
   { otlp, serviceName, sample, headers }: Telemetry,
   observer: SpanExportObserver,
@@ -73,9 +74,9 @@ export function createTracer(
   const earlyOf = new WeakMap<Span, Early>();
 
   /**
-   * A client that nobody vouches for must not choose what we record, nor what it costs (W3C Trace Context, Security Considerations): its wish
-   * is granted as often as `sample` says, by our own dice, since it chooses the trace id too. That it wants nothing
-   * recorded hides nothing: the decision log has it.
+   * An untrusted client must not choose what is recorded, nor what that costs (W3C Trace Context, Security
+   * Considerations). Its sampled flag is honoured with probability `sample`, by a random number of the gateway, since
+   * the client also chooses the trace id. A client that clears the flag hides nothing: the decision log has the call.
    */
   function isRecorded(parent: TraceContext | undefined, isTrusted: boolean): boolean {
     if (parent !== undefined && !parent.isSampled) return false;
@@ -136,9 +137,9 @@ export function createTracer(
     return span;
   }
 
-  /** A span has its trace from its beginning: one that belongs to another is made anew, and the first is dropped. */
+  /** An SDK span cannot change its trace, so that a span which moves is made again, and the first one is dropped. */
   function begunAgain(made: ApiSpan, within: Context): ApiSpan {
-    // What begins a span of ours is the SDK, whose spans can be read while they last.
+    // The SDK makes these spans, and its spans can be read.
     const { name, kind, startTime, attributes, status } = made as unknown as ReadableSpan;
     const again = tracer.startSpan(name, { kind, startTime, attributes }, within);
     return again.setStatus(status);
@@ -158,7 +159,7 @@ export function createTracer(
         outer,
       );
       if (!made.isRecording()) return { context: contextOf(made, parent), span: undefined };
-      // Its message may name a trace where the request does not.
+      // If the request names no trace, its message may.
       const early = parent === undefined ? { isOpen: true, moves: [], ended: [] } : undefined;
       const span = wrap(made, outer, parent, { above: undefined, early });
       return { context: span.context, span };
@@ -193,7 +194,7 @@ function remote(parent: TraceContext | undefined): Context {
   });
 }
 
-/** What whoever works for a span is told. `tracestate` goes on as it came: we put nothing in. */
+/** The context for requests within a span. `tracestate` stays as it came: the gateway adds nothing. */
 function contextOf(made: ApiSpan, parent: TraceContext | undefined): TraceContext {
   const { traceId, spanId, traceFlags } = made.spanContext();
   const ids = {

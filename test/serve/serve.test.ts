@@ -68,7 +68,7 @@ describe('serve', () => {
       expect(await outcome(['serve'], folder)).toEqual({
         code: 1,
         stdout: '',
-        stderr: `${taken} is in use: stop the process that listens there, or change \`listen\` or \`admin\` in the configuration\n`,
+        stderr: `${taken} is in use: stop the process that listens there, or change listen or admin in the configuration\n`,
       });
     });
     squatter.close();

@@ -149,7 +149,7 @@ describe('serve --workers', { timeout: 300_000 }, () => {
       const { code, stderr } = await outcome(['serve', '--workers', '2'], folder);
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: `${taken} is in use: stop the process that listens there, or change \`listen\` or \`admin\` in the configuration\n`,
+        stderr: `${taken} is in use: stop the process that listens there, or change listen or admin in the configuration\n`,
       });
     });
     squatter.close();
