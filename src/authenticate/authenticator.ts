@@ -27,7 +27,10 @@ export interface Authentication {
    * @throws {Denial} where this route would not take the token.
    */
   accept(principal: Principal, token: PresentedToken): Principal;
-  /** Validates a token that is in use once more, past the cache; what it says holds for everybody. `client`: the address of its caller. */
+  /**
+   * Validates a token that is in use once more, past the cache; what it says holds for everybody. `client`: the
+   * address of its caller.
+   */
   revalidate(token: PresentedToken, client?: string): Promise<Principal>;
 }
 
@@ -175,8 +178,8 @@ interface TokenInUse {
 }
 
 /**
- * What the settings decide about a token, by the reason for which it is then refused. Nothing is asked of anybody, and no
- * proof of possession is wanted again: RFC 9449 §4.3 binds one to the first request of a stream.
+ * What the settings decide about a token, by the reason for which it is then refused. Nothing is asked of anybody,
+ * and no proof of possession is wanted again: RFC 9449 §4.3 binds one to the first request of a stream.
  */
 const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> = {
   'token.form'({ principal, form, server, route }) {

@@ -33,7 +33,8 @@ export interface Authority extends TokenAuthority {
 }
 
 /**
- * Creates an empty cache before `authorities`: good tokens until they end, refused ones for a moment, each asked about once.
+ * Creates an empty cache before `authorities`: good tokens until they end, refused ones for a moment, each asked
+ * about once.
  *
  * @param onRefused Told of each token that is found refused; without issuers where nobody knows whether it holds.
  */
@@ -152,7 +153,9 @@ export function createCachedVerifier(
   }
 }
 
-/** What says whether a token is good: a signature that we check with the issuer's keys, or the servers that are asked. */
+/**
+ * What says whether a token is good: a signature that we check with the issuer's keys, or the servers that are asked.
+ */
 type TokenCheck =
   | { readonly verify: JwtVerifier; readonly keys: KeySource; readonly issuers: readonly string[] }
   | { readonly verify: undefined; readonly trusted: readonly Authority[]; readonly issuers: readonly string[] };

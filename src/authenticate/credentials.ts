@@ -30,15 +30,15 @@ interface Shown {
 }
 
 /**
- * Creates what reads the access token of a request, RFC 6750 §2.1: from the `Authorization` header and nowhere else. With
- * `servesDpop` also of RFC 9449 §7.1, whose proof is checked once it is known what the token is bound to.
+ * Creates what reads the access token of a request, RFC 6750 §2.1: from the `Authorization` header and nowhere else.
+ * With `servesDpop` also of RFC 9449 §7.1, whose proof is checked once it is known what the token is bound to.
  *
  * A connection that shows the same header again gives the same object, so that what was derived from it need not be
  * derived again.
  *
- * @returns a function that throws {Denial} `credentials.missing` without the header, and for a scheme that is not ours
- *   (RFC 6750 §3.1 treats both alike); `token.malformed` for one of ours in another form; `request.credentials` when a
- *   token is also in the query, RFC 6750 §2.
+ * @returns a function that throws {Denial} `credentials.missing` without the header, and for a scheme that is not
+ *   ours (RFC 6750 §3.1 treats both alike); `token.malformed` for one of ours in another form; `request.credentials`
+ *   when a token is also in the query, RFC 6750 §2.
  */
 export function createTokenReader(servesDpop: boolean): (call: Call) => PresentedToken {
   const shown = new WeakMap<object, Shown>();

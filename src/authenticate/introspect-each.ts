@@ -12,8 +12,9 @@ export interface TokenAuthority {
 }
 
 /**
- * Says of an opaque token whether a server may see it: one that has its prefix, or, where it has the prefix of no configured
- * server, one that has none. A server that saw the tokens of another could present them here as its own client.
+ * Says of an opaque token whether a server may see it: one that has its prefix, or, where it has the prefix of no
+ * configured server, one that has none. A server that saw the tokens of another could present them here as its own
+ * client.
  *
  * @param prefix Of the server.
  * @param prefixes Of all configured servers, also of those that a route does not trust.
@@ -24,7 +25,8 @@ export function createMaySee(prefix: string | undefined, prefixes: readonly stri
 }
 
 /**
- * Asks each server in the configured order, or goes by what it said a moment ago. One that is away makes "unknown to the others" no answer.
+ * Asks each server in the configured order, or goes by what it said a moment ago. One that is away makes "unknown to
+ * the others" no answer.
  *
  * @throws {Denial} `token.inactive` where none knows it, `token.*` of the first that refuses it,
  *   `authorization_server.unavailable`.

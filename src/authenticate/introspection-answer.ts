@@ -15,7 +15,10 @@ export interface IntrospectionAnswer {
   readonly jwt?: string;
 }
 
-/** What servers call the token in `token_type` (RFC 6749 §7.1) or, some of them, its kind. A refresh token is active too. */
+/**
+ * What servers call the token in `token_type` (RFC 6749 §7.1) or, some of them, its kind. A refresh token is active
+ * too.
+ */
 const accessTokenTypes = new Set(['bearer', 'access_token', 'dpop']);
 
 /**

@@ -87,8 +87,8 @@ export interface Introspected {
 }
 
 /**
- * Explains opaque tokens of one authorization server, for the address of `onBehalfOf` or for ourselves; undefined: not active there. Throws as
- * `createIntrospector` says.
+ * Explains opaque tokens of one authorization server, for the address of `onBehalfOf` or for ourselves; undefined:
+ * not active there. Throws as `createIntrospector` says.
  */
 export interface Introspector {
   /** What the server said to any replica a moment ago, or else says now. */

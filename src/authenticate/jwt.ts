@@ -86,7 +86,9 @@ export function requireType({ type }: Signature, accepted: JwtValidation | undef
   if (!types.includes(type)) throw new Denial('token.type', `typ ${JSON.stringify(type)} is not accepted`);
 }
 
-/** The issuer that a JWT claims, to choose who verifies it; undefined for a string that is not a JWT. Proves nothing. */
+/**
+ * The issuer that a JWT claims, to choose who verifies it; undefined for a string that is not a JWT. Proves nothing.
+ */
 export function claimedIssuer(token: string): string | undefined {
   try {
     if (typeof decodeProtectedHeader(token).alg !== 'string') return undefined;

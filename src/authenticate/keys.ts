@@ -28,12 +28,12 @@ export interface KeySource extends JWTVerifyGetKey {
 }
 
 /**
- * The signing keys of an authorization server, RFC 7517: fetched when first needed, renewed behind requests before they
- * are old, and fetched again for an unknown `kid`. While the server is away they are used for `server.staleMs` after they
- * were fetched, no longer. Only keys published for signatures and for the token's `alg` are found.
+ * The signing keys of an authorization server, RFC 7517: fetched when first needed, renewed behind requests before
+ * they are old, and fetched again for an unknown `kid`. While the server is away they are used for `server.staleMs`
+ * after they were fetched, no longer. Only keys published for signatures and for the token's `alg` are found.
  *
- * A set that can be read is believed, an empty one too: that is how a server withdraws its only key, and nobody can tell
- * it from a mistake. One that cannot be read is an outage.
+ * A set that can be read is believed, an empty one too: that is how a server withdraws its only key, and nobody can
+ * tell it from a mistake. One that cannot be read is an outage.
  *
  * @returns a key source for jose that throws {Denial} `token.key` for a key that the server does not publish, and
  *   `authorization_server.unavailable` where that cannot be known now.

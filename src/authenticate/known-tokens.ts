@@ -8,7 +8,10 @@ import type { KeySource } from './keys.ts';
 
 const keys = new WeakMap<PresentedToken, string>();
 
-/** By what a token is remembered: SHA-256, so that no cache holds what opens a door. Made once for each presented token. */
+/**
+ * By what a token is remembered: SHA-256, so that no cache holds what opens a door. Made once for each presented
+ * token.
+ */
 export function tokenKey(token: PresentedToken): string {
   const known = keys.get(token);
   if (known !== undefined) return known;
@@ -29,7 +32,9 @@ interface VerifiedBy {
 /** Tokens that were found good, by SHA-256. */
 export interface VerifiedTokens {
   get(key: string): Principal | undefined;
-  /** @param by For a token with a signature: whoever has a stolen key writes any `exp`, so it ends with the key, too. */
+  /**
+   * @param by For a token with a signature: whoever has a stolen key writes any `exp`, so it ends with the key, too.
+   */
   set(key: string, principal: Principal, expiresAt: number, by?: VerifiedBy): void;
   delete(key: string): void;
 }

@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 
 /**
- * Nonces for DPoP proofs, RFC 9449 §9, which nobody could know long before: a stolen signing key, or one lent for a moment,
- * makes no proofs for later. Each is good for everybody and any number of times; that a proof serves once only is
- * another check. Nothing is stored, and replicas with the same key accept each other's.
+ * Nonces for DPoP proofs, RFC 9449 §9, which nobody could know long before: a stolen signing key, or one lent for a
+ * moment, makes no proofs for later. Each is good for everybody and any number of times; that a proof serves once
+ * only is another check. Nothing is stored, and replicas with the same key accept each other's.
  */
 export interface Nonces {
   /** The newest one, for `DPoP-Nonce`. */

@@ -17,8 +17,8 @@ import { requireAccessToken } from './token-kind.ts';
  *
  * @param typed whether the token says of itself that it is an access token (`typ: at+jwt`); else a claim that only
  *   other kinds of token have is taken for what it is.
- * @throws {Denial} `token.type` for another kind of token, `token.sender_constrained` for a token bound in a way that we
- *   cannot check, `token.claims` for a member of the wrong type.
+ * @throws {Denial} `token.type` for another kind of token, `token.sender_constrained` for a token bound in a way that
+ *   we cannot check, `token.claims` for a member of the wrong type.
  */
 export function principalOf(
   claims: Claims,
@@ -59,7 +59,10 @@ export function withHierarchy(principal: Principal, hierarchy: ReadonlyMap<strin
   return { ...principal, scopes: expandScopes(principal.grantedScopes, hierarchy) };
 }
 
-/** The name of a subject or client. An empty one names nobody: all callers who have it would share sessions and quotas. */
+/**
+ * The name of a subject or client. An empty one names nobody: all callers who have it would share sessions and
+ * quotas.
+ */
 function nameIn(claims: Claims, claim: string): string | undefined {
   const value = claims[claim];
   if (value === undefined || (typeof value === 'string' && value !== '')) return value;
@@ -99,8 +102,8 @@ function wrongType(name: string, wanted: string): Denial {
  * What a token is bound to, from its `cnf`, RFC 7800 §3.1: `jkt` (RFC 9449 §6.1), `x5t#S256` (RFC 8705 §3.1) or both;
  * undefined for a bearer token.
  *
- * @throws {Denial} `token.sender_constrained` for anything else. RFC 7800 §3.1 lets a reader ignore members that it does
- *   not understand; then whoever stole a token bound in a newer way could use it here.
+ * @throws {Denial} `token.sender_constrained` for anything else. RFC 7800 §3.1 lets a reader ignore members that it
+ *   does not understand; then whoever stole a token bound in a newer way could use it here.
  */
 export function confirmationOf(cnf: unknown): Confirmation | undefined {
   if (cnf === undefined) return undefined;

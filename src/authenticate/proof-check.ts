@@ -36,11 +36,11 @@ const MAX_KEYS = 10_000;
 const MIN_RSA_BITS = 2048;
 
 /**
- * Creates the checks of RFC 9449 §4.3: what costs least comes first, the signature only of the key that the token is bound
- * to, and the memory of used proofs last, so that nobody else can fill it.
+ * Creates the checks of RFC 9449 §4.3: what costs least comes first, the signature only of the key that the token is
+ * bound to, and the memory of used proofs last, so that nobody else can fill it.
  *
- * @returns functions that reject with {Denial} `proof.missing`, `proof.invalid`, `proof.nonce`, `token.binding` for another
- *   key, `proof.replayed`, and what the memory throws where it cannot be asked.
+ * @returns functions that reject with {Denial} `proof.missing`, `proof.invalid`, `proof.nonce`, `token.binding` for
+ *   another key, `proof.replayed`, and what the memory throws where it cannot be asked.
  */
 export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofParts): ProofChecks {
   const isTarget = createIsTarget(publicUrl);
@@ -60,8 +60,9 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
         throw new Denial('token.binding', 'the proof is by another key than the one that the token is bound to');
       }
       await verifySignature(proof, thumbprint);
-      // RFC 9449 §11.1: a jti counts for its key and target, in the proof's own spelling: a request's could be spelt anew for
-      // each use of one proof. A proof from the future is accepted for up to twice the lifetime, and remembered as long.
+      // RFC 9449 §11.1: a jti counts for its key and target, in the proof's own spelling: a request's could be spelt
+      // anew for each use of one proof. A proof from the future is accepted for up to twice the lifetime, and
+      // remembered as long.
       const use = hash('sha256', JSON.stringify([thumbprint, proof.id, proof.target]), 'base64url');
       if (!(await replays.firstSeen(use, proof.issuedAtMs + lifetimeMs + SKEW_MS, owner))) {
         throw new Denial('proof.replayed', 'a proof with this jti was used before');
@@ -128,8 +129,8 @@ const unreserved = /[\w\-.~]/;
 
 /**
  * Creates the comparison of `htu` with the URI of a request, RFC 9449 §4.3: without query and fragment, after
- * normalization by syntax and scheme (RFC 3986 §6.2.2, §6.2.3). The request's is made of `publicUrl`, an origin, and never of
- * what a client says in Host: whoever took a proof on a host of their own could use it here.
+ * normalization by syntax and scheme (RFC 3986 §6.2.2, §6.2.3). The request's is made of `publicUrl`, an origin, and
+ * never of what a client says in Host: whoever took a proof on a host of their own could use it here.
  */
 export function createIsTarget(publicUrl: string): IsTarget {
   return (htu, path) => {

@@ -8,55 +8,55 @@ import { type CircuitBreaker, createCircuitBreaker, LONGEST_REQUESTED_MS } from 
 import { createFairSemaphore, type FairSemaphore } from './fair-semaphore.ts';
 import { createJsonFetcher, type FetchJsonOptions, type JsonAnswer } from './fetch-json.ts';
 
-/** So many calls of one operation may be under way at once: a slow server must not eat up sockets and memory. */
+/** Calls of one operation in flight at once: a slow server must not exhaust sockets and memory. */
 const MAX_IN_FLIGHT = 256;
 
 /**
- * What became of a call: `ok`; `refused`, a status of 4xx; `error`, no answer or one that says that the server is away.
- * Not made at all: `circuit_open`, and `overloaded` where too many wait already.
+ * The result of a call: `ok`; `refused`, a status of 4xx; `error`, no answer or a status that says that the server is
+ * unavailable. Not sent: `circuit_open`, and `overloaded` if the queue is full.
  */
 type ServerCallResult = 'ok' | 'refused' | 'error' | 'circuit_open' | 'overloaded';
 
 /** Counts one call to an authorization server. */
 export type CountServerCall = (server: string, operation: ServerOperation, result: ServerCallResult) => void;
 
-/** What is told of the calls while they happen. */
+/** Observes the calls to one server. */
 export interface ServerCallsObserver {
   readonly count: CountServerCall;
-  /** A call brought no answer, or one that says that the server is away. */
+  /** A call got no answer, or a status that says that the server is unavailable. */
   readonly failed: (operation: ServerOperation) => void;
   /** A circuit opened or closed. */
   readonly circuitChanged: () => void;
-  /** The server does not know us, or not our secret. */
+  /** The server refuses the gateway's own client id, or its secret or key. */
   readonly credentialsRefused: (operation: ServerOperation, url: string) => void;
 }
 
-/** What is sent. Made only for a call that goes: proving who we are costs a signature. */
+/** Makes the request. Called only for a call that is sent, since client authentication may cost a signature. */
 type Request = () => CallOptions | Promise<CallOptions>;
 
-/** All of a call but how long it may take. */
+/** The options of a call without its timeout. */
 export type CallOptions = Omit<FetchJsonOptions, 'timeoutMs'>;
 
-/** Calls to one authorization server: bounded in time, size and number, and none where it failed again and again. */
+/** Calls to one authorization server: bounded in time, size and number, and stopped by a circuit breaker. */
 export interface ServerCalls {
   /**
-   * @param onBehalfOf For whom; default: for the gateway itself. Nobody's calls keep out those of others.
-   * @throws {Denial} `authorization_server.unavailable` where there is no answer; a status of 4xx is one.
+   * @param onBehalfOf The caller behind the call, who has a share of the calls in flight. Default: the gateway itself.
+   * @throws {Denial} `authorization_server.unavailable` if there is no answer; a status of 4xx is an answer.
    */
   ask(operation: ServerOperation, url: string, request?: Request, onBehalfOf?: string): Promise<ServerAnswer>;
-  /** Whether any call was answered yet. */
+  /** Whether the server has answered any call. */
   readonly answered: boolean;
-  /** The circuits that are not closed; undefined: all are. */
+  /** The circuits that are not closed; undefined if all are closed. */
   circuits(): ServerState['circuits'];
-  /** Why the first of them failed last. */
+  /** The last failure of the first of these circuits. */
   problem(): string | undefined;
-  /** The server has come back: open circuits close on trial. */
+  /** Reports that the server answers again: open circuits close on trial. */
   readonly recovered: () => void;
   close(): void;
 }
 
 /**
- * What is kept for each operation and endpoint: a server whose introspection is broken may well publish its keys, and each
+ * The state of one operation at one endpoint. A server whose introspection fails may still publish its keys, and each
  * exchange may have an endpoint of its own.
  */
 interface Endpoint {
@@ -108,7 +108,7 @@ export function createServerCalls(
     onBehalfOf = '',
   ): Promise<ServerAnswer> {
     const endpoint = endpointOf(operation, url);
-    // Nobody waits for a place only to hear it then.
+    // A call must not wait in the queue only to meet an open circuit.
     if (endpoint.breaker.state() === 'open') throw circuitOpen(endpoint, endpoint.breaker.waitMs());
     const admission = endpoint.semaphore.acquire(onBehalfOf);
     if (admission === 'full') {
@@ -177,17 +177,17 @@ function requestedPauseMs({ retryAfter }: JsonAnswer, now: number): number | und
   return requestedMs === undefined ? undefined : Math.min(requestedMs, LONGEST_REQUESTED_MS);
 }
 
-/** Undefined where nobody can tell. */
+/** Undefined if the time is unknown. */
 function secondsToTrial(breaker: CircuitBreaker, requestedMs: number | undefined): number | undefined {
   if (breaker.state() !== 'closed') return breaker.waitMs() / 1000;
   return requestedMs === undefined ? undefined : requestedMs / 1000;
 }
 
-/** A status by which a server says that it cannot answer now. */
+/** A status that says that the server cannot answer now. */
 class ServerUnavailable extends Error {
   override readonly name = 'ServerUnavailable';
   readonly requestedMs: number | undefined;
-  /** Whether others would hear the same. 429 and 500 may be about one person or one token, and open no circuit for all. */
+  /** Whether other callers would get the same answer. 429 and 500 may concern one token, and open no circuit. */
   readonly affectsAllCallers: boolean;
 
   constructor(message: string, status: number, requestedMs: number | undefined) {
@@ -197,7 +197,7 @@ class ServerUnavailable extends Error {
   }
 }
 
-/** Whoever redirects is not the endpoint; at a place where metadata may be, that says only that it is not there. */
+/** A redirect means that this is not the endpoint. For discovery it only means that the metadata are elsewhere. */
 function isUnavailable({ status }: JsonAnswer, operation: ServerOperation): boolean {
   if (status >= 300 && status < 400) return operation !== 'discovery';
   return status >= 500 || status === 429;

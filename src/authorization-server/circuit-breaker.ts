@@ -1,42 +1,42 @@
 import { createBackOff, type Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** So many failures without a success between them open a circuit. */
+/** Consecutive failures that open a circuit. */
 const FAILURES = 5;
-/** How long an open circuit waits for its next trial: at first, and at last; each failed trial doubles it. */
+/** The first and the longest wait of an open circuit before its next trial; each failed trial doubles the wait. */
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 30_000;
-/** The longest wait that a server can ask for: by mistake it would shut itself off for a day, or overflow a timer. */
+/** The longest pause that a server can request. A mistake could stop all calls for a day, or overflow a timer. */
 export const LONGEST_REQUESTED_MS = 60_000;
 
 /**
- * How a circuit is. `closed`: calls go. `open`: none goes before its time is up. `half_open`: the next call goes alone,
- * and decides.
+ * The state of a circuit. `closed`: calls pass. `open`: calls fail until the wait is over. `half_open`: the next call
+ * is a trial that decides.
  */
 type CircuitState = 'closed' | 'open' | 'half_open';
 
-/** A call that may go. Its end MUST be told once, or a trial would never be over. */
+/** An admitted call. The caller MUST report its outcome once, or a trial would never end. */
 export interface AdmittedCall {
   succeeded(): void;
-  /** @param requestedMs for how long the server wants to be left alone, where it said so. */
+  /** @param requestedMs The pause that the server requested, if any. */
   failed(requestedMs?: number): void;
 }
 
-/** Keeps calls from a server that fails, so that they fail at once and it can recover. */
+/** Stops calls to a failing server, so that they fail at once and the server can recover. */
 export interface CircuitBreaker {
-  /** A call that may go, or for how many milliseconds none is worth trying. */
+  /** An admitted call, or the milliseconds until a call may be admitted. */
   admit(): AdmittedCall | number;
-  /** The server is known to be back: calls go again, and the first failure opens the circuit as before. */
+  /** Reports that the server answers again: calls pass, and the first failure opens the circuit again. */
   recovered(): void;
   state(): CircuitState;
-  /** Until a call may go again; 0 where one may go now. */
+  /** Milliseconds until a call may be admitted; 0: now. */
   waitMs(): number;
 }
 
 /**
- * Creates a closed circuit. It opens after five failures in a row, for a second at first, then for twice as long after
- * each trial that failed, up to 30 s, or for as long as the server asked, up to 60 s. `random` takes up to half off each
- * wait, so that replicas do not come back all at once.
+ * Creates a closed circuit. It opens after five consecutive failures, for one second at first. Each failed trial
+ * doubles the wait, up to 30 s; a pause that the server requests counts up to 60 s. `random` takes up to half off
+ * each wait, so that replicas do not return at the same time.
  */
 export function createCircuitBreaker(clock: Clock, random: Random): CircuitBreaker {
   let failures = 0;
@@ -46,7 +46,7 @@ export function createCircuitBreaker(clock: Clock, random: Random): CircuitBreak
   let isOpen = false;
   let trial: AdmittedCall | undefined;
 
-  /** A clock that was set back must not keep the circuit open for ever. */
+  /** A clock that is set back must not keep the circuit open. */
   function waitMs(): number {
     const passed = clock() - openedAt;
     return !isOpen || passed < 0 ? 0 : Math.max(openMs - passed, 0);
@@ -60,7 +60,7 @@ export function createCircuitBreaker(clock: Clock, random: Random): CircuitBreak
 
   function newCall(): AdmittedCall {
     const call: AdmittedCall = {
-      // Whichever call it is, also one from before: the server answers.
+      // Any success counts, also of a call from before the circuit opened: the server answers.
       succeeded() {
         isOpen = false;
         failures = 0;

@@ -3,13 +3,13 @@ import { SignJWT } from 'jose/jwt/sign';
 import type { Clock } from '../lib/clock.ts';
 import type { ClientCredentials } from '../model/authorization-server.ts';
 
-/** A form as it goes out, with what proves which client sends it. */
+/** A form with the client's authentication, ready to send. */
 interface AuthenticatedForm {
   readonly body: URLSearchParams;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Puts the proof of `credentials` to a form. What it makes is for one request: an assertion is taken once only. */
+/** Adds client authentication to a form. The result is for one request: a server accepts an assertion once. */
 export type ClientAuthentication = (
   form: URLSearchParams,
   credentials: ClientCredentials,
@@ -17,10 +17,10 @@ export type ClientAuthentication = (
 
 /** RFC 7521 §4.2. */
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/** Long enough for a clock that is behind, and for the request; whoever reads it on its way has no longer to use it. */
+/** Long enough for a slow clock and the request. An attacker who intercepts the assertion has no longer to use it. */
 const LIFETIME_SECONDS = 60;
 
-/** Creates the authentication at the authorization server `issuer`. Credentials are prepared when they are first used. */
+/** Creates the client authentication at the authorization server `issuer`. Prepares credentials at their first use. */
 export function createClientAuthentication(issuer: string, clock: Clock): ClientAuthentication {
   const prepared = new WeakMap<ClientCredentials, Prepared>();
   return (form, credentials) => {
@@ -38,7 +38,7 @@ function prepareFor(credentials: ClientCredentials, issuer: string, clock: Clock
   const { clientId: client_id } = credentials;
   switch (credentials.clientAuth) {
     case 'client_secret_basic': {
-      // RFC 6749 §2.3.1: each is form-encoded before the two become HTTP Basic.
+      // RFC 6749 §2.3.1: id and secret are form-encoded first.
       const pair = `${formEncoded(client_id)}:${formEncoded(credentials.clientSecret)}`;
       const headers = { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
       return (form) => ({ body: form, headers });
@@ -50,7 +50,7 @@ function prepareFor(credentials: ClientCredentials, issuer: string, clock: Clock
     case 'private_key_jwt':
       return async (form) => {
         const client_assertion = await assertion(credentials, issuer, clock());
-        // RFC 7521 §4.2: client_id is not needed; some servers look the client up by it all the same.
+        // RFC 7521 §4.2: client_id is optional, but some servers look up the client by it.
         const parameters = { client_id, client_assertion_type: ASSERTION_TYPE, client_assertion };
         return { body: withParameters(form, parameters) };
       };
@@ -60,9 +60,9 @@ function prepareFor(credentials: ClientCredentials, issuer: string, clock: Clock
 type KeyCredentials = Extract<ClientCredentials, { readonly clientAuth: 'private_key_jwt' }>;
 
 /**
- * RFC 7523 §3. The audience is the issuer, alone and as a string, as draft-ietf-oauth-rfc7523bis has it and RFC 7523
- * allows: another server that made us use its own token endpoint as audience could use the assertion there. The draft's
- * `typ` keeps it from being taken for another kind of JWT of ours.
+ * A client assertion, RFC 7523 §3. The audience is the issuer alone, as a string (draft-ietf-oauth-rfc7523bis): with a
+ * token endpoint as the audience, a malicious server could replay the assertion there. The draft's `typ` keeps other
+ * readers from accepting it as another kind of JWT.
  */
 function assertion({ clientId, key, algorithm, keyId }: KeyCredentials, issuer: string, now: number): Promise<string> {
   const issuedAt = Math.floor(now / 1000);

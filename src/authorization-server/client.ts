@@ -10,15 +10,19 @@ import { type CallOptions, type CountServerCall, createServerCalls } from './cal
 import { createClientAuthentication } from './client-authentication.ts';
 import { createDiscovery } from './discovery.ts';
 
-/** What else a client needs of its surroundings. */
+/** Options of {@link createServerClient}. */
 export interface ServerClientOptions {
-  /** Told when the server goes away, comes back, or refuses us. Default: nobody is told. */
+  /**
+   * Called when the server becomes unavailable or available, or refuses the gateway's credentials. Default: nothing.
+   */
   readonly report?: Report;
-  /** Spreads what replicas do at intervals. Default `Math.random`. */
+  /** Spreads the periodic calls of replicas. Default `Math.random`. */
   readonly random?: Random;
 }
 
-/** Creates the way to `server` and begins to discover it, if need be; an unreachable server is no error here. */
+/**
+ * Creates a client for `server` and starts its discovery, if its settings need it. An unreachable server is no error.
+ */
 export function createServerClient(
   server: AuthorizationServer,
   count: CountServerCall,
@@ -32,7 +36,7 @@ export function createServerClient(
     {
       count,
       failed(operation) {
-        // It may be away as a whole, which the operator should see before all of it is missed.
+        // The whole server may be unavailable: the operator should see that before more operations fail.
         if (operation !== 'discovery') discovery.check();
       },
       circuitChanged: changed,
@@ -91,7 +95,7 @@ export function createServerClient(
   };
 }
 
-/** Where every endpoint is configured, a server without metadata is no worse for it. */
+/** Whether an endpoint has to be discovered. If every endpoint is configured, missing metadata are no fault. */
 function needsMetadata({ jwt, introspection }: AuthorizationServer): boolean {
   return (
     (jwt !== undefined && jwt.jwksUri === undefined) ||
@@ -99,23 +103,23 @@ function needsMetadata({ jwt, introspection }: AuthorizationServer): boolean {
   );
 }
 
-/** Tells the operator something; one line in the log. */
+/** Writes one log line for the operator. */
 type Report = (level: 'info' | 'warn' | 'error', message: string, fields: Readonly<Record<string, unknown>>) => void;
 
-/** Tells what an authorization server is like when that changes, and not at each request that feels it. */
+/** Reports changes of an authorization server's state, once each and not at every affected request. */
 interface ServerHealth {
-  /** Reports a state that is better or worse than the one before. */
+  /** Reports a state that is better or worse than the last. */
   update(state: ServerState): void;
-  /** Reports, at most once a minute, that the server refuses us ourselves. */
+  /** Reports, at most once a minute, that the server refuses the gateway's own credentials. */
   readonly credentialsRefused: (operation: ServerOperation, url: string) => void;
 }
 
 const CREDENTIALS_EVERY_MS = 60_000;
 
-/** What works: everything, what is known already, nothing. */
+/** 0: everything works. 1: the cached part works. 2: nothing works. */
 const severity = { unknown: 0, available: 0, degraded: 1, stale: 1, unavailable: 2 } as const;
 
-/** Creates the reports on `server`, of which nothing is known yet. */
+/** Creates the reports on `server`, whose state is unknown. */
 function createServerHealth(server: AuthorizationServer, report: Report, clock: Clock): ServerHealth {
   let known = 0;
   let credentialsAt = -Infinity;

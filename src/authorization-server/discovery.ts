@@ -3,26 +3,26 @@ import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer, ServerMetadata } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 
-/** The metadata of one authorization server: kept, renewed, and asked for again by itself while the server is away. */
+/** The metadata of one authorization server: cached, refreshed, and retried in the background after a failure. */
 export interface Discovery {
-  /** @throws {Denial} `authorization_server.unavailable` while there is none, or none that is young enough. */
+  /** @throws {Denial} `authorization_server.unavailable` while there are none, or only stale ones. */
   readonly metadata: () => Promise<ServerMetadata>;
-  /** Whether there is metadata to go by. */
+  /** Whether usable metadata are cached. */
   isKnown(): boolean;
-  /** Why the last attempt failed; undefined where it did not, or where there was none. */
+  /** Why the last attempt failed; undefined if it succeeded or there was none. */
   problem(): string | undefined;
-  /** Asks now, or in a moment if that was just done. The first time begins the renewing. */
+  /** Fetches now, or shortly if the last attempt was just now. The first call starts the refresh. */
   check(): void;
-  /** Ends the renewing. */
+  /** Stops the refresh. */
   close(): void;
 }
 
-/** What discovery needs of its client. */
+/** What discovery needs from its client. */
 export interface DiscoveryParts {
   readonly get: (url: string) => Promise<ServerAnswer>;
-  /** An attempt succeeded after one that did not. */
+  /** An attempt succeeded after a failure. */
   readonly recovered: () => void;
-  /** An attempt is over, whatever came of it. */
+  /** An attempt ended, with or without success. */
   readonly attempted: () => void;
 }
 
@@ -31,8 +31,8 @@ const RETRY_FIRST_MS = 500;
 const RETRY_LAST_MS = 15_000;
 
 /**
- * Creates the discovery of `server`, RFC 8414. Metadata that is wrong, such as that of another issuer, counts as none and
- * never takes the place of what was good. What is good is used for `server.staleMs` without being renewed, no longer.
+ * Creates the discovery of `server`, RFC 8414. Invalid metadata, such as those of another issuer, never replace valid
+ * ones. Valid metadata stay usable for `server.staleMs` without a refresh.
  */
 export function createDiscovery(
   server: AuthorizationServer,
@@ -57,7 +57,7 @@ export function createDiscovery(
       fetchedAt = clock();
       failure = undefined;
       backOff.reset();
-      // Replicas that were started together need not ask together for ever.
+      // Spreads replicas that started together.
       schedule(RENEW_MS * (1 - random() / 5));
       return known;
     } catch (error) {
@@ -90,7 +90,7 @@ export function createDiscovery(
   return {
     metadata() {
       if (known !== undefined && isKnown()) return Promise.resolve(known);
-      // While it is away one caller waits for each attempt; the others know already what comes of it.
+      // While the server is unavailable, one caller waits for each attempt. The others get the last failure at once.
       if (failure !== undefined && (inFlight !== undefined || clock() - triedAt < RETRY_FIRST_MS)) {
         return Promise.reject(failure);
       }
@@ -112,7 +112,7 @@ export function createDiscovery(
 }
 
 /**
- * Where the metadata of an issuer may be: RFC 8414 §3.1 (inserted before the path), OpenID Connect Discovery §4
+ * The locations of an issuer's metadata: RFC 8414 §3.1 (inserted before the path), OpenID Connect Discovery §4
  * (appended), and appended for RFC 8414 too, R-58.
  */
 function locations(base: string): readonly string[] {
@@ -130,7 +130,7 @@ function locations(base: string): readonly string[] {
 async function discover(server: AuthorizationServer, get: DiscoveryParts['get']): Promise<ServerMetadata> {
   for (const location of locations(server.backchannel)) {
     const { status, body } = await get(location);
-    // A page for whatever is not there, with a status of 200, is not metadata either.
+    // Some servers answer 200 with a page for every unknown path.
     if (status === 200 && typeof body === 'object' && body !== null) return read(body, server, location);
   }
   throw unusable(server, `no metadata at ${locations(server.backchannel).join(' or ')}`);
@@ -138,7 +138,7 @@ async function discover(server: AuthorizationServer, get: DiscoveryParts['get'])
 
 function read(body: object, server: AuthorizationServer, location: string): ServerMetadata {
   const metadata = body as Record<string, unknown>;
-  // RFC 8414 §3.3: MUST be identical, or another server could answer for this issuer.
+  // RFC 8414 §3.3: MUST be identical. Otherwise another server could answer for this issuer.
   if (metadata['issuer'] !== server.issuer) {
     const found = JSON.stringify(metadata['issuer']);
     throw unusable(server, `${location} names the issuer ${found}, not ${JSON.stringify(server.issuer)}`);
@@ -158,7 +158,10 @@ function unusable(server: AuthorizationServer, why: string): Denial {
   return new Denial('authorization_server.unavailable', `${server.name}: ${why}`);
 }
 
-/** An endpoint below the issuer is reached by the backchannel; one elsewhere (a CDN for keys) as it is. */
+/**
+ * The URL where the gateway reaches an endpoint: below the issuer through the backchannel, elsewhere (a CDN)
+ * unchanged.
+ */
 function reachable(endpoint: string, server: AuthorizationServer): string {
   const issuer = new URL(server.issuer);
   const url = new URL(endpoint);

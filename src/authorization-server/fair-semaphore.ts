@@ -1,15 +1,18 @@
 import { createRoundRobinQueue } from '../lib/round-robin-queue.ts';
 import { createQuota } from '../lib/quota.ts';
 
-/** A bounded number of capacity, shared so that nobody who comes with much can keep out who comes with little. */
+/** A semaphore that no single owner can exhaust. */
 export interface FairSemaphore {
-  /** Takes a place for `owner`: at once (undefined), or when the promise resolves; `full` where too many of the owner's wait. */
+  /** Acquires for `owner`: at once (undefined), or when the promise resolves. `full`: the owner's queue is full. */
   acquire(owner: string): Promise<void> | 'full' | undefined;
-  /** Gives one of the owner's back. Must come once for each that was taken. */
+  /** Releases for `owner`. Call it once for each acquisition. */
   release(owner: string): void;
 }
 
-/** Creates `capacity` that are free, shared as {@link createQuota} does it. Who waits comes in turn. */
+/**
+ * Creates a free semaphore. Each owner has a {@link createQuota quota} of `capacity`; waiting owners are served in
+ * turn.
+ */
 export function createFairSemaphore(capacity: number): FairSemaphore {
   const quota = createQuota(capacity);
   const queue = createRoundRobinQueue();

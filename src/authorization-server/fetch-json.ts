@@ -5,42 +5,42 @@ import { withoutQuery } from '../http/without-query.ts';
 
 /** The bounds of one call. */
 export interface FetchJsonOptions {
-  /** For the whole call, from connecting to the last byte. */
+  /** The timeout of the whole call, from connecting to the last byte. */
   readonly timeoutMs: number;
-  /** Refuses longer bodies while they arrive, so that an endless one costs no more. Default 512 KiB. */
+  /** The longest accepted body; a longer one is refused while it arrives. Default 512 KiB. */
   readonly maxBytes?: number;
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: URLSearchParams;
 }
 
-/** A call that brought no answer: refused, timed out, too large, compressed, cut off. */
+/** A call without a usable answer: refused, timed out, too large, compressed or cut off. */
 export class FetchError extends Error {
   override readonly name = 'FetchError';
 }
 
-/** Asks servers for JSON, over connections that it keeps. */
+/** Fetches JSON over kept-alive connections. */
 export interface JsonFetcher {
   /**
-   * Asks `url`, within bounds. A redirect is an answer that is not followed, its body unread: a server that could send
-   * us elsewhere could send us to a link-local address.
+   * Fetches `url` within the bounds of `options`. A redirect is an answer; it is not followed and its body is not read,
+   * since it could lead to a link-local address.
    *
-   * @throws {FetchError} when there is no answer; any status is an answer.
+   * @throws {FetchError} without an answer; any status is an answer.
    */
   readonly fetchJson: (url: string, options: FetchJsonOptions) => Promise<JsonAnswer>;
-  /** Ends the connections: the idle ones now, the others with their call. */
+  /** Closes the connections: idle ones now, the others with their call. */
   readonly close: () => void;
 }
 
 const DEFAULT_MAX_BYTES = 512 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Shorter than the 5 s after which most servers close an idle connection: what we write to is hardly ever closed. */
+/** Less than the 5 s after which most servers close an idle connection, so that a reused one is rarely closed. */
 const IDLE_MS = 4_000;
 const MAX_IDLE_SOCKETS = 32;
 
 /**
- * Creates a fetcher without connections. Node's own HTTP client, since the global `fetch` refuses the ports that
- * browsers do, decompresses without a bound, and cannot say when a connection is given up.
+ * Creates a fetcher without connections. It uses Node's own HTTP client: the global `fetch` refuses the ports that
+ * browsers refuse, decompresses without a bound, and does not tell whether a connection was reused.
  */
 export function createJsonFetcher(): JsonFetcher {
   const options = { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS, timeout: IDLE_MS };
@@ -74,7 +74,7 @@ export function createJsonFetcher(): JsonFetcher {
         const deadline = performance.now() + options.timeoutMs;
         const attempt = (): Promise<JsonAnswer> => receive(open(target, options), deadline, options);
         return await attempt().catch((error: unknown) => {
-          // RFC 9110 §9.2.2: what was lost on a connection that the server was just closing may be sent again.
+          // RFC 9110 §9.2.2: a request lost on a connection that the server was closing may be sent again.
           if (error instanceof StaleConnection && options.method !== 'POST') return attempt();
           throw error;
         });
@@ -91,12 +91,12 @@ export function createJsonFetcher(): JsonFetcher {
   };
 }
 
-/** A connection that was kept broke before a byte of the answer. */
+/** A reused connection broke before the first byte of the answer. */
 class StaleConnection extends Error {
   override readonly name = 'StaleConnection';
 }
 
-/** The whole answer, or why there is none; after that nothing of `request` is left, whatever the server does. */
+/** Resolves with the whole answer or rejects. Either way it leaves no open `request`, whatever the server does. */
 function receive(request: ClientRequest, deadline: number, options: FetchJsonOptions): Promise<JsonAnswer> {
   return new Promise((resolve, reject) => {
     let settled = false;
@@ -116,7 +116,7 @@ function receive(request: ClientRequest, deadline: number, options: FetchJsonOpt
       reject(request.reusedSocket && !answered && isBroken(error) ? new StaleConnection(codeOf(error)) : error);
     }
 
-    // These listeners stay: an error that comes late has one too, or it would end the process.
+    // These listeners stay: a late error without a listener would end the process.
     request.on('error', fail);
     request.on('close', () => {
       if (!answered) fail(new Error('closed without an answer'));
@@ -127,7 +127,7 @@ function receive(request: ClientRequest, deadline: number, options: FetchJsonOpt
       const succeed = (answer: JsonAnswer): void => {
         if (!settle()) return;
         resolve(answer);
-        // What was not read to its end keeps its connection from any other use.
+        // An unread body would block its connection.
         if (!response.readableEnded) request.destroy();
       };
       readJsonAnswer(response, options.maxBytes ?? DEFAULT_MAX_BYTES).then(succeed, fail);
@@ -139,7 +139,7 @@ function isBroken(error: Error): boolean {
   return ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
 }
 
-/** The system's code where there is one: it says what happened in one word. */
+/** The system's error code, if there is one: the shortest description. */
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
 }
@@ -148,25 +148,25 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? codeOf(error) : String(error);
 }
 
-/** What a server answered: its status and, where the body was JSON, the value. */
+/** The answer of a server: its status and, if the body is JSON, the value. */
 export interface JsonAnswer {
   readonly status: number;
   /** `Content-Type` in lower case without parameters; `''` without one. */
   readonly mediaType: string;
   readonly text: string;
-  /** The parsed text; undefined where it is not JSON. Its depth is bounded by its length alone. */
+  /** The parsed text; undefined if it is not JSON. Only its length bounds its depth. */
   readonly body: unknown;
-  /** `Cache-Control` as it came. */
+  /** `Cache-Control`, unparsed. */
   readonly cacheControl: string | undefined;
-  /** `Retry-After` as it came. */
+  /** `Retry-After`, unparsed. */
   readonly retryAfter: string | undefined;
 }
 
 /**
- * Reads `response` to its end, but for a redirect, of which the body is left unread.
+ * Reads `response` to its end, except the body of a redirect.
  *
- * @throws {Error} for a body of more than `maxBytes`, as soon as that is known; a compressed one, since it would have to
- *   be unpacked to know how much it is; one that is not UTF-8, and one that was cut off.
+ * @throws {Error} for a body of more than `maxBytes`, as soon as that is known; a compressed one, whose real size is
+ *   unknown; one that is not UTF-8; one that was cut off.
  */
 async function readJsonAnswer(response: IncomingMessage, maxBytes: number): Promise<JsonAnswer> {
   const { statusCode: status = 0, headers } = response;

@@ -11,30 +11,30 @@ import { createExchangeMemory, type ExchangeMemory } from './memory.ts';
 import { createOwnTokens, type OwnTokens } from './own-token.ts';
 import { createTokenExchange, type ExchangeParts, withNeededScopes } from './token-exchange.ts';
 
-/** What a route does about its upstream's credential. */
+/** Provides the credential for a route's upstream. */
 export interface CredentialSource {
-  /** What the upstream gets as `Authorization`; at once where nobody has to be asked. */
+  /** The `Authorization` value for the upstream; at once unless a server has to be asked. */
   readonly credential: (
     grant: Grant,
     token: PresentedToken | undefined,
   ) => UpstreamCredential | Promise<UpstreamCredential>;
-  /** Told that the upstream answered 401 to a credential; undefined where it is not ours to get another. */
+  /** Called when the upstream answers 401 to a credential; undefined if the gateway cannot get another one. */
   readonly onUnauthorized: ((grant: Grant) => void) | undefined;
 }
 
-/** What a configuration brings to the credentials of one route. */
+/** What belongs to one configuration. */
 interface ConfigParts {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly revalidate: ExchangeParts['revalidate'];
 }
 
-/** By route and configuration: how its upstream gets a credential. */
+/** Creates the credential source of a route under a configuration. */
 export type CredentialSources = (route: Route, configParts: ConfigParts) => CredentialSource;
 
-/** Counts a look-up of an exchanged credential. */
+/** Counts a cache look-up of an exchanged credential. */
 export type CountExchangeLookup = (kind: 'exchange', result: 'hit' | 'miss') => void;
 
-/** Creates the getting of upstream credentials. What was exchanged stays for a next configuration that asks for the same. */
+/** Creates the credential sources of a process. Exchanged credentials outlive a configuration. */
 export function createCredentialSources(
   count: CountExchangeLookup,
   clock: Clock,
@@ -65,6 +65,7 @@ export function createCredentialSources(
   };
 }
 
+/** What outlives a configuration. */
 interface ProcessParts {
   readonly memory: ExchangeMemory;
   readonly ownTokens: OwnTokens;
@@ -72,7 +73,7 @@ interface ProcessParts {
   readonly clock: Clock;
 }
 
-/** RFC 8693: the client's token for one that is good at the upstream, and nowhere else. */
+/** RFC 8693: exchanges the client's token for one that only the upstream accepts. */
 function exchangeSource(
   route: Route,
   exchange: TokenExchange,
@@ -112,7 +113,7 @@ function exchangeSource(
       const { value } = await memory.obtain(key, () => ask(token, principal));
       return foreignCredential(value, token);
     } catch (error) {
-      // One outcome for all who wait, but each of them may need other scopes besides.
+      // All waiting callers share the outcome, but each operation may need other scopes as well.
       if (!(error instanceof Denial && error.reason === 'exchange.insufficient_scope')) throw error;
       throw withNeededScopes(error, exchange, route.policy, grant);
     }
@@ -129,14 +130,14 @@ function requiredPrincipal({ principal }: Grant): Principal {
   return principal;
 }
 
-/** The configuration sees to it that no token without a signed answer comes here; the client's own stands in for none. */
+/** The configuration ensures a signed answer. Without one this is a bug: the client's own token is no substitute. */
 function requiredPhantom(principal: Principal | undefined): string {
   if (principal?.introspectionJwt === undefined)
     throw new TypeError('a phantom token needs a signed introspection answer');
   return principal.introspectionJwt;
 }
 
-/** The client's own token opens this gateway: no answer, kept or new, may hand it to an upstream. */
+/** The client's own token is valid at this gateway: no answer, cached or new, may pass it to an upstream. */
 function foreignCredential(value: string, { value: own }: PresentedToken): UpstreamCredential {
   if (value.length === own.length + 'Bearer '.length && value.endsWith(own))
     throw new Denial('exchange.invalid', 'the token for the upstream is that of the client');
@@ -148,8 +149,8 @@ function credential(value: string): UpstreamCredential {
 }
 
 /**
- * Everything that an exchange depends on but its subject token, as one string that no other exchange makes: each list
- * is preceded by its count.
+ * Everything that an exchange depends on except its subject token, as one string that no other exchange makes: each
+ * list is preceded by its count.
  */
 export function purposeOf({ server, endpoint, credentials, ...asked }: TokenExchange): string {
   return lengthPrefixed([
@@ -165,7 +166,7 @@ export function purposeOf({ server, endpoint, credentials, ...asked }: TokenExch
   ]);
 }
 
-/** The name of what was exchanged for a subject token: SHA-256, so that nobody who sees it has the token. */
+/** The cache key of the credential for a subject token: SHA-256, so that the key does not reveal the token. */
 export function cacheKey(purpose: string, subjectToken: string, issuer: string): string {
   return hash('sha256', purpose + lengthPrefixed([issuer, subjectToken]), 'base64url');
 }

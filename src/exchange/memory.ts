@@ -4,30 +4,29 @@ import { createSingleFlight, type SingleFlight } from '../lib/single-flight.ts';
 import { Denial, refusals, type Reason } from '../model/denial.ts';
 import type { SharedAnswers } from '../model/shared.ts';
 
-/** What the upstream gets as `Authorization`, and since when. Plain JSON, so that a store of several replicas can hold it. */
+/** The `Authorization` value for an upstream, and when it was obtained. Plain JSON, for the shared store. */
 interface KeptCredential {
   readonly value: string;
   /** Milliseconds since the epoch. */
   readonly obtainedAt: number;
 }
 
-/** What is known of exchanges by the key of each, whatever route they are for. */
+/** The outcomes of exchanges by cache key, shared by all routes. */
 export interface ExchangeMemory {
   get(key: string): KeptCredential | undefined;
   /**
-   * The outcome of `exchange`, which runs unless it runs already for this key. What it brings is kept until `expiresAt`;
-   * that it was refused is remembered for a few seconds, so that a caller who asks again and again costs the
-   * authorization server no more than one that waits. Only that it could not be asked is forgotten at once.
+   * The outcome of `exchange`, which runs once at a time for each key. A credential is kept until `expiresAt`. A
+   * refusal is kept for a few seconds, so that a caller who retries causes no extra calls. An outage is not kept.
    */
   obtain(key: string, exchange: () => Promise<NewCredential>): Promise<KeptCredential>;
-  /** The upstream did not want it: the next call gets a new one, if this one is not itself that new. */
+  /** Reports that the upstream refused the credential: the next call gets a new one, after a cool-down. */
   invalidate(key: string): void;
 }
 
-/** What an exchange brought. */
+/** The result of an exchange. */
 export interface NewCredential {
   readonly credential: KeptCredential;
-  /** Milliseconds since the epoch; the past: it is used by those who wait for it, and then no more. */
+  /** Milliseconds since the epoch. A time in the past: only the waiting callers use it. */
   readonly expiresAt: number;
 }
 
@@ -36,12 +35,12 @@ interface Remembered {
   readonly detail: string;
 }
 
-/** Bounds memory whoever calls; a full cache forgets the least recently used. */
+/** Bounds memory; a full cache evicts the least recently used entry. */
 const MAX_CREDENTIALS = 20_000;
-/** Until a refused exchange is tried again, and a spurned credential renewed again. */
+/** The cool-down before a refused exchange is retried, and before an invalidated credential is replaced again. */
 const COOLDOWN_MS = 5_000;
 
-/** Creates an empty {@link ExchangeMemory}. `answers`: where replicas tell each other what was exchanged, if they do. */
+/** Creates an empty {@link ExchangeMemory}. `answers`: the store that replicas share, if there is one. */
 export function createExchangeMemory(clock: Clock, answers?: SharedAnswers): ExchangeMemory {
   const kept: ExpiringCache<KeptCredential> = createExpiringCache(MAX_CREDENTIALS, clock);
   const refused: ExpiringCache<Remembered> = createExpiringCache(MAX_CREDENTIALS, clock);
@@ -87,7 +86,7 @@ export function createExchangeMemory(clock: Clock, answers?: SharedAnswers): Exc
   };
 }
 
-/** What another replica kept, which may be of another release. */
+/** Whether an entry of another replica, perhaps of another release, is a credential. */
 function isCredential(answer: unknown): answer is KeptCredential {
   if (typeof answer !== 'object' || answer === null) return false;
   const { value, obtainedAt } = answer as Partial<KeptCredential>;

@@ -7,21 +7,21 @@ import { Denial } from '../model/denial.ts';
 import type { TokenExchange } from '../model/route.ts';
 import { errorCodeOf, type IssuedToken, keptUntil, readIssuedToken, tokenEndpoint } from './issued-token.ts';
 
-/** The gateway's own access token at one authorization server: what says that it is we who act, RFC 8693 §1.1. */
+/** The gateway's own access token at one authorization server: the actor token of an exchange, RFC 8693 §1.1. */
 export interface OwnToken {
   /** @throws {Denial} `exchange.refused`, `exchange.invalid`, `authorization_server.unavailable`. */
   get(): Promise<string>;
-  /** Somebody did not want it: the next one is a new one. */
+  /** Discards the token after a refusal: the next call gets a new one. */
   forget(): void;
 }
 
-/** Our own token for an exchange; one for all exchanges with the same client at the same endpoint. */
+/** The gateway's own token for an exchange; exchanges with the same client and endpoint share one. */
 export type OwnTokens = (exchange: TokenExchange, client: AuthorizationServerClient) => OwnToken;
 
-/** One for each client of ours that a configuration names. */
+/** More than the clients that configurations name. */
 const MAX_OWN_TOKENS = 1_000;
 
-/** Creates the getting of our own tokens: kept until shortly before they end, one request in flight for each. */
+/** Creates the gateway's own tokens: cached until shortly before they expire, one request in flight for each. */
 export function createOwnTokens(clock: Clock): OwnTokens {
   const kept = createExpiringCache<IssuedToken>(MAX_OWN_TOKENS, clock);
   const flight = createSingleFlight<IssuedToken>();

@@ -16,21 +16,21 @@ import {
 import type { NewCredential } from './memory.ts';
 import type { OwnToken } from './own-token.ts';
 
-/** What one exchange needs besides its subject token. */
+/** What an exchange needs besides its subject token. */
 export interface ExchangeParts {
   readonly client: AuthorizationServerClient;
-  /** Undefined: nobody is named as the actor. */
+  /** Undefined: the exchange names no actor. */
   readonly actor: OwnToken | undefined;
-  /** Asks about a token past every cache, and forgets one that does not hold. */
+  /** Validates a token again, past every cache. */
   readonly revalidate: (token: PresentedToken) => Promise<unknown>;
   readonly clock: Clock;
 }
 
 /**
- * Asks for a new token with the caller's as the subject token, RFC 8693 §2.
+ * Creates the exchange of the caller's token, the subject token, for a new one, RFC 8693 §2.
  *
- * @returns a function that throws {Denial} `token.*` where the caller's token does not hold, `exchange.*` for any other
- *   refusal, `authorization_server.unavailable` where nobody answers.
+ * @returns a function that throws {Denial} `token.*` if the caller's token is no longer valid, `exchange.*` for any
+ *   other refusal, `authorization_server.unavailable` without an answer.
  */
 export function createTokenExchange(
   exchange: TokenExchange,
@@ -54,12 +54,12 @@ export function createTokenExchange(
 
     requireIssuedType(answer.body, exchange.requestedTokenType);
     const issued = readIssuedToken(answer.body, askedAt);
-    // With the one an upstream could call as the client, with the other act as the gateway.
+    // With the first an upstream could call as the client, with the second as the gateway.
     if (issued.accessToken === token.value || issued.accessToken === form.get('actor_token')) {
       throw new Denial('exchange.invalid', 'the answer is the subject token or the actor token itself');
     }
     requireScope(issued.scope, principal);
-    // Never past the end of the token that it was made from: what a caller may do ends with that.
+    // The credential must not outlive the token that it was made from.
     const subjectEnds = (principal.expiresAt ?? Infinity) * 1000;
     return {
       credential: { value: `Bearer ${issued.accessToken}`, obtainedAt: askedAt },
@@ -67,13 +67,13 @@ export function createTokenExchange(
     };
   };
 
-  /** RFC 6749 §5.1: a `scope` is told where it is not what was asked for. A narrower one is never taken for the wider. */
+  /** RFC 6749 §5.1: the answer names the granted `scope` if it differs from the request. A narrower one is refused. */
   function requireScope(granted: readonly string[] | undefined, principal: Principal): void {
     const missing = exchange.scope.filter((scope) => granted?.includes(scope) === false);
     if (missing.length > 0) throw scopeDenial(exchange, principal, missing);
   }
 
-  /** RFC 8693 §2.2.2, RFC 6749 §5.2. Only what a new token of the client would mend is told as such. */
+  /** RFC 8693 §2.2.2, RFC 6749 §5.2. The client gets a 401 only if a new token would help. */
   async function refusal({ status, body }: ServerAnswer, token: PresentedToken, principal: Principal): Promise<Denial> {
     const error = errorCodeOf(body);
     const detail = `the exchange was refused with ${status} ${error}`;
@@ -82,8 +82,8 @@ export function createTokenExchange(
         return scopeDenial(exchange, principal);
       case 'invalid_grant':
       case 'invalid_request': {
-        // RFC 8693 has invalid_request for a "subject_token or actor_token [that is] invalid for any reason", servers have
-        // invalid_grant too: which of them, or our own request? Its own server knows.
+        // RFC 8693 §2.2.2 has invalid_request for an invalid subject or actor token, and some servers send
+        // invalid_grant. Only the token's own server can tell whether the subject token is the fault.
         const problem = await problemOf(token);
         if (problem !== undefined) return new Denial(problem.reason, `${detail}: ${problem.detail}`);
         actor?.forget();
@@ -95,14 +95,14 @@ export function createTokenExchange(
   }
 
   /**
-   * Of a JWT that still verifies only its issuer knows that it was revoked, and has just said so. Anybody else's
-   * invalid_grant is about something that the client's next token would not mend: as a 401 it would loop.
+   * Only the issuer knows that a JWT which still verifies was revoked. An invalid_grant of another server has a cause
+   * that a new token would not remove: as a 401 it would make the client loop.
    */
   function mayBeRevoked(error: string, { form, issuer }: Principal): boolean {
     return error === 'invalid_grant' && form === 'jwt' && issuer === exchange.server.issuer;
   }
 
-  /** What its own server says against a token. */
+  /** The refusal of a token by its own server, if there is one. */
   async function problemOf(token: PresentedToken): Promise<Denial | undefined> {
     try {
       await revalidate(token);
@@ -114,7 +114,7 @@ export function createTokenExchange(
   }
 }
 
-/** All parameters that are the same for every subject token, RFC 8693 §2.1. */
+/** The parameters that are the same for every subject token, RFC 8693 §2.1. */
 function fixedParameters(exchange: TokenExchange): URLSearchParams {
   const form = new URLSearchParams({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
@@ -128,14 +128,14 @@ function fixedParameters(exchange: TokenExchange): URLSearchParams {
 }
 
 /**
- * Why an exchange did not bring the scopes that it must. `exchange.insufficient_scope`, which a client can mend, where
- * the server that refuses them is the one that issued the caller's token, and left them out of that: a new token with
- * them could be exchanged. Anything else is between us and that server.
+ * The refusal of an exchange that did not grant the required scopes. `exchange.insufficient_scope`, which the client
+ * can resolve with a new token, if the refusing server issued the caller's token without these scopes. Otherwise
+ * `exchange.scope`: the operator has to change the settings of the gateway or of that server.
  *
- * @param missing What the answer lacks; undefined: the server did not say which (`invalid_scope`).
+ * @param missing The scopes that the answer lacks; undefined if the server did not say which (`invalid_scope`).
  */
 function scopeDenial(exchange: TokenExchange, principal: Principal, missing?: readonly string[]): Denial {
-  // Without what the configured hierarchy implies: the server that exchanges does not know it.
+  // Without implied scopes: the authorization server does not know the configured hierarchy.
   const held = new Set(principal.grantedScopes);
   const mendable = (missing ?? exchange.scope).filter((scope) => !held.has(scope));
   const all = missing === undefined ? mendable.length > 0 : mendable.length === missing.length;
@@ -152,7 +152,7 @@ function scopeDenial(exchange: TokenExchange, principal: Principal, missing?: re
   return new Denial('exchange.scope', what);
 }
 
-/** A refusal for one operation: the challenge names all that this operation needs, ours last. */
+/** The refusal for one operation: the challenge names all scopes that it needs, those of the exchange last. */
 export function withNeededScopes(
   denial: Denial,
   exchange: TokenExchange,

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 
-/** How we authenticate at an authorization server's endpoints, RFC 6749 §2.3.1 and RFC 7523 §2.2. */
+/** How the gateway authenticates at an authorization server's endpoints, RFC 6749 §2.3.1 and RFC 7523 §2.2. */
 export type ClientCredentials = SecretCredentials | KeyCredentials;
 
 interface SecretCredentials {
@@ -29,18 +29,18 @@ export interface JwtValidation {
   readonly jwksUri: string | undefined;
 }
 
-/** How opaque tokens of one authorization server are explained, RFC 7662. */
+/** How opaque tokens of one authorization server are introspected, RFC 7662. */
 export interface Introspection {
   readonly credentials: ClientCredentials;
-  /** How each opaque token of the server begins; undefined: its tokens cannot be told from those of other servers. */
+  /** The prefix of every opaque token of the server; undefined: its tokens look like those of other servers. */
   readonly prefix: string | undefined;
   /** Endpoint; undefined: `introspection_endpoint` of the discovered metadata. */
   readonly endpoint: string | undefined;
-  /** Longest reuse of a positive answer; never past `exp`; 0 asks every time. */
+  /** Longest reuse of a positive answer, never past `exp`. 0: introspect at every call. */
   readonly cacheMs: number;
   /** Whether an answer without `aud` is refused. */
   readonly audience: 'required' | 'optional';
-  /** `jwt`: a signed answer is asked for (RFC 9701, or the phantom token), with the algorithms that it may be signed with. */
+  /** `jwt`: the answer must be signed (RFC 9701, or a phantom token) with one of `algorithms`. */
   readonly response: { readonly kind: 'json' } | { readonly kind: 'jwt'; readonly algorithms: readonly string[] };
 }
 
@@ -50,72 +50,72 @@ export interface AuthorizationServer {
   readonly name: string;
   /** Compared and advertised byte for byte. */
   readonly issuer: string;
-  /** The base URL where *we* reach it: `backchannel`, or else the issuer. */
+  /** The base URL where the gateway reaches it: `backchannel`, or else the issuer. */
   readonly backchannel: string;
   readonly jwt: JwtValidation | undefined;
   readonly introspection: Introspection | undefined;
-  /** All the leniency there is on `exp`, `nbf` and `iat`. */
+  /** The tolerance for `exp`, `nbf` and `iat`. */
   readonly clockToleranceMs: number;
-  /** Of one call to it, from connecting to the last byte. */
+  /** The timeout of one call to it, from connecting to the last byte. */
   readonly timeoutMs: number;
-  /** How long metadata and keys are used after the last time that they could be fetched; no shorter than they are fresh. */
+  /** How long metadata and keys stay usable after the last successful fetch; at least as long as they are fresh. */
   readonly staleMs: number;
 }
 
-/** What we ask an authorization server for; the label `operation` in metrics. */
+/** The purpose of a call to an authorization server; the label `operation` in metrics. */
 export type ServerOperation = 'discovery' | 'jwks' | 'introspection' | 'exchange' | 'client_credentials';
 
-/** What an authorization server answered: any status is an answer. */
+/** The answer of an authorization server, with any status. */
 export interface ServerAnswer {
   readonly status: number;
   /** `Content-Type` in lower case without parameters; `''` without one. */
   readonly mediaType: string;
   readonly text: string;
-  /** The parsed text; undefined where it is not JSON. */
+  /** The parsed text; undefined if it is not JSON. */
   readonly body: unknown;
-  /** How long it says that it is fresh, RFC 9111 §5.2.2.1; undefined where it does not say. */
+  /** `max-age`, RFC 9111 §5.2.2.1; undefined if the answer has none. */
   readonly maxAgeMs?: number | undefined;
 }
 
-/** The endpoints that we use of RFC 8414 §2 metadata, as *we* reach them. */
+/** The endpoints of RFC 8414 §2 metadata that the gateway uses, as the gateway reaches them. */
 export interface ServerMetadata {
   readonly jwksUri: string | undefined;
   readonly introspectionEndpoint: string | undefined;
   readonly tokenEndpoint: string | undefined;
 }
 
-/** How an authorization server is, for `/readyz`. */
+/** The state of an authorization server, for `/readyz`. */
 export interface ServerState {
   readonly name: string;
   readonly issuer: string;
   /**
-   * `unknown`: nothing was heard yet. `degraded`: it is there, but what `circuits` names fails. `stale`: away, and what
-   * is known of it goes on. `unavailable`: away, and nothing of it is known (any more).
+   * `unknown`: no answer yet. `degraded`: it answers, but the operations in `circuits` fail. `stale`: it is
+   * unavailable, and its last metadata are in use. `unavailable`: it is unavailable, and no metadata are usable.
    */
   readonly state: 'unknown' | 'available' | 'degraded' | 'stale' | 'unavailable';
   /** Why the last attempt failed. */
   readonly problem?: string;
-  /** What is not asked for the time being, because it failed again and again. */
+  /** The operations that the gateway does not call for now, because they failed repeatedly. */
   readonly circuits?: Partial<Record<ServerOperation, 'open' | 'half_open'>>;
 }
 
-/** What else there is to say of a post. */
+/** Options of {@link AuthorizationServerClient.post}. */
 interface PostOptions {
   /** `Accept`; default `application/json`. */
   readonly accept?: string;
-  /** For whom: whoever asks for much at once waits, and nobody else. Default: for the gateway itself. */
+  /** The caller behind the call: each caller has its share of the calls in flight. Default: the gateway itself. */
   readonly onBehalfOf?: string | undefined;
 }
 
 /**
- * The way to one authorization server: bounded, counted, without redirects. All of it throws
- * {Denial} `authorization_server.unavailable` where there is no answer.
+ * A client for one authorization server. Its calls are bounded and counted, and follow no redirects. Each method throws
+ * {Denial} `authorization_server.unavailable` if there is no answer.
  */
 export interface AuthorizationServerClient {
   readonly server: AuthorizationServer;
   metadata(): Promise<ServerMetadata>;
   get(operation: ServerOperation, url: string): Promise<ServerAnswer>;
-  /** Posts `form` as `application/x-www-form-urlencoded`, authenticated as `credentials` says. */
+  /** Posts `form` as `application/x-www-form-urlencoded`, authenticated with `credentials`. */
   post(
     operation: ServerOperation,
     url: string,
@@ -124,6 +124,6 @@ export interface AuthorizationServerClient {
     options?: PostOptions,
   ): Promise<ServerAnswer>;
   state(): ServerState;
-  /** Ends the renewing of its metadata. */
+  /** Stops the refresh of its metadata and closes its connections. */
   close(): void;
 }

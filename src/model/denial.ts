@@ -1,26 +1,26 @@
-/** What a refusal is called on the wire, in the log and in the metrics; the one table of them. */
+/** The reasons for which the gateway refuses, with their answers: one table for the wire, the log and the metrics. */
 
-/** How one reason is answered: its HTTP status, and the RFC 6750 §3.1 error code where a challenge goes with it. */
+/** The answer to one reason: its HTTP status, and the RFC 6750 §3.1 error code if it carries a challenge. */
 export interface Refusal {
   readonly status: number;
-  /** The `error` of the `WWW-Authenticate` challenge; absent where no token could mend it, so that no client loops. */
+  /** The `error` of the `WWW-Authenticate` challenge. Absent if no token could help, so that no client loops. */
   readonly error?: ChallengeError;
-  /** The JSON-RPC error code of an MCP answer; the HTTP status where JSON-RPC 2.0 §5.1 names none (outside -32768…-32000). */
+  /** The JSON-RPC error code of an MCP answer. Default: the HTTP status, which JSON-RPC 2.0 §5.1 does not reserve. */
   readonly code?: number;
-  /** What the client is told in words: *that*, never *why*. One line of ASCII without quotes or `=`. */
+  /** The text for the client: *that* the call was refused, never *why*. One line of ASCII without quotes or `=`. */
   readonly message: string;
 }
 
-/** How a reason that refuses the token itself is answered, and where else the gateway looks for it. */
+/** The answer to a reason that refuses the token itself, and where else the gateway handles that reason. */
 interface TokenRefusal extends Refusal {
   /**
-   * What it means in the phantom token that an authorization server answers with. `refusal`: the caller's own token is
-   * refused. `outage`: the answer proves nothing, and the server counts as unavailable.
+   * Its effect if a phantom token, the answer of an authorization server, has this fault. `refusal`: the caller's token
+   * is refused. `outage`: the answer proves nothing, and the server counts as unavailable.
    */
   readonly inPhantom: 'refusal' | 'outage';
   /**
-   * Whether an open stream is checked for it when the configuration changes. `checked`: settings decide about it, and
-   * `authenticate/authenticator.ts` has a check by its name. `kept`: it does not depend on settings.
+   * Whether a reload of the configuration checks the token of an open stream for it. `checked`: it depends on settings,
+   * and `reloadChecks` in `authenticate/authenticator.ts` has its check. `kept`: it does not depend on settings.
    */
   readonly onReload: 'checked' | 'kept';
 }
@@ -41,8 +41,8 @@ const forbidden = { status: 403, message: 'Access denied' } as const;
 const badRequest = { status: 400, code: -32600, message: 'Bad request' } as const;
 
 /**
- * Every reason for which the gateway refuses. The key is at once the audit field `reason`, the metric label and the
- * row in `docs/reasons.md`; several reasons share one wire answer on purpose.
+ * Every reason for which the gateway refuses. The key is also the log field `reason`, the metric label and the row in
+ * `docs/reasons.md`. Several reasons share one answer on purpose: the client does not learn which check failed.
  */
 export const refusals = {
   'request.malformed': badRequest,
@@ -124,7 +124,7 @@ export const refusals = {
   'gateway.error': { status: 500, message: 'Internal error' },
 } as const satisfies Refusals;
 
-/** The closed set of reasons; see `docs/reasons.md` for each in words. */
+/** The closed set of reasons; `docs/reasons.md` explains each. */
 export type Reason = keyof typeof refusals;
 
 /** The reasons that refuse the token itself. */
@@ -137,17 +137,17 @@ export type ReloadReason = {
 
 /** What a {@link Denial} may carry besides its reason and detail. */
 export interface DenialExtras {
-  /** All scopes that this operation needs, in the policy's order; only where the challenge is `insufficient_scope`. */
+  /** All scopes that this operation needs, in the policy's order; only for the challenge `insufficient_scope`. */
   readonly scope?: readonly string[];
   /** The rule of the policy that decided, as a path into its file: `tools.transfer_funds.claims.role`. */
   readonly rule?: string;
-  /** The id of the JSON-RPC message that is refused, where it was read already. */
+  /** The id of the refused JSON-RPC message, if the gateway has read it. */
   readonly messageId?: string | number | object | null;
-  /** Members of the JSON-RPC error's `data` that the protocol asks for. */
+  /** Members of the JSON-RPC error's `data` that the protocol requires. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** Seconds after which it is worth asking again, where only time mends it. */
+  /** Seconds after which the client may try again, if waiting helps. */
   readonly retryAfterSeconds?: number | undefined;
-  /** Fields of the answer that only who refuses can fill. */
+  /** Response header fields that only the refusing stage can fill. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }

@@ -6,32 +6,32 @@ import type { Attempt, Decision } from './policy.ts';
 import type { Principal } from './principal.ts';
 
 /**
- * A JSON-RPC request id, or null where the message has none or could not be read. An object is a number that JavaScript
- * cannot hold; JSON.stringify writes it as it was.
+ * A JSON-RPC request id, or null if the message has none or could not be read. An object is a number that JavaScript
+ * cannot represent; JSON.stringify writes it unchanged.
  */
 export type MessageId = string | number | object | null;
 
-/** What a call attempts, with the body where it had to be read. Exists only once the caller is known. */
+/** What a call attempts, with the body if the gateway had to read it. Exists only after the caller is known. */
 export interface Action {
   readonly attempt: Attempt;
   readonly messageId: MessageId;
-  /** Which MCP revisions the message is of; undefined where no message was read. */
+  /** The MCP revisions that the message belongs to; undefined if the gateway read no message. */
   readonly era: Era | undefined;
-  /** The upstream's own `Mcp-Session-Id`, proved to be this caller's. */
+  /** The upstream's own `Mcp-Session-Id`, verified to be this caller's. */
   readonly sessionId: string | undefined;
-  /** The upstream's own `Last-Event-ID`, proved to be this caller's in this session. */
+  /** The upstream's own `Last-Event-ID`, verified to be this caller's in this session. */
   readonly lastEventId: string | undefined;
-  /** What the upstream reads in `Mcp-Name`, where the client's is a handle that we bound; undefined: the client's own. */
+  /** The `Mcp-Name` for the upstream if the client sent a bound handle; undefined: the client's own value. */
   readonly mcpName: string | undefined;
-  /** The trace that the message names in its `_meta`, where it names one. */
+  /** The trace in the message's `_meta`, if it has one. */
   readonly trace: TraceContext | undefined;
-  /** Whether the answer may give out task ids or `requestState`, which are bound to the caller then. */
+  /** Whether the answer may contain task ids or a `requestState`, which the gateway then binds to the caller. */
   readonly mayYieldHandle: boolean;
-  /** The only tasks that the answer may make the caller's, by the upstream's ids; undefined: it may create any. */
+  /** The upstream's ids of the only tasks that the answer may bind to the caller; undefined: it may create any. */
   readonly tasks: ReadonlySet<string> | undefined;
   /**
-   * The bytes that were decided on, to be forwarded as they are, but for handles, which are the upstream's own;
-   * undefined: the body was not read and streams.
+   * The bytes that the policy decided on, forwarded unchanged except for handles, which are the upstream's own again.
+   * Undefined: the body was not read and streams.
    */
   readonly body: Buffer | undefined;
 }
@@ -45,34 +45,36 @@ export interface Grant {
 }
 
 declare const accessToken: unique symbol;
-/** An access token by its bytes: syntactically a token, nothing more. */
+/** The text of an access token. It has the syntax of a token; nothing else is verified. */
 export type AccessToken = string & { readonly [accessToken]: true };
 
 /** An access token as a client presented it. */
 export interface PresentedToken {
-  /** RFC 6750 §2.1, or RFC 9449 §7.1 with a proof of possession beside it. */
+  /** RFC 6750 §2.1, or RFC 9449 §7.1 with a proof of possession. */
   readonly scheme: 'bearer' | 'dpop';
   readonly value: AccessToken;
 }
 
-/** The token of a call that goes on after it was allowed: a stream or a WebSocket. */
+/** The token of a call that outlives its decision: a stream or a WebSocket. */
 export interface HeldToken {
   readonly token: PresentedToken;
-  /** Asks whether it holds, past every cache, as the newest configuration says. Rejects with a {Denial} where it does not. */
+  /**
+   * Validates the token again under the newest configuration, past every cache. Rejects with a {Denial} if it fails.
+   */
   revalidate(): Promise<unknown>;
 }
 
-/** A token that was found to be no good, or no good any more. */
+/** A token that failed validation, at first or later. */
 export interface RefusedToken {
-  /** By which it is remembered; never the token itself. */
+  /** The key of the token in caches; never the token itself. */
   readonly key: string;
-  /** The servers that refused it. Others may know the same string as a token of theirs. */
+  /** The servers that refused it. Another server may have issued the same string as a token of its own. */
   readonly issuers: readonly string[];
   readonly reason: Reason;
 }
 
 declare const credential: unique symbol;
-/** The `Authorization` value that the upstream gets; undefined is none. */
+/** The `Authorization` value that the gateway sends to the upstream; undefined: none. */
 export type UpstreamCredential = (string & { readonly [credential]: true }) | undefined;
 
 /** A call that may go on to its upstream, with everything that forwarding needs. */

@@ -3,13 +3,13 @@ import { lengthPrefixed } from '../lib/length-prefixed.ts';
 /** Seconds since the Unix epoch, as in JWT claims, RFC 7519 §2. May have a fraction. */
 export type NumericDate = number;
 
-/** The claims of a token as JSON.parse gave them. Read with `Object.hasOwn`: a claim may be called `__proto__`. */
+/** The claims of a token as JSON.parse returned them. Read with `Object.hasOwn`: a claim may be named `__proto__`. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** How a token was presented: a signed JWT that we verified, or a string that its issuer explained (RFC 7662). */
+/** How a token was presented: a signed JWT that the gateway verified, or a string that it introspected (RFC 7662). */
 export type TokenForm = 'jwt' | 'opaque';
 
-/** What a token is bound to, RFC 7800 §3: thumbprints in base64url. At least one is there, and all of them must be proved. */
+/** The keys that a token is bound to, RFC 7800 §3, as thumbprints. At least one is set, and the caller proves each. */
 export interface Confirmation {
   /** `jkt`, RFC 9449 §6.1: SHA-256 of a DPoP key. */
   readonly jwkThumbprint: string | undefined;
@@ -17,17 +17,17 @@ export interface Confirmation {
   readonly certificateThumbprint: string | undefined;
 }
 
-/** Who calls, as a trusted authorization server vouches for: the result of validating one access token. */
+/** The caller, as a trusted authorization server vouches for: the result of validating one access token. */
 export interface Principal {
   /** `iss`, byte for byte as configured. */
   readonly issuer: string;
   /** `sub`; absent for some client-credentials tokens. */
   readonly subject: string | undefined;
-  /** `client_id` (RFC 9068 §2.2), or `azp`, `appid` or `cid` where a server has only that. */
+  /** `client_id` (RFC 9068 §2.2), or `azp`, `appid` or `cid` if the server sends only that. */
   readonly clientId: string | undefined;
   /** The {@link callerKey} of this principal. */
   readonly callerKey: string | undefined;
-  /** `scope` (RFC 9068 §2.2.3), or `scp` where the server writes that: what the token itself says. */
+  /** `scope` (RFC 9068 §2.2.3), or `scp` if the server sends that: what the token itself says. */
   readonly grantedScopes: readonly string[];
   /** The granted scopes with everything that they imply by the configured hierarchy. */
   readonly scopes: ReadonlySet<string>;
@@ -38,21 +38,21 @@ export interface Principal {
   /** `iat`. */
   readonly issuedAt: NumericDate | undefined;
   readonly form: TokenForm;
-  /** How a JWT that we verified says that it was signed, and what it is: `alg`, and `typ` in lower case without `application/`. */
+  /** Header of a JWT that the gateway verified: `alg`, and `typ` in lower case without `application/`. */
   readonly signature?: { readonly algorithm: string; readonly type: string };
-  /** `cnf`: the key that a caller must prove to have; undefined for a bearer token. */
+  /** `cnf`: the keys that the caller must prove to hold; undefined for a bearer token. */
   readonly confirmation: Confirmation | undefined;
-  /** The signed answer of introspection, RFC 9701 §5 or a phantom token; what `token: phantom` sends upstream. */
+  /** The signed introspection answer: RFC 9701 §5, or a phantom token. `token: phantom` sends it to the upstream. */
   readonly introspectionJwt: string | undefined;
   readonly claims: Claims;
 }
 
 /**
- * The identity by which the gateway tells callers apart in quotas, rate limits, sessions and handles: the subject at its
- * issuer, or the client where the token speaks for no person (client credentials). Not the token, which is renewed, nor
- * the key that it is bound to, of which a caller can make any number.
+ * The identity that separates callers in quotas, rate limits, sessions and handles: the subject at its issuer, or the
+ * client if the token has no subject (client credentials). It is not the token, which is renewed, nor the key that the
+ * token is bound to: a caller can make any number of keys.
  *
- * @returns undefined where the token names neither, RFC 7662 §2.2: such callers cannot be told apart.
+ * @returns undefined if the token names neither, RFC 7662 §2.2. Such callers cannot be told apart.
  */
 export function callerKey({
   issuer,
