@@ -19,22 +19,22 @@ import { withHierarchy } from './principal.ts';
 
 /** Validates tokens for one route. */
 export interface Authentication {
-  /** Synchronous when the token is known already, as good or as refused. */
+  /** Synchronous if a cache knows the token as valid or as refused. */
   authenticate(token: PresentedToken, call: Call): Principal | Promise<Principal>;
   /**
-   * The principal under the settings of this route, of a caller whose token was validated before, perhaps under others.
+   * The principal under the settings of this route, for a token that was validated before, perhaps under other
+   * settings.
    *
-   * @throws {Denial} where this route would not take the token.
+   * @throws {Denial} if this route would refuse the token.
    */
   accept(principal: Principal, token: PresentedToken): Principal;
   /**
-   * Validates a token that is in use once more, past the cache; what it says holds for everybody. `client`: the
-   * address of its caller.
+   * Validates a token again, past the cache, and updates the cache. `client`: the address of its caller.
    */
   revalidate(token: PresentedToken, client?: string): Promise<Principal>;
 }
 
-/** By the clients and scopes of a configuration, then by route: who is asked about a token, and how. */
+/** Creates the validation of tokens, first for a configuration, then for a route. */
 export type Authenticators = (
   clients: ReadonlyMap<string, AuthorizationServerClient>,
   scopeHierarchy: Config['scopeHierarchy'],
@@ -43,12 +43,12 @@ export type Authenticators = (
 
 /**
  * Creates the validation of tokens. Routes that trust the same servers share one cache of verified tokens, keyed by
- * SHA-256 and never used past `exp`; the audience is checked at each use, so that a token for one route opens no other.
- * That a token is good is known to one cache alone, that it is not (any more) all of them hear.
- * The caches and keys stay for a next configuration that trusts the same servers.
+ * SHA-256 and never used past `exp`. The audience is checked at each use, so that a token for one route opens no other.
+ * A token that one route finds refused is evicted from every cache. Caches and keys outlive a configuration while the
+ * next one trusts the same servers.
  *
- * @param answers Where replicas tell each other what servers said of opaque tokens, if they do.
- * @param onRefused Told of each token that any route finds refused.
+ * @param answers The store of introspection answers that replicas share, if there is one.
+ * @param onRefused Called for each token that any route finds refused.
  */
 export function createAuthenticators(
   count: CountCacheLookup,
@@ -107,7 +107,7 @@ export function createAuthenticators(
   }
 }
 
-/** Whom a configuration trusts, and what was verified under it. */
+/** The servers that a configuration trusts, and the tokens verified under it. */
 interface Trust {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly scopeHierarchy: Config['scopeHierarchy'];
@@ -115,7 +115,7 @@ interface Trust {
   readonly verifiers: Map<string, CachedVerifier>;
 }
 
-/** A client is the same object only while nothing in its server's settings changed. */
+/** Whether the trust is unchanged. A client stays the same object while its server's settings do. */
 function trustsTheSame(
   trust: Trust,
   clients: ReadonlyMap<string, AuthorizationServerClient>,
@@ -150,14 +150,14 @@ function authenticationFor(
     },
     accept(principal, token) {
       const server = route.authorizationServers.find(({ issuer }) => issuer === principal.issuer);
-      if (server === undefined) throw new Denial('token.issuer', 'its authorization server is trusted no longer');
+      if (server === undefined) throw new Denial('token.issuer', 'the route no longer trusts its authorization server');
       const form = claimedIssuer(token.value) === undefined ? 'opaque' : 'jwt';
       const maySee = trusted.every(({ issuer, maySee }) => issuer !== server.issuer || maySee(token.value));
       const held = { principal, form, maySee, server, route, audiences } as const;
       for (const check of Object.values(reloadChecks)) check(held);
       return withHierarchy(principal, scopeHierarchy);
     },
-    // RFC 9449 §4.3 binds a proof to one request: the stream that one began goes on by the token alone.
+    // RFC 9449 §4.3 binds a proof to one request. The stream that it opened continues by the token alone.
     revalidate: async (token, client) => requireAudience(await verified.revalidate(token, client), audiences),
   };
 
@@ -166,7 +166,7 @@ function authenticationFor(
   }
 }
 
-/** A token that was validated under other settings, and the settings of now. */
+/** A token that was validated under earlier settings, and the current settings. */
 interface TokenInUse {
   readonly principal: Principal;
   readonly form: TokenForm;
@@ -178,12 +178,12 @@ interface TokenInUse {
 }
 
 /**
- * What the settings decide about a token, by the reason for which it is then refused. Nothing is asked of anybody,
- * and no proof of possession is wanted again: RFC 9449 §4.3 binds one to the first request of a stream.
+ * The checks of a token that depend on settings, by the reason of their refusal. They call no server and require no new
+ * proof of possession: RFC 9449 §4.3 binds a proof to the first request of a stream.
  */
 const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> = {
   'token.form'({ principal, form, server, route }) {
-    if (!route.tokens.has(form)) throw new Denial('token.form', `${form} tokens are taken no longer`);
+    if (!route.tokens.has(form)) throw new Denial('token.form', `the route no longer accepts ${form} tokens`);
     if (principal.signature === undefined || server.jwt !== undefined) return;
     throw new Denial('token.form', 'its authorization server has no jwt');
   },
@@ -199,22 +199,22 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
   },
   'token.audience'({ principal, server, audiences }) {
     if (principal.claims['aud'] === undefined && server.introspection?.audience !== 'optional')
-      throw new Denial('token.audience', 'tokens without aud are taken no longer');
+      throw new Denial('token.audience', 'the route no longer accepts tokens without aud');
     requireAudience(principal, audiences);
   },
   'token.unbound'({ principal: { confirmation }, route: { dpop } }) {
     if (confirmation === undefined && dpop?.required === true)
-      throw new Denial('token.unbound', 'tokens that are bound to nothing are taken no longer');
+      throw new Denial('token.unbound', 'the route no longer accepts tokens that are bound to no key');
   },
   'token.sender_constrained'({ principal: { confirmation }, route: { dpop } }) {
     if (confirmation?.jwkThumbprint !== undefined && dpop === undefined)
-      throw new Denial('token.sender_constrained', 'DPoP is served no longer');
+      throw new Denial('token.sender_constrained', 'the route no longer serves DPoP');
   },
 };
 
-/** RFC 9068 §4 and RFC 8707 §2: `aud` contains this resource exactly. */
+/** Requires `aud` to contain this resource exactly, RFC 9068 §4 and RFC 8707 §2. */
 function requireAudience(principal: Principal, audiences: ReadonlySet<string>): Principal {
-  // Only an introspection answer that may lack `aud` comes here without one.
+  // Without `aud` only an introspection answer gets here, and only with `audience: optional`.
   if (principal.form === 'opaque' && principal.claims['aud'] === undefined) return principal;
   if (principal.audience.some((audience) => audiences.has(audience))) return principal;
   throw new Denial('token.audience', `aud names none of ${[...audiences].join(', ')}`);

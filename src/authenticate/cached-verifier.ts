@@ -13,19 +13,19 @@ import { claimedIssuer, type JwtVerifier } from './jwt.ts';
 import type { KeySource } from './keys.ts';
 import { createRefusedTokens, createVerifiedTokens, tokenKey } from './known-tokens.ts';
 
-/** Validates tokens for all routes that trust alike, before the audience is asked. */
+/** Validates tokens for all routes that trust the same servers. The audience is checked afterwards. */
 export interface CachedVerifier {
   authenticate(token: PresentedToken, call: Call, failures: Failures): Principal | Promise<Principal>;
-  /** Asks past the cache; `client`: the address of a caller, if it is for one. */
+  /** Validates past the cache. `client`: the address of the caller, if there is one. */
   revalidate(token: PresentedToken, client?: string): Promise<Principal>;
-  /** Asks about a token again when it comes next, whatever was said of it. */
+  /** Evicts a token: its next use validates it again. */
   forget(key: string): void;
 }
 
-/** Counts a look-up of the verified-token cache; `negative` is a token that was refused a moment ago. */
+/** Counts a look-up of the token cache; `negative`: the token was refused a few seconds ago. */
 export type CountCacheLookup = (kind: 'token', result: 'hit' | 'miss' | 'negative') => void;
 
-/** What one authorization server can say about a token. */
+/** One authorization server as a validator of tokens. */
 export interface Authority extends TokenAuthority {
   readonly issuer: string;
   readonly keys: KeySource;
@@ -33,10 +33,10 @@ export interface Authority extends TokenAuthority {
 }
 
 /**
- * Creates an empty cache before `authorities`: good tokens until they end, refused ones for a moment, each asked
- * about once.
+ * Creates an empty cache in front of `authorities`. It keeps valid tokens until they expire and refused ones for a few
+ * seconds; parallel requests with one token share its validation.
  *
- * @param onRefused Told of each token that is found refused; without issuers where nobody knows whether it holds.
+ * @param onRefused Called for each refused token; without issuers if an error left its validity unknown.
  */
 export function createCachedVerifier(
   authorities: readonly Authority[],
@@ -63,7 +63,7 @@ export function createCachedVerifier(
       const check = tokenCheckOf(token.value);
       const verifyOnce = (): Promise<Principal> =>
         flight(key, () => verifyUnlessKnown(token.value, key, check, call.client));
-      // What only costs our own time, a signature, is neither delayed nor refused for what others present.
+      // A signature check costs no call to a server, so that the limit of failures does not apply.
       if (check.verify !== undefined || check.trusted.length === 0) return verifyOnce();
       return failures.guard({ call, servers: check.issuers.join(' '), token: key }, verifyOnce);
     },
@@ -71,12 +71,12 @@ export function createCachedVerifier(
       const key = tokenKey(token);
       refused.forget(key);
       try {
-        // Not together with those who may go by what was said before.
+        // Not shared with callers that may use a cached answer.
         return await flight(`afresh ${key}`, () =>
           verify(token.value, key, tokenCheckOf(token.value), 'afresh', client),
         );
       } catch (error) {
-        // A bug: nobody knows whether it holds.
+        // A bug: the token's validity is unknown.
         if (!(error instanceof Denial)) onRefused({ key, issuers: [], reason: 'gateway.error' });
         throw error;
       }
@@ -84,7 +84,7 @@ export function createCachedVerifier(
     forget: (key) => known.delete(key),
   };
 
-  /** While a question waited for its place, another one may have brought the answer. */
+  /** While this call waited, another one may have filled the cache. */
   async function verifyUnlessKnown(
     token: AccessToken,
     key: string,
@@ -96,7 +96,7 @@ export function createCachedVerifier(
     return known.get(key) ?? verify(token, key, check, 'known', client);
   }
 
-  /** @throws {Denial} `token.form`, `token.issuer` where nobody has to be asked. */
+  /** @throws {Denial} `token.form`, `token.issuer`, without a call to a server. */
   function tokenCheckOf(token: AccessToken): TokenCheck {
     const issuer = claimedIssuer(token);
     if (!forms.has(issuer === undefined ? 'opaque' : 'jwt')) {
@@ -154,7 +154,7 @@ export function createCachedVerifier(
 }
 
 /**
- * What says whether a token is good: a signature that we check with the issuer's keys, or the servers that are asked.
+ * How a token is validated: by its signature with the issuer's keys, or by introspection at these servers.
  */
 type TokenCheck =
   | { readonly verify: JwtVerifier; readonly keys: KeySource; readonly issuers: readonly string[] }

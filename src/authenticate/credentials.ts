@@ -20,34 +20,34 @@ function presentedToken(authorization: string, query: string, servesDpop: boolea
   return { scheme, value: token as AccessToken };
 }
 
-/** Longer headers are read each time: what a connection remembers must be small beside what it costs anyway. */
+/** Longer headers are parsed each time, to bound the memory of a connection. */
 const MAX_REMEMBERED = 4096;
 
-/** What a connection showed last. */
-interface Shown {
+/** The last header of a connection. */
+interface LastHeader {
   readonly authorization: string;
   readonly token: PresentedToken;
 }
 
 /**
- * Creates what reads the access token of a request, RFC 6750 §2.1: from the `Authorization` header and nowhere else.
- * With `servesDpop` also of RFC 9449 §7.1, whose proof is checked once it is known what the token is bound to.
+ * Creates the reader of a request's access token, RFC 6750 §2.1: from the `Authorization` header and nowhere else.
+ * With `servesDpop` it also accepts the scheme of RFC 9449 §7.1; the proof is checked once the token's binding is
+ * known.
  *
- * A connection that shows the same header again gives the same object, so that what was derived from it need not be
- * derived again.
+ * A connection that repeats its header gets the same object, so that values derived from it can be cached.
  *
- * @returns a function that throws {Denial} `credentials.missing` without the header, and for a scheme that is not
- *   ours (RFC 6750 §3.1 treats both alike); `token.malformed` for one of ours in another form; `request.credentials`
- *   when a token is also in the query, RFC 6750 §2.
+ * @returns a function that throws {Denial} `credentials.missing` without the header and for another scheme (RFC 6750
+ *   §3.1 treats both alike); `token.malformed` for another form; `request.credentials` if the query has a token too,
+ *   RFC 6750 §2.
  */
 export function createTokenReader(servesDpop: boolean): (call: Call) => PresentedToken {
-  const shown = new WeakMap<object, Shown>();
+  const lastHeaders = new WeakMap<object, LastHeader>();
   return ({ fields: { authorization }, query, request: { socket } }) => {
     if (authorization === undefined) throw new Denial('credentials.missing', 'no Authorization header');
-    const last = shown.get(socket);
+    const last = lastHeaders.get(socket);
     if (last !== undefined && query === '' && last.authorization === authorization) return last.token;
     const token = presentedToken(authorization, query, servesDpop);
-    if (authorization.length <= MAX_REMEMBERED) shown.set(socket, { authorization, token });
+    if (authorization.length <= MAX_REMEMBERED) lastHeaders.set(socket, { authorization, token });
     return token;
   };
 }

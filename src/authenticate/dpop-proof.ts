@@ -3,7 +3,7 @@ import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
 import { Denial } from '../model/denial.ts';
 
-/** A DPoP proof as its bytes say, RFC 9449 §4.2; its signature is still to be verified. */
+/** A parsed DPoP proof, RFC 9449 §4.2. Its signature is not yet verified. */
 export interface DpopProof {
   /** The JWT itself. */
   readonly text: string;
@@ -25,24 +25,25 @@ export interface DpopProof {
   readonly nonce: string | undefined;
 }
 
-/** An RSA key of 8192 bits and its signature fit. */
+/** Enough for an RSA key of 8192 bits and its signature. */
 const MAX_CHARACTERS = 8192;
-/** Of `jti`: RFC 9449 §4.2 wants 96 bits of randomness. */
+/** The longest `jti`; RFC 9449 §4.2 requires 96 random bits. */
 const MAX_ID_CHARACTERS = 256;
-/** RFC 7515 §7.1, and so not two proofs in one field. */
+/** RFC 7515 §7.1. It also refuses two proofs in one field. */
 const compact = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 /**
- * Reads the `DPoP` field, RFC 9449 §4.3, checks 2 to 5 and 7: a JWT with every claim, of the right type, by an accepted
- * algorithm, with a public key for it. Verifies no signature, and costs no more than parsing.
+ * Parses the `DPoP` field, RFC 9449 §4.3 checks 2 to 5 and 7: a JWT with every claim, of the right type, with an
+ * accepted algorithm and a public key for it. It does not verify the signature.
  *
  * @throws {Denial} `proof.invalid`.
  */
 export function readProof(text: string, algorithms: ReadonlySet<string>): DpopProof {
-  if (text.length > MAX_CHARACTERS || !compact.test(text)) throw invalid('is not a JWT of a bearable length');
+  if (text.length > MAX_CHARACTERS || !compact.test(text))
+    throw invalid(`is not a JWT of at most ${MAX_CHARACTERS} characters`);
   const { header, claims } = decode(text);
   if (header.typ !== 'dpop+jwt') throw invalid('has a typ other than dpop+jwt');
-  // RFC 7515 §4.1.11: what is critical must be understood, and there is nothing of that kind for proofs.
+  // RFC 7515 §4.1.11: a critical parameter must be understood, and DPoP defines none.
   if (header.crit !== undefined) throw invalid('has critical header parameters');
   const { alg: algorithm } = header;
   if (typeof algorithm !== 'string' || !algorithms.has(algorithm))
@@ -80,12 +81,12 @@ function invalid(why: string): Denial {
   return new Denial('proof.invalid', `the proof ${why}`);
 }
 
-/** A public key of a proof, RFC 7517 §4, with the members that its thumbprint is made of and no others. */
+/** The public key of a proof, RFC 7517 §4, with exactly the members of its thumbprint. */
 export type ProofKey = Readonly<Record<string, string>>;
 
 interface Shape {
   readonly constant: ProofKey;
-  /** Lengths of what is in base64url. */
+  /** The lengths of the members in base64url. */
   readonly parts: Readonly<Record<string, { readonly least: number; readonly most: number }>>;
 }
 
@@ -94,11 +95,11 @@ const curve = (crv: string, chars: number): Shape => ({
   constant: { kty: 'EC', crv },
   parts: { x: length(chars), y: length(chars) },
 });
-// 2048 to 8192 bits: RFC 7518 §3.3 wants the first, and a proof has to end somewhere.
+// 2048 to 8192 bits: RFC 7518 §3.3 requires the first, and the second bounds the cost.
 const rsa: Shape = { constant: { kty: 'RSA' }, parts: { n: length(342, 1368), e: length(1, 8) } };
 const edwards: Shape = { constant: { kty: 'OKP', crv: 'Ed25519' }, parts: { x: length(43) } };
 
-/** The key that each algorithm verifies with, RFC 7518 §6, RFC 8037 §2: none of them symmetric. */
+/** The public key of each algorithm, RFC 7518 §6 and RFC 8037 §2; none is symmetric. */
 const shapes: Readonly<Record<string, Shape>> = {
   ES256: curve('P-256', 43),
   ES384: curve('P-384', 64),
@@ -113,12 +114,12 @@ const shapes: Readonly<Record<string, Shape>> = {
   PS512: rsa,
 };
 
-/** RFC 7518 §6.2.2, §6.3.2, §6.4.1. Who sends one has given the key away. */
+/** The private members of a key, RFC 7518 §6.2.2, §6.3.2, §6.4.1. A proof must not contain one. */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 const base64url = /^[A-Za-z0-9_-]+$/;
 
 /**
- * The public key in a proof's `jwk`, of the kind that `algorithm` verifies with, RFC 9449 §4.3.
+ * The public key in a proof's `jwk`, which must fit `algorithm`, RFC 9449 §4.3.
  *
  * @throws {Denial} `proof.invalid` for any other.
  */
@@ -127,7 +128,7 @@ export function proofKeyOf(jwk: unknown, algorithm: string): ProofKey {
   const members = jwk as Record<string, unknown>;
   if (privateMembers.some((name) => Object.hasOwn(members, name))) throw unfit('has a private key');
   const shape = Object.hasOwn(shapes, algorithm) ? shapes[algorithm] : undefined;
-  if (shape === undefined) throw unfit(`is for an algorithm that has no key here`);
+  if (shape === undefined) throw unfit(`is for an algorithm that the gateway does not support`);
   const key: Record<string, string> = { ...shape.constant };
   for (const [name, value] of Object.entries(shape.constant)) {
     if (members[name] !== value) throw unfit(`is not a key for ${algorithm}: ${name} is not ${value}`);

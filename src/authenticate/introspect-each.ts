@@ -1,23 +1,23 @@
 import { Denial } from '../model/denial.ts';
 import type { Introspected, Introspector } from './introspection.ts';
 
-/** A server that may know an opaque token. */
+/** A server that may have issued an opaque token. */
 export interface TokenAuthority {
-  /** Longest reuse of what it says. */
+  /** The longest reuse of its answers. */
   readonly cacheMs: number;
-  /** Whether it may see this opaque token. */
+  /** Whether the gateway may show it this opaque token. */
   readonly maySee: (token: string) => boolean;
-  /** Undefined where it explains no tokens. */
+  /** Undefined if it introspects no tokens. */
   readonly introspect: Introspector | undefined;
 }
 
 /**
- * Says of an opaque token whether a server may see it: one that has its prefix, or, where it has the prefix of no
- * configured server, one that has none. A server that saw the tokens of another could present them here as its own
- * client.
+ * Creates the check whether a server may see an opaque token: if the token has the server's prefix, or, for a server
+ * without a prefix, if it has the prefix of no configured server. Otherwise a server could collect the tokens of
+ * another server and use them here as its own client.
  *
- * @param prefix Of the server.
- * @param prefixes Of all configured servers, also of those that a route does not trust.
+ * @param prefix The prefix of the server.
+ * @param prefixes The prefixes of all configured servers, also of those that the route does not trust.
  */
 export function createMaySee(prefix: string | undefined, prefixes: readonly string[]): TokenAuthority['maySee'] {
   if (prefix !== undefined) return (token) => token.startsWith(prefix);
@@ -25,10 +25,10 @@ export function createMaySee(prefix: string | undefined, prefixes: readonly stri
 }
 
 /**
- * Asks each server in the configured order, or goes by what it said a moment ago. One that is away makes "unknown to
- * the others" no answer.
+ * Introspects a token at each server in the configured order until one knows it. While one server is unavailable, "not
+ * active" from the others is no answer.
  *
- * @throws {Denial} `token.inactive` where none knows it, `token.*` of the first that refuses it,
+ * @throws {Denial} `token.inactive` if no server knows it, `token.*` of the first that refuses it,
  *   `authorization_server.unavailable`.
  */
 export async function introspectAtEach(
@@ -52,7 +52,7 @@ export async function introspectAtEach(
   throw new Denial('token.inactive', 'no trusted authorization server knows it as active');
 }
 
-/** How long a refusal may be remembered: as long as each of those that were asked allows. */
+/** How long a refusal may be cached: the shortest time that the introspected servers allow. */
 export function shortestReuse(authorities: readonly TokenAuthority[]): number {
   return Math.min(...authorities.map(({ introspect, cacheMs }) => (introspect === undefined ? Infinity : cacheMs)));
 }

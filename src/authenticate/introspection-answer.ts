@@ -7,24 +7,21 @@ import { createJwtVerifier, verifiedJwt } from './jwt.ts';
 import type { KeySource } from './keys.ts';
 import { principalOf } from './principal.ts';
 
-/** What an authorization server said of a token that is active; that the server said it is proved. A JSON value. */
+/** The authenticated answer of an authorization server about an active token. A JSON value. */
 export interface IntrospectionAnswer {
   /** The members of RFC 7662 §2.2, or the claims of a phantom token. */
   readonly claims: Claims;
-  /** The compact JWT, where the answer was signed. */
+  /** The compact JWT, if the answer was signed. */
   readonly jwt?: string;
 }
 
-/**
- * What servers call the token in `token_type` (RFC 6749 §7.1) or, some of them, its kind. A refresh token is active
- * too.
- */
+/** The accepted values of `token_type` (RFC 6749 §7.1). Some servers report refresh tokens as active too. */
 const accessTokenTypes = new Set(['bearer', 'access_token', 'dpop']);
 
 /**
- * The principal that an answer speaks of, as of now: an answer that was kept is good for no longer than it says.
+ * The principal of an answer at the current time: a cached answer is checked for expiry again.
  *
- * @throws {Denial} `token.*` where it says that this is no token for us.
+ * @throws {Denial} `token.*` if the token is not valid for this gateway.
  */
 export function principalOfAnswer(
   { claims, jwt }: IntrospectionAnswer,
@@ -60,7 +57,7 @@ function requireInTime(
   if (notBefore * 1000 - clockToleranceMs > now) throw new Denial('token.not_yet_valid', 'nbf is in the future');
 }
 
-/** RFC 9449 §6.2: a server that says DPoP and not by which key would make a bearer token of it. */
+/** RFC 9449 §6.2: with token_type DPoP and no key, the token would become a bearer token. */
 function requireItsKey({ claims: { token_type: type }, confirmation }: Principal): void {
   if (typeof type === 'string' && type.toLowerCase() === 'dpop' && confirmation?.jwkThumbprint === undefined) {
     throw new Denial('token.sender_constrained', 'the introspection answer has token_type DPoP and no cnf.jkt');
@@ -75,23 +72,24 @@ function requireAccessToken(claims: Claims): void {
 }
 
 /**
- * `Accept` of a question whose answer shall be signed: RFC 9701 §4, or the phantom token that was there before it. Not
- * JSON: of several types some servers choose that one, whatever their weights.
+ * The `Accept` value that requests a signed answer: RFC 9701 §4, or the older phantom token. It does not list JSON,
+ * which some servers choose whatever the weights.
  */
 export const signedAnswerTypes = 'application/token-introspection+jwt, application/jwt;q=0.9';
 
-/** A header of the upstream has room for no more, and so many are kept. */
+/** Bounds memory; most upstreams accept no longer header. */
 const MAX_LENGTH = 32 * 1024;
-/** RFC 9701 §5: `iat` is when the answer was made. An older one was made for somebody else, and may hold no longer. */
+/** The maximum age of an answer by its `iat`, RFC 9701 §5. An older one is a replay. */
 const MAX_AGE_SECONDS = 60;
 const compactJws = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /**
- * Creates the reader of answers that must be signed by `server`, with one of `algorithms`, for us: `clientId`.
+ * Creates the reader of answers that `server` must sign with one of `algorithms` for the gateway, its client
+ * `clientId`.
  *
- * @returns a function that gives undefined for a token that is not active, which needs no signature since it opens
- *   nothing, and throws {Denial} `authorization_server.unavailable` for an answer whose origin is not proved, `token.*`
- *   for a phantom token that has ended.
+ * @returns a function that returns undefined for an inactive token, for which no signature is required. It throws
+ *   {Denial} `authorization_server.unavailable` for an unauthenticated answer, and `token.*` for a phantom token that
+ *   refuses the caller's token.
  */
 export function createSignedAnswerReader(
   server: AuthorizationServer,
@@ -103,7 +101,7 @@ export function createSignedAnswerReader(
   const options: JWTVerifyOptions = {
     algorithms: [...algorithms],
     issuer: server.issuer,
-    // RFC 9701 §5: it identifies us, or the answer to another resource server could be played to us.
+    // RFC 9701 §5: it names the gateway. Otherwise an answer to another resource server could be replayed.
     audience: clientId,
     typ: 'token-introspection+jwt',
     maxTokenAge: MAX_AGE_SECONDS,
@@ -137,7 +135,7 @@ export function createSignedAnswerReader(
     }
   }
 
-  /** A JWT access token in place of the opaque one; whoever gets one knows that it is active. */
+  /** A phantom token: a JWT access token in place of the opaque one, which implies that the token is active. */
   async function phantom(jwt: string): Promise<IntrospectionAnswer> {
     try {
       return { claims: (await verifyPhantom(jwt)).claims, jwt };
@@ -155,7 +153,7 @@ export function createSignedAnswerReader(
   }
 
   function unproved(what: string, cause?: unknown): Denial {
-    // That the keys cannot be had says best what is wrong.
+    // Missing keys are the better explanation.
     if (cause instanceof Denial && cause.reason === 'authorization_server.unavailable') return cause;
     const why = cause instanceof Denial ? `: ${cause.detail}` : cause instanceof Error ? `: ${cause.message}` : '';
     return new Denial('authorization_server.unavailable', `${server.name}: ${what}${why}`, { cause });

@@ -19,18 +19,18 @@ import {
 } from './introspection-answer.ts';
 import type { KeySource } from './keys.ts';
 
-/** What an answer says, once it is certain whose it is; undefined: not active. */
+/** Reads an authenticated answer; undefined: the token is not active. */
 type AnswerReader = (
   answer: ServerAnswer,
 ) => IntrospectionAnswer | undefined | Promise<IntrospectionAnswer | undefined>;
 
 /**
- * Creates the introspection of `client`'s server, RFC 7662.
+ * Creates the introspection at `client`'s server, RFC 7662.
  *
- * @param keys Of the server, for signed answers.
- * @param answers Where replicas tell each other what it said, if they do.
- * @returns functions that throw {Denial} `authorization_server.unavailable` when it cannot be asked, refuses *us* or
- *   does not sign what it should, `token.*` when its answer says that this is no token for us.
+ * @param keys The keys of the server, for signed answers.
+ * @param answers The store that replicas share, if there is one.
+ * @returns functions that throw {Denial} `authorization_server.unavailable` if the server does not answer, refuses the
+ *   gateway's credentials or does not sign as required, and `token.*` if the answer refuses the token.
  */
 export function createIntrospector(
   client: AuthorizationServerClient,
@@ -55,7 +55,7 @@ export function createIntrospector(
       throw unavailable('its metadata has no introspection_endpoint; set introspection.endpoint');
     const form = new URLSearchParams({ token, token_type_hint: 'access_token' });
     const answer = await client.post('introspection', endpoint, form, credentials, { accept, onBehalfOf });
-    // A phantom token that would be of no active token is an empty answer.
+    // An empty answer in place of a phantom token means that the token is not active.
     if (isSigned && answer.status === 204) return undefined;
     // RFC 7662 §2.3: a 401 is about our credentials, never about the token.
     if (answer.status !== 200)
@@ -70,7 +70,7 @@ export function createIntrospector(
     if (typeof body !== 'object' || body === null || Array.isArray(body))
       throw unavailable('its introspection did not answer with a JSON object');
     const claims = body as Claims;
-    // RFC 7662 §2.2: a boolean. The string "true" is somebody's mistake, and nobody's permission.
+    // RFC 7662 §2.2: a boolean. The string "true" is a mistake of the server and grants nothing.
     return claims['active'] === true ? { claims } : undefined;
   }
 
@@ -79,30 +79,30 @@ export function createIntrospector(
   }
 }
 
-/** What a server says of an active token. */
+/** The introspection of an active token. */
 export interface Introspected {
   readonly principal: Principal;
-  /** Until when it may be used again; ms since the epoch. */
+  /** Until when the answer may be reused, in milliseconds since the epoch. */
   readonly reusableUntil: number;
 }
 
 /**
- * Explains opaque tokens of one authorization server, for the address of `onBehalfOf` or for ourselves; undefined:
- * not active there. Throws as `createIntrospector` says.
+ * Introspects opaque tokens at one authorization server; undefined: the token is not active there. `onBehalfOf` is the
+ * address of the caller, by default the gateway itself. Throws as {@link createIntrospector} says.
  */
 export interface Introspector {
-  /** What the server said to any replica a moment ago, or else says now. */
+  /** Uses a recent answer to any replica, or else asks the server. */
   known(token: string, onBehalfOf?: string): Promise<Introspected | undefined>;
-  /** What it says now, whatever it has said. */
+  /** Asks the server, past every cache. */
   afresh(token: string, onBehalfOf?: string): Promise<Introspected | undefined>;
 }
 
 /**
- * Lets the replicas ask `server` once between them. What it said is read as if it had said it now; that a token is not
- * active is never shared.
+ * Shares the answers of `server` among replicas. A shared answer is validated like a new one. Only answers about active
+ * tokens are shared.
  *
- * @param ask Throws {Denial} where the server cannot be asked.
- * @param answers Undefined: each replica asks for itself.
+ * @param ask Throws {Denial} if the server gives no answer.
+ * @param answers The store that replicas share; undefined: each replica asks for itself.
  */
 export function createSharedIntrospection(
   server: AuthorizationServer & { readonly introspection: Introspection },
@@ -112,7 +112,7 @@ export function createSharedIntrospection(
   clock: Clock,
 ): Introspector {
   const { cacheMs, response, credentials } = server.introspection;
-  // Who asks every time wants to hear it from the server.
+  // With a reuse of 0 each call has to ask the server.
   const shared = cacheMs > 0 ? answers : undefined;
   const prefix = lengthPrefixed([server.issuer, credentials.clientId, response.kind]);
 
@@ -126,7 +126,7 @@ export function createSharedIntrospection(
     return { principal, reusableUntil: Math.min(clock() + cacheMs, expiresAt, end) };
   }
 
-  /** What was kept, where it still says that the token is one for us; the server itself says why it is none. */
+  /** A shared answer that still accepts the token. Otherwise the server is asked for the reason. */
   function reread({ answer, expiresAt }: KeptAnswer): Introspected | undefined {
     if (!isAnswer(answer) || (response.kind === 'jwt' && answer.jwt === undefined)) return undefined;
     try {
@@ -164,7 +164,7 @@ export function createSharedIntrospection(
   };
 }
 
-/** A replica wrote it, which may be of another release. */
+/** Whether an entry of another replica, perhaps of another release, is an answer. */
 function isAnswer(answer: unknown): answer is IntrospectionAnswer {
   if (typeof answer !== 'object' || answer === null) return false;
   const { claims, jwt } = answer as { readonly claims?: Claims; readonly jwt?: unknown };

@@ -11,15 +11,18 @@ import { principalOf } from './principal.ts';
 /** Verifies one JWT access token of one authorization server; the audience is the route's to check. */
 export type JwtVerifier = (token: string) => Promise<Principal>;
 
-/** RFC 9068 §2.1 says at+jwt; many servers say JWT or nothing. An ID token says the same, and is told by its claims. */
+/**
+ * RFC 9068 §2.1 requires at+jwt; many servers send JWT or nothing. ID tokens do too, and are recognized by their
+ * claims.
+ */
 const defaultTypes: readonly string[] = ['at+jwt', 'jwt', ''];
 
 /**
- * Creates the verifier of `server`'s JWTs, RFC 9068 §4 with RFC 8725: one of the configured algorithms and no other,
- * the issuer byte for byte, `exp` required.
+ * Creates the verifier of `server`'s JWTs, RFC 9068 §4 with RFC 8725: only the configured algorithms, the issuer byte
+ * for byte, `exp` required.
  *
- * @returns a function that throws {Denial} `token.*` for a token that does not hold, and
- *   `authorization_server.unavailable` when its keys cannot be had.
+ * @returns a function that throws {Denial} `token.*` for an invalid token, and `authorization_server.unavailable` if
+ *   the keys of the server cannot be fetched.
  */
 export function createJwtVerifier(
   server: AuthorizationServer,
@@ -53,9 +56,9 @@ export function createJwtVerifier(
 }
 
 /**
- * RFC 7515 §2: base64url without padding. Decoders forgive padding, other letters for the same bits and bits that are
- * left over: whoever has one good token could make any number of it, each to be verified, and push everybody else's out
- * of the cache. The other two parts are signed as they are spelled.
+ * Requires the signature in its only spelling: base64url without padding, RFC 7515 §2. Decoders accept padding, other
+ * characters and spare bits. With them one valid token would give any number of cache keys, and could push all other
+ * tokens out of the cache. The header and the payload are signed as they are spelled.
  */
 function requireOneSpelling(token: string): void {
   const signature = token.slice(token.lastIndexOf('.') + 1);
@@ -86,9 +89,7 @@ export function requireType({ type }: Signature, accepted: JwtValidation | undef
   if (!types.includes(type)) throw new Denial('token.type', `typ ${JSON.stringify(type)} is not accepted`);
 }
 
-/**
- * The issuer that a JWT claims, to choose who verifies it; undefined for a string that is not a JWT. Proves nothing.
- */
+/** The claimed issuer of a JWT, which selects its verifier; undefined for a string that is not a JWT. Not verified. */
 export function claimedIssuer(token: string): string | undefined {
   try {
     if (typeof decodeProtectedHeader(token).alg !== 'string') return undefined;
@@ -98,13 +99,13 @@ export function claimedIssuer(token: string): string | undefined {
   }
 }
 
-/** A JWT whose signature and claims hold, by any of the keys that could be meant. @throws what jose throws. */
+/** Verifies a JWT by any key that its header may refer to. @throws the errors of jose. */
 export async function verifiedJwt(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions) {
   try {
     return await jwtVerify(token, keys, options);
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-    // A token without `kid` while keys rotate: whichever verifies.
+    // Without a `kid`, more than one key may fit while keys rotate.
     for await (const key of error) {
       try {
         return await jwtVerify(token, key, options);
@@ -116,7 +117,7 @@ export async function verifiedJwt(token: string, keys: JWTVerifyGetKey, options:
   }
 }
 
-/** RFC 7515 §4.1.9: `application/` is left out where nothing else has a slash; media types ignore case. */
+/** A `typ` in lower case without `application/`, RFC 7515 §4.1.9. */
 function mediaType(typ: unknown = ''): string {
   if (typeof typ !== 'string') throw new Denial('token.malformed', 'its typ is not a string');
   return typ.toLowerCase().replace(/^application\//, '');
@@ -144,7 +145,7 @@ function reasonOf(error: errors.JOSEError): Reason {
   return reasons[error.code] ?? 'token.malformed';
 }
 
-/** jose's sentences name the claim and the check, never a value of the token. */
+/** The messages of jose name the claim and the check, never a value of the token. */
 function detailOf(error: errors.JOSEError): string {
   return error.message;
 }

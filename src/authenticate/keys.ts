@@ -7,36 +7,36 @@ import { withoutQuery } from '../http/without-query.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 
-/** An unknown `kid` fetches the set again, but at most once in this time, however many are tried. */
+/** An unknown `kid` fetches the key set again, at most once in this time. */
 const refreshWindowMs = 5_000;
-/** After a failed attempt, what needs one gets its outcome for this long. */
+/** After a failed fetch, further callers get its error for this long. */
 const cooldownMs = 500;
-/** How long keys are fresh where the server does not say, and how far it is believed. */
+/** How long keys are fresh without a `max-age`, and the limits for a `max-age`. */
 const FRESH_MS = 5 * 60_000;
 const LEAST_FRESH_MS = 60_000;
 const MOST_FRESH_MS = 60 * 60_000;
 
-/** Finds the key that a token names in its header. */
+/** Finds the key that the header of a token names. */
 export interface KeySource extends JWTVerifyGetKey {
-  /** Counts the times that a key was withdrawn. What was verified under another generation has to be verified again. */
+  /** The number of times that a key was withdrawn. Tokens verified under an earlier generation are verified again. */
   readonly generation: number;
   /**
-   * Whether what was verified under `generation` holds without a new look: no key was withdrawn since, and the keys are
-   * young enough to know. Renews them behind the caller's back where they begin to be old.
+   * Whether tokens verified under `generation` are still valid without a new check: no key was withdrawn since, and the
+   * keys are fresh or usable. It refreshes aging keys in the background.
    */
   holds(generation: number): boolean;
 }
 
 /**
- * The signing keys of an authorization server, RFC 7517: fetched when first needed, renewed behind requests before
- * they are old, and fetched again for an unknown `kid`. While the server is away they are used for `server.staleMs`
- * after they were fetched, no longer. Only keys published for signatures and for the token's `alg` are found.
+ * The signing keys of an authorization server, RFC 7517: fetched at first use, refreshed in the background before
+ * they are stale, and fetched again for an unknown `kid`. While the server is unavailable they stay usable for
+ * `server.staleMs` after the last fetch. Only keys published for signatures and for the token's `alg` are found.
  *
- * A set that can be read is believed, an empty one too: that is how a server withdraws its only key, and nobody can
- * tell it from a mistake. One that cannot be read is an outage.
+ * A readable key set replaces the old one, even if it is empty: that is how a server withdraws its only key. An
+ * unreadable one counts as an outage.
  *
  * @returns a key source for jose that throws {Denial} `token.key` for a key that the server does not publish, and
- *   `authorization_server.unavailable` where that cannot be known now.
+ *   `authorization_server.unavailable` if that cannot be determined now.
  */
 export function createKeySource(
   client: AuthorizationServerClient,
@@ -87,7 +87,7 @@ export function createKeySource(
     return ageMs <= Math.max(staleMs, freshMs);
   }
 
-  /** Keys that are not fresh any more are used because nothing else can be had, and only then. */
+  /** Whether a refresh has to come first. After a failed refresh, stale keys are used while they are usable. */
   function isStale(ageMs: number): boolean {
     return ageMs > freshMs && failure === undefined;
   }
@@ -95,7 +95,7 @@ export function createKeySource(
   async function current(): Promise<LocalJWKSet> {
     const ageMs = clock() - fetchedAt;
     if (keys === undefined || !isUsable(ageMs)) {
-      // While the server is away one caller waits for each attempt; the others know already what comes of it.
+      // While the server is unavailable, one caller waits for each attempt. The others get the last error at once.
       if (failure !== undefined && inFlight !== undefined) throw failure;
       return refresh();
     }
@@ -111,7 +111,7 @@ export function createKeySource(
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       const newer = clock() - triedAt < refreshWindowMs && inFlight === undefined ? known : await refresh();
-      // Within the window after a failed fetch nobody knows whether the key is new or made up.
+      // Shortly after a failed fetch it is unknown whether the key is new or made up.
       if (failure !== undefined) throw failure;
       return await newer(header, token).catch((again: unknown) => {
         if (!(again instanceof errors.JWKSNoMatchingKey)) throw again;
@@ -133,20 +133,20 @@ export function createKeySource(
   }) as KeySource;
 }
 
-/** Whether a key that was published is not, or is another under the same name. */
+/** Whether a published key is missing now, or has changed under the same name. */
 function withdrawsAny(before: LocalJWKSet, after: LocalJWKSet): boolean {
   const published = new Set(after.jwks().keys.map(canonicalJson));
   return before.jwks().keys.some((key) => !published.has(canonicalJson(key)));
 }
 
-/** The same for the same members in any order. */
+/** A text that does not depend on the order of the members. */
 function canonicalJson(key: object): string {
   return JSON.stringify(Object.entries(key).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /**
- * Without the keys of others. Entra ID publishes the keys of many tenants in one set and writes into each, as `issuer`,
- * whose tokens it signs; `{tenantid}` stands for any tenant.
+ * The keys of `issuer` in a set. Entra ID publishes the keys of many tenants in one set, each with the `issuer` whose
+ * tokens it signs; `{tenantid}` stands for any tenant.
  * https://learn.microsoft.com/entra/identity-platform/access-tokens#validate-the-issuer
  */
 function ownKeys(set: JSONWebKeySet, issuer: string): JSONWebKeySet {

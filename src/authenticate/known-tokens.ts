@@ -8,10 +8,7 @@ import type { KeySource } from './keys.ts';
 
 const keys = new WeakMap<PresentedToken, string>();
 
-/**
- * By what a token is remembered: SHA-256, so that no cache holds what opens a door. Made once for each presented
- * token.
- */
+/** The cache key of a token: SHA-256, so that no cache holds a usable token. Computed once for each presented token. */
 export function tokenKey(token: PresentedToken): string {
   const known = keys.get(token);
   if (known !== undefined) return known;
@@ -20,21 +17,19 @@ export function tokenKey(token: PresentedToken): string {
   return key;
 }
 
-/** Bounds memory whatever callers present; a full cache forgets the least recently used. */
+/** Bounds memory; a full cache evicts the least recently used token. */
 const MAX_TOKENS = 20_000;
 
-/** The keys by which a token was verified, and their generation when that began. */
+/** The keys that verified a token, and their generation when the verification began. */
 interface VerifiedBy {
   readonly keys: KeySource;
   readonly generation: number;
 }
 
-/** Tokens that were found good, by SHA-256. */
+/** The cache of valid tokens, by SHA-256. */
 export interface VerifiedTokens {
   get(key: string): Principal | undefined;
-  /**
-   * @param by For a token with a signature: whoever has a stolen key writes any `exp`, so it ends with the key, too.
-   */
+  /** @param by The keys of a signed token: it is evicted with its key, since a stolen key can sign any `exp`. */
   set(key: string, principal: Principal, expiresAt: number, by?: VerifiedBy): void;
   delete(key: string): void;
 }
@@ -59,20 +54,20 @@ export function createVerifiedTokens(clock: Clock): VerifiedTokens {
   };
 }
 
-/** Bounds memory, apart from the tokens that are good: whoever tries made-up ones pushes out nobody's. */
+/** Bounds memory. A cache of its own, so that made-up tokens evict no valid ones. */
 const MAX_REFUSED = 20_000;
-/** Longest memory of a refusal: a token that becomes good, or comes back after a fault of the server, waits so long. */
+/** The longest reuse of a refusal: a token that becomes valid again waits at most this long. */
 const LONGEST_MS = 5_000;
 
-/** Tokens that a server refused a moment ago, by the same key as those that it did not. */
+/** The cache of refused tokens, by SHA-256. */
 export interface RefusedTokens {
-  /** The refusal, made anew. */
+  /** A new {@link Denial} with the cached reason. */
   get(key: string): Denial | undefined;
   remember(key: string, refusal: Denial, cacheMs: number): void;
   forget(key: string): void;
 }
 
-/** Creates an empty memory of refused tokens. */
+/** Creates an empty {@link RefusedTokens}. */
 export function createRefusedTokens(clock: Clock): RefusedTokens {
   const refused = createExpiringCache<{ readonly reason: Reason; readonly detail: string }>(MAX_REFUSED, clock);
   return {

@@ -2,22 +2,22 @@ import { createHmac } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 
 /**
- * Nonces for DPoP proofs, RFC 9449 §9, which nobody could know long before: a stolen signing key, or one lent for a
- * moment, makes no proofs for later. Each is good for everybody and any number of times; that a proof serves once
- * only is another check. Nothing is stored, and replicas with the same key accept each other's.
+ * Nonces for DPoP proofs, RFC 9449 §9. They are unpredictable, so that a stolen or borrowed signing key cannot make
+ * proofs in advance. Any caller can use a nonce any number of times; the replay cache ensures that a proof is used
+ * once. Nothing is stored, and replicas with the same key accept each other's nonces.
  */
 export interface Nonces {
-  /** The newest one, for `DPoP-Nonce`. */
+  /** The current nonce, for `DPoP-Nonce`. */
   readonly current: () => string;
   accepts(nonce: string): boolean;
 }
 
-/** How long one is the newest. It is accepted twice as long. */
+/** How long a nonce is the current one. It is accepted twice as long. */
 const WINDOW_MS = 120_000;
-/** 128 bits. */
+/** The length of a nonce: 128 bits. */
 const BYTES = 16;
 
-/** Creates nonces under `key`, which nobody else knows. */
+/** Creates nonces from `key`, which must be secret. */
 export function createNonces(key: string | Buffer, clock: Clock): Nonces {
   let newest: { readonly window: number; readonly nonce: string; readonly before: string } | undefined;
 
@@ -30,13 +30,13 @@ export function createNonces(key: string | Buffer, clock: Clock): Nonces {
   }
 
   function nonceOf(window: number): string {
-    // The same key binds handles (OwnerBound), whose texts begin with a digit.
+    // The same key binds handles (OwnerBound), whose texts begin with a digit. The prefix separates the two uses.
     return createHmac('sha256', key).update(`dpop-nonce:${window}`).digest().subarray(0, BYTES).toString('base64url');
   }
 
   return {
     current: () => now().nonce,
-    // No secrets: any caller is told the newest.
+    // Nonces are not secret: every caller gets the current one.
     accepts: (nonce) => nonce === now().nonce || nonce === now().before,
   };
 }

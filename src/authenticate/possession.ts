@@ -5,18 +5,16 @@ import type { Principal } from '../model/principal.ts';
 import type { Dpop } from '../model/route.ts';
 import type { CheckProof, ProofChecks } from './proof-check.ts';
 
-/**
- * Requires that a validated token is its caller's own, as far as it is bound to anybody. At once for a bearer token.
- */
+/** Requires the caller to hold the keys that a validated token is bound to. Synchronous for a bearer token. */
 export type Possession = (principal: Principal, token: PresentedToken, call: Call) => Principal | Promise<Principal>;
 
 /**
- * Creates the possession check of a route: every member of `cnf` is proved, by a DPoP proof (RFC 9449 §7.1), by the
- * certificate of the connection (RFC 8705 §3), or by both.
+ * Creates the possession check of a route. The caller proves every member of `cnf`: by a DPoP proof (RFC 9449 §7.1),
+ * by the certificate of the connection (RFC 8705 §3), or by both.
  *
- * @returns a function that throws {Denial} `token.sender_constrained` for a token bound to a key that is shown as a
- *   plain Bearer, `token.unbound` for one bound to nothing where a bound one is wanted, `token.binding` for
- *   another's, and `proof.*`.
+ * @returns a function that throws {Denial} `token.sender_constrained` for a key-bound token presented as a plain
+ *   Bearer, `token.unbound` for an unbound token if a bound one is required, `token.binding` for another key, and
+ *   `proof.*`.
  */
 export function createPossession(dpop: Dpop | undefined, proofChecks: ProofChecks): Possession {
   const required = dpop?.required === true;
@@ -46,7 +44,7 @@ export function createPossession(dpop: Dpop | undefined, proofChecks: ProofCheck
   };
 }
 
-/** RFC 8705 §3: MUST be the certificate of this connection. */
+/** Requires the certificate of this connection, RFC 8705 §3. */
 function requireCertificate(bound: string, { certificateThumbprint }: Call): void {
   if (certificateThumbprint === undefined) {
     const found = 'neither TLS nor a peer in certificate_proxies showed one';

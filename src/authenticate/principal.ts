@@ -13,12 +13,12 @@ import { expandScopes } from '../policy/hierarchy.ts';
 import { requireAccessToken } from './token-kind.ts';
 
 /**
- * The principal of claims whose origin has been proved, RFC 9068 §2.2 and RFC 7662 §2.2.
+ * The principal of authenticated claims, RFC 9068 §2.2 and RFC 7662 §2.2.
  *
- * @param typed whether the token says of itself that it is an access token (`typ: at+jwt`); else a claim that only
- *   other kinds of token have is taken for what it is.
- * @throws {Denial} `token.type` for another kind of token, `token.sender_constrained` for a token bound in a way that
- *   we cannot check, `token.claims` for a member of the wrong type.
+ * @param typed Whether the token declares itself an access token (`typ: at+jwt`). Otherwise a claim that only other
+ *   kinds of token have refuses it.
+ * @throws {Denial} `token.type` for another kind of token, `token.sender_constrained` for an unsupported binding,
+ *   `token.claims` for a member of the wrong type.
  */
 export function principalOf(
   claims: Claims,
@@ -41,28 +41,25 @@ export function principalOf(
     form,
     confirmation: confirmationOf(claims['cnf']),
     introspectionJwt: undefined,
-    // An introspection answer may leave `iss` out; what reads claims must know whose `sub` it reads all the same.
+    // An introspection answer may omit `iss`. Policies and identity headers must still know whose `sub` they read.
     claims: claims['iss'] === undefined ? { ...claims, iss: server.issuer } : claims,
   };
 }
 
-/** `client_id`, RFC 9068 §2.2, or what servers write instead: `azp`, Entra ID 1.0 `appid`, Okta `cid`. */
+/** `client_id`, RFC 9068 §2.2, or what servers send instead: `azp`, Entra ID 1.0 `appid`, Okta `cid`. */
 function clientIdOf(claims: Claims): string | undefined {
   const standard = nameIn(claims, 'client_id') ?? nameIn(claims, 'azp');
-  // Elsewhere the two may mean something else, in another form.
+  // Other servers may use `appid` and `cid` for something else, in another form.
   const isName = (value: unknown): value is string => typeof value === 'string' && value !== '';
   return standard ?? [claims['appid'], claims['cid']].find(isName);
 }
 
-/** The same principal under another hierarchy of scopes. */
+/** The principal with its scopes expanded by another hierarchy. */
 export function withHierarchy(principal: Principal, hierarchy: ReadonlyMap<string, readonly string[]>): Principal {
   return { ...principal, scopes: expandScopes(principal.grantedScopes, hierarchy) };
 }
 
-/**
- * The name of a subject or client. An empty one names nobody: all callers who have it would share sessions and
- * quotas.
- */
+/** The name of a subject or client. An empty one is refused: all its callers would share sessions and quotas. */
 function nameIn(claims: Claims, claim: string): string | undefined {
   const value = claims[claim];
   if (value === undefined || (typeof value === 'string' && value !== '')) return value;
@@ -84,7 +81,7 @@ function audienceOf(claims: Claims): readonly string[] {
   throw new Denial('token.audience', 'aud is neither a string nor a list of strings');
 }
 
-/** `scope` as a space-separated string (RFC 9068 §2.2.3), or as `scope` or `scp` lists, as Okta and Entra send them. */
+/** `scope` as a space-separated string (RFC 9068 §2.2.3), or `scope` or `scp` as a list (Okta, Entra ID). */
 function scopesOf(claims: Claims): readonly string[] {
   const name = claims['scope'] === undefined ? 'scp' : 'scope';
   const value = claims[name];
@@ -99,11 +96,11 @@ function wrongType(name: string, wanted: string): Denial {
 }
 
 /**
- * What a token is bound to, from its `cnf`, RFC 7800 §3.1: `jkt` (RFC 9449 §6.1), `x5t#S256` (RFC 8705 §3.1) or both;
- * undefined for a bearer token.
+ * The binding in a token's `cnf`, RFC 7800 §3.1: `jkt` (RFC 9449 §6.1), `x5t#S256` (RFC 8705 §3.1) or both; undefined
+ * for a bearer token.
  *
- * @throws {Denial} `token.sender_constrained` for anything else. RFC 7800 §3.1 lets a reader ignore members that it
- *   does not understand; then whoever stole a token bound in a newer way could use it here.
+ * @throws {Denial} `token.sender_constrained` for any other member. RFC 7800 §3.1 allows a reader to ignore it, but
+ *   then a stolen token with a newer kind of binding would work here.
  */
 export function confirmationOf(cnf: unknown): Confirmation | undefined {
   if (cnf === undefined) return undefined;

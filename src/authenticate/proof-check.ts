@@ -14,33 +14,33 @@ import type { ReplayMemory } from '../model/shared.ts';
 import { type DpopProof, readProof } from './dpop-proof.ts';
 import type { Nonces } from './nonces.ts';
 
-/** Requires of a call the proof that its caller has the key with this thumbprint, made for this token and request. */
+/** Requires a call to carry a proof of the key with this thumbprint, made for this token and request. */
 export type CheckProof = (call: Call, token: AccessToken, thumbprint: string, owner: string) => Promise<void>;
 
-/** Creates the check of proofs on a route. */
+/** Creates the proof check of a route. */
 export type ProofChecks = (dpop: Dpop) => CheckProof;
 
-/** What proofs are checked against. */
+/** The parts of a proof check. */
 export interface ProofParts {
-  /** The origin that clients use. */
+  /** The origin of the gateway as clients see it. */
   readonly publicUrl: string;
   readonly nonces: Nonces;
   readonly replays: ReplayMemory;
   readonly clock: Clock;
 }
 
-/** How far the clocks of two replicas may differ. */
+/** The assumed clock skew between two replicas. */
 const SKEW_MS = 10_000;
-/** Imported keys that are kept; only of callers whose token is bound to the key. */
+/** The size of the cache of imported keys. Only callers with a bound token fill it. */
 const MAX_KEYS = 10_000;
 const MIN_RSA_BITS = 2048;
 
 /**
- * Creates the checks of RFC 9449 §4.3: what costs least comes first, the signature only of the key that the token is
- * bound to, and the memory of used proofs last, so that nobody else can fill it.
+ * Creates the checks of RFC 9449 §4.3, the cheapest first. Only a signature by the bound key is verified. The replay
+ * cache comes last, so that only valid proofs fill it.
  *
- * @returns functions that reject with {Denial} `proof.missing`, `proof.invalid`, `proof.nonce`, `token.binding` for
- *   another key, `proof.replayed`, and what the memory throws where it cannot be asked.
+ * @returns functions that reject with {Denial} `proof.missing`, `proof.invalid`, `proof.nonce`, `proof.replayed`,
+ *   `token.binding` for another key, and with the errors of the replay cache.
  */
 export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofParts): ProofChecks {
   const isTarget = createIsTarget(publicUrl);
@@ -60,9 +60,9 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
         throw new Denial('token.binding', 'the proof is by another key than the one that the token is bound to');
       }
       await verifySignature(proof, thumbprint);
-      // RFC 9449 §11.1: a jti counts for its key and target, in the proof's own spelling: a request's could be spelt
-      // anew for each use of one proof. A proof from the future is accepted for up to twice the lifetime, and
-      // remembered as long.
+      // RFC 9449 §11.1: a jti counts for its key and target, in the proof's own spelling, since a request's target
+      // has several spellings. A proof from the future is accepted for up to twice the lifetime, and remembered as
+      // long.
       const use = hash('sha256', JSON.stringify([thumbprint, proof.id, proof.target]), 'base64url');
       if (!(await replays.firstSeen(use, proof.issuedAtMs + lifetimeMs + SKEW_MS, owner))) {
         throw new Denial('proof.replayed', 'a proof with this jti was used before');
@@ -107,7 +107,7 @@ async function importKey(jwk: DpopProof['key'], algorithm: string): Promise<Cryp
   try {
     key = await importJWK({ ...jwk }, algorithm);
   } catch (cause) {
-    // A point off its curve is told by whoever computes, each in its own kind of error.
+    // For a point off its curve each implementation throws another kind of error.
     throw new Denial('proof.invalid', `jwk of the proof is no key for ${algorithm}`, { cause });
   }
   if (key instanceof Uint8Array) throw invalid('jwk is symmetric');
@@ -120,17 +120,17 @@ function invalid(why: string): Denial {
   return new Denial('proof.invalid', `of the proof ${why}`);
 }
 
-/** Whether the `htu` of a proof names the path that is called. */
+/** Whether the `htu` of a proof names the called path. */
 export type IsTarget = (htu: string, path: string) => boolean;
 
-/** RFC 3986 §2: what a URI may have. `new URL` would take a backslash for a slash and leave out a tab. */
+/** The characters of a URI, RFC 3986 §2. `new URL` would also read a backslash as a slash and skip a tab. */
 const uriCharacters = /^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/;
 const unreserved = /[\w\-.~]/;
 
 /**
  * Creates the comparison of `htu` with the URI of a request, RFC 9449 §4.3: without query and fragment, after
- * normalization by syntax and scheme (RFC 3986 §6.2.2, §6.2.3). The request's is made of `publicUrl`, an origin, and
- * never of what a client says in Host: whoever took a proof on a host of their own could use it here.
+ * normalization by syntax and scheme (RFC 3986 §6.2.2, §6.2.3). The URI is made of `publicUrl`, an origin, and never
+ * of the Host header: otherwise a proof that a client made for an attacker's host could be used here.
  */
 export function createIsTarget(publicUrl: string): IsTarget {
   return (htu, path) => {
@@ -145,13 +145,13 @@ function normalized(uri: string): string | undefined {
   if (!uriCharacters.test(uri)) return undefined;
   const bare = uri.replace(/[?#].*/, '');
   if (!/^https?:\/\/[^/]/i.test(bare)) return undefined;
-  // RFC 3986 §6.2.2.2: before dot segments are removed.
+  // RFC 3986 §6.2.2.2: decode before the removal of dot segments.
   const url = URL.parse(bare.replaceAll(/%[0-9A-Fa-f]{2}/g, plainOctet));
   if (url === null || url.username !== '' || url.password !== '') return undefined;
   return url.origin + url.pathname;
 }
 
-/** RFC 3986 §6.2.2.1, §6.2.2.2: an octet that needs no encoding as itself, another one in capitals. */
+/** Normalizes one octet, RFC 3986 §6.2.2.1 and §6.2.2.2: unreserved characters unencoded, others in capitals. */
 function plainOctet(octet: string): string {
   const character = String.fromCharCode(Number.parseInt(octet.slice(1), 16));
   return unreserved.test(character) ? character : octet.toUpperCase();
