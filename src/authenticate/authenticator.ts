@@ -189,7 +189,7 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
   },
   'token.issuer'({ form, maySee }) {
     if (form === 'jwt' || maySee) return;
-    throw new Denial('token.issuer', 'by introspection.prefix, its authorization server no longer issues it');
+    throw new Denial('token.issuer', 'it lacks the introspection.prefix of its authorization server');
   },
   'token.algorithm'({ principal: { signature }, server }) {
     if (signature !== undefined) requireAlgorithm(signature, server.jwt);

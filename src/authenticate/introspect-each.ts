@@ -49,7 +49,7 @@ export async function introspectAtEach(
     }
   }
   if (unavailable !== undefined) throw unavailable;
-  throw new Denial('token.inactive', 'no trusted authorization server knows it as active');
+  throw new Denial('token.inactive', 'no trusted authorization server reports it as active');
 }
 
 /** How long a refusal may be cached: the shortest time that the introspected servers allow. */

@@ -131,7 +131,7 @@ export function createSignedAnswerReader(
     try {
       return (await verifiedJwt(jwt, keys, { ...options, currentDate: new Date(clock()) })).payload;
     } catch (error) {
-      throw unproved('the signed answer does not hold', error);
+      throw unproved('the signed answer is not valid', error);
     }
   }
 
@@ -141,7 +141,7 @@ export function createSignedAnswerReader(
       return { claims: (await verifyPhantom(jwt)).claims, jwt };
     } catch (error) {
       if (isTokenDenial(error) && refusals[error.reason].inPhantom === 'refusal') throw error;
-      throw unproved('the phantom token does not hold', error);
+      throw unproved('the phantom token is not valid', error);
     }
   }
 

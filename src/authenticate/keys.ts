@@ -168,7 +168,7 @@ async function publishedKeys(
     if (status !== 200) throw new Error(`a status of ${status}`);
     return { set: createLocalJWKSet(ownKeys(body as JSONWebKeySet, client.server.issuer)), maxAgeMs };
   } catch (cause) {
-    const what = `${name}: ${withoutQuery(location)} (${status}) is no JWK Set`;
+    const what = `${name}: ${withoutQuery(location)} (${status}) is not a JWK Set`;
     throw new Denial('authorization_server.unavailable', what, { cause });
   }
 }

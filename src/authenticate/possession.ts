@@ -24,7 +24,7 @@ export function createPossession(dpop: Dpop | undefined, proofChecks: ProofCheck
     const { confirmation } = principal;
     if (confirmation === undefined) {
       if (scheme === 'dpop') throw new Denial('token.unbound', 'DPoP with a token that is bound to no key');
-      if (required) throw new Denial('token.unbound', 'the route wants bound tokens (dpop.required)');
+      if (required) throw new Denial('token.unbound', 'the route requires bound tokens (dpop.required)');
       return principal;
     }
     const { jwkThumbprint, certificateThumbprint } = confirmation;
@@ -47,10 +47,10 @@ export function createPossession(dpop: Dpop | undefined, proofChecks: ProofCheck
 /** Requires the certificate of this connection, RFC 8705 §3. */
 function requireCertificate(bound: string, { certificateThumbprint }: Call): void {
   if (certificateThumbprint === undefined) {
-    const found = 'neither TLS nor a peer in certificate_proxies showed one';
+    const found = 'neither TLS nor a peer in certificate_proxies presented one';
     throw new Denial('token.binding', `the token is bound to a certificate, and ${found}`);
   }
   if (certificateThumbprint !== bound) {
-    throw new Denial('token.binding', 'the token is bound to another certificate than that of the connection');
+    throw new Denial('token.binding', 'the token is bound to a certificate other than that of the connection');
   }
 }

@@ -117,5 +117,5 @@ function digest(value: unknown, name: string): string | undefined {
 }
 
 function uncheckable(why: string): Denial {
-  return new Denial('token.sender_constrained', `the token is bound to a key that we cannot check: ${why}`);
+  return new Denial('token.sender_constrained', `the token is bound in a way that the gateway cannot check: ${why}`);
 }

@@ -57,7 +57,7 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
       if (proof.tokenHash !== hash('sha256', token, 'base64url')) throw invalid('ath is not the hash of this token');
       if (wantsNonce) requireNonce(proof);
       if (keyThumbprint(proof.key) !== thumbprint) {
-        throw new Denial('token.binding', 'the proof is by another key than the one that the token is bound to');
+        throw new Denial('token.binding', 'the key of the proof is not the key that the token is bound to');
       }
       await verifySignature(proof, thumbprint);
       // RFC 9449 §11.1: a jti counts for its key and target, in the proof's own spelling, since a request's target
@@ -83,7 +83,7 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
 
   function requireNonce({ nonce }: DpopProof): void {
     if (nonce === undefined) throw new Denial('proof.nonce', 'the proof has no nonce');
-    if (!nonces.accepts(nonce)) throw new Denial('proof.nonce', 'the nonce is not a recent one of ours');
+    if (!nonces.accepts(nonce)) throw new Denial('proof.nonce', 'the nonce is not a recent one of the gateway');
   }
 
   async function verifySignature({ text, algorithm, key }: DpopProof, thumbprint: string): Promise<void> {
@@ -97,7 +97,7 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
       await compactVerify(text, imported, { algorithms: [algorithm] });
     } catch (error) {
       if (!(error instanceof errors.JOSEError)) throw error;
-      throw new Denial('proof.invalid', 'the signature of the proof is not by the key in it', { cause: error });
+      throw new Denial('proof.invalid', 'the signature of the proof does not match its key', { cause: error });
     }
   }
 }
@@ -108,16 +108,16 @@ async function importKey(jwk: DpopProof['key'], algorithm: string): Promise<Cryp
     key = await importJWK({ ...jwk }, algorithm);
   } catch (cause) {
     // For a point off its curve each implementation throws another kind of error.
-    throw new Denial('proof.invalid', `jwk of the proof is no key for ${algorithm}`, { cause });
+    throw new Denial('proof.invalid', `jwk of the proof is not a key for ${algorithm}`, { cause });
   }
   if (key instanceof Uint8Array) throw invalid('jwk is symmetric');
   const { modulusLength = Infinity } = key.algorithm as { readonly modulusLength?: number };
-  if (modulusLength < MIN_RSA_BITS) throw invalid(`jwk is of ${modulusLength} bits only`);
+  if (modulusLength < MIN_RSA_BITS) throw invalid(`jwk has only ${modulusLength} bits`);
   return key;
 }
 
 function invalid(why: string): Denial {
-  return new Denial('proof.invalid', `of the proof ${why}`);
+  return new Denial('proof.invalid', `invalid proof: ${why}`);
 }
 
 /** Whether the `htu` of a proof names the called path. */

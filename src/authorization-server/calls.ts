@@ -98,7 +98,7 @@ export function createServerCalls(
 
   function circuitOpen({ operation, problem }: Endpoint, waitMs: number): Denial {
     observer.count(server.name, operation, 'circuit_open');
-    return unavailable(`${operation} is not asked again yet, since ${problem}`, waitMs / 1000);
+    return unavailable(`the circuit for ${operation} is open: ${problem}`, waitMs / 1000);
   }
 
   async function ask(
@@ -113,7 +113,7 @@ export function createServerCalls(
     const admission = endpoint.semaphore.acquire(onBehalfOf);
     if (admission === 'full') {
       observer.count(server.name, operation, 'overloaded');
-      throw unavailable(`too many calls for ${operation} wait for it already`, 1);
+      throw unavailable(`its queue for ${operation} is full`, 1);
     }
     if (admission !== undefined) await admission;
     try {

@@ -138,7 +138,7 @@ function createServerHealth(server: AuthorizationServer, report: Report, clock: 
       const passed = clock() - credentialsAt;
       if (passed >= 0 && passed < CREDENTIALS_EVERY_MS) return;
       credentialsAt = clock();
-      const problem = 'it refuses our credentials: check client_id and its secret or key';
+      const problem = 'it refuses the credentials of the gateway: check client_id and its secret or key';
       report('error', 'authorization server refuses us', { server: server.name, operation, endpoint, problem });
     },
   };

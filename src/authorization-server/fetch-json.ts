@@ -189,7 +189,7 @@ function readText(response: IncomingMessage, maxBytes: number): Promise<string> 
     response.on('close', () => reject(new Error('the answer was cut off')));
     const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } = response.headers;
     if (encoding.toLowerCase() !== 'identity') {
-      reject(new Error('answered with a content-encoding that was not asked for'));
+      reject(new Error('answered with a content-encoding that was not requested'));
       return;
     }
     const tooMuch = (): void => reject(new Error(`answered with more than ${maxBytes} bytes`));

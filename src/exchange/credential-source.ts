@@ -140,7 +140,7 @@ function requiredPhantom(principal: Principal | undefined): string {
 /** The client's own token is valid at this gateway: no answer, cached or new, may pass it to an upstream. */
 function foreignCredential(value: string, { value: own }: PresentedToken): UpstreamCredential {
   if (value.length === own.length + 'Bearer '.length && value.endsWith(own))
-    throw new Denial('exchange.invalid', 'the token for the upstream is that of the client');
+    throw new Denial('exchange.invalid', "the token for the upstream is the client's own token");
   return credential(value);
 }
 

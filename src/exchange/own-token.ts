@@ -48,7 +48,10 @@ export function createOwnTokens(clock: Clock): OwnTokens {
     const askedAt = clock();
     const { status, body } = await client.post('client_credentials', endpoint, form, exchange.credentials);
     if (status !== 200) {
-      throw new Denial('exchange.refused', `our own token (actor) was refused with ${status} ${errorCodeOf(body)}`);
+      throw new Denial(
+        'exchange.refused',
+        `the gateway's own token (actor) was refused with ${status} ${errorCodeOf(body)}`,
+      );
     }
     const token = readIssuedToken(body, askedAt);
     kept.set(key, token, keptUntil(token, askedAt));

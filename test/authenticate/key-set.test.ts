@@ -39,7 +39,7 @@ describe('where they are', () => {
     world.published = answer;
     await expect(world.find()).rejects.toMatchObject({
       ...away,
-      detail: `main: ${issuer}/jwks?… (${answer.status}) is no JWK Set`,
+      detail: `main: ${issuer}/jwks?… (${answer.status}) is not a JWK Set`,
       cause: expect.any(Error) as unknown,
     });
   });

@@ -67,8 +67,8 @@ test('RFC 8705 §3 — the certificate of this connection, and the operator lear
   const principal = principalOf({ certificateThumbprint: 'a' });
   const { possession } = create(undefined);
   for (const [certificate, why] of [
-    [undefined, 'neither TLS nor a peer in certificate_proxies showed one'],
-    ['b', 'another certificate'],
+    [undefined, 'neither TLS nor a peer in certificate_proxies presented one'],
+    ['b', 'a certificate other than that of the connection'],
   ] as const) {
     const attempt = (): unknown => possession(principal, bearer('t'), call(undefined, certificate));
     expect(attempt).toThrow(refused('token.binding'));

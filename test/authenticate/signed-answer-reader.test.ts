@@ -73,7 +73,7 @@ describe('RFC 9701 §5 — a statement', () => {
   ])('%s is no answer', async ([, outer]) => {
     await expect(read(statementType, await statement({ active: true }, outer))).rejects.toMatchObject({
       reason: unavailable,
-      detail: expect.stringMatching(/^main: the signed answer does not hold: /) as string,
+      detail: expect.stringMatching(/^main: the signed answer is not valid: /) as string,
       cause: expect.any(Error) as unknown,
     });
   });
@@ -112,7 +112,7 @@ describe('a phantom token', () => {
     });
     await expect(read(phantomType, await phantom({ iss: 'x' }))).rejects.toMatchObject({
       reason: unavailable,
-      detail: 'main: the phantom token does not hold: unexpected "iss" claim value',
+      detail: 'main: the phantom token is not valid: unexpected "iss" claim value',
       cause: expect.objectContaining({ reason: 'token.issuer' }) as unknown,
     });
   });
@@ -178,6 +178,6 @@ test('a key that is not published is', async () => {
   const keys = (() => Promise.reject(unknown)) as unknown as KeySource;
   await expect(read(statementType, await statement({ active: true }), { keys })).rejects.toMatchObject({
     reason: unavailable,
-    detail: 'main: the signed answer does not hold: no published key for its kid and alg',
+    detail: 'main: the signed answer is not valid: no published key for its kid and alg',
   });
 });

@@ -152,7 +152,7 @@ describe('a statement by RFC 9701', () => {
   test('tells the operator what was wrong, and nothing of the JWT', async () => {
     const answer = await statement(issuer, active(), { outer: { aud: 'other' } });
     const { detail } = (await introspect(answer).catch((error: unknown) => error)) as { detail: string };
-    expect(detail).toBe('main: the signed answer does not hold: unexpected "aud" claim value');
+    expect(detail).toBe('main: the signed answer is not valid: unexpected "aud" claim value');
   });
 });
 

@@ -205,7 +205,7 @@ describe('a server that refuses us', () => {
       server: 'main',
       operation: 'introspection',
       endpoint: `${server.url}/introspect`,
-      problem: 'it refuses our credentials: check client_id and its secret or key',
+      problem: 'it refuses the credentials of the gateway: check client_id and its secret or key',
     };
     expect(await events()).toMatchObject([refusal]);
     advance(61);
@@ -240,7 +240,7 @@ test('an endpoint that fails keeps nobody from another one of the same server', 
   }
   expect(calls.circuits()).toEqual({ exchange: 'open' });
   await expect(calls.ask('exchange', 'http://127.0.0.1:1/token')).rejects.toMatchObject({
-    detail: expect.stringContaining('not asked again yet'),
+    detail: expect.stringContaining('the circuit for'),
   });
   await expect(calls.ask('exchange', `${server.url}/token`)).resolves.toMatchObject({ status: expect.any(Number) });
   calls.close();

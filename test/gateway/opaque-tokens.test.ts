@@ -127,7 +127,7 @@ describe('a phantom token', () => {
     expect((await send(await provider.token('https://api.example'), other)).status).toBe(503);
     expect(await other.decision()).toMatchObject({
       reason: 'authorization_server.unavailable',
-      detail: 'main: the signed answer does not hold: "alg" (Algorithm) Header Parameter value not allowed',
+      detail: 'main: the signed answer is not valid: "alg" (Algorithm) Header Parameter value not allowed',
     });
     await other.close();
   });
