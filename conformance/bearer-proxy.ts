@@ -1,7 +1,7 @@
 import { createServer, request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listen, type Running } from '../demo/listen.ts';
 
-/** Where the proxy sends requests, and the token that it adds. */
+/** The destination of the proxy, and the token that it adds. */
 export interface Onward {
   /** An origin. */
   readonly url: string;
@@ -9,10 +9,10 @@ export interface Onward {
 }
 
 /**
- * Starts the one thing that the suite cannot do itself: adding `Authorization`. Everything else goes on as it came, both
- * ways, `Host` and `Origin` too; who leaves on one side is gone on the other.
+ * Starts a proxy that adds `Authorization`, which the suite cannot send. It forwards everything else unchanged in both
+ * directions, including `Host` and `Origin`. If one side closes, the proxy closes the other.
  *
- * @param onward is asked with every request: the gateway starts later, because its configuration names the proxy.
+ * @param onward Called for each request: the gateway starts after the proxy, because its configuration names the proxy.
  */
 export function startBearerProxy(onward: () => Onward): Promise<Running> {
   return listen(
@@ -28,7 +28,7 @@ function forward(request: IncomingMessage, response: ServerResponse, { url, toke
   const outgoing = sendRequest({ hostname, port, method, path, headers, setHost: false });
   outgoing.on('response', (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage, answer.rawHeaders);
-    // An event stream may say nothing for long; its headers are the answer.
+    // An event stream may stay silent for a long time after its headers.
     response.flushHeaders();
     answer.pipe(response);
     answer.on('error', () => response.destroy());

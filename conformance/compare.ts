@@ -1,6 +1,6 @@
 import type { Check, Results } from './suite.ts';
 
-/** One check that did not come out alike on both ways; `undefined` where it was not made at all. */
+/** A check with different outcomes, directly and through the gateway. `undefined` if it was not made. */
 export interface Difference {
   readonly scenario: string;
   readonly direct: Check | undefined;
@@ -8,9 +8,9 @@ export interface Difference {
 }
 
 /**
- * Every check whose outcome differs, for the better too: a gateway that answers in the place of a server differs from it.
- * The suite makes the checks of a scenario one after the other and repeats ids, so that they are compared by their place.
- * So is how many messages it saw: no event may be lost or added on the way.
+ * All checks with different outcomes, also better ones: a gateway that answers in place of the server differs from it.
+ * The suite repeats ids, so that checks are compared by their position in a scenario. The number of messages is
+ * compared too, because the gateway must not lose or add an event.
  */
 export function differencesOf(scenarios: readonly string[], direct: Results, through: Results): readonly Difference[] {
   return scenarios.flatMap((scenario) => {
@@ -22,7 +22,7 @@ export function differencesOf(scenarios: readonly string[], direct: Results, thr
   });
 }
 
-/** In the scenarios of tasks the suite asks again until a task has ended: how often is a matter of time. */
+/** In the task scenarios the suite polls until a task has ended, so that the number of messages varies. */
 const polls = /^tasks-/;
 
 function outcome(check: Check | undefined, scenario: string): string {

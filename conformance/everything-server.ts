@@ -1,6 +1,6 @@
 /**
- * An MCP server with all that the conformance suite asks for, and no authorization: the official SDK, legacy sessions
- * beside the stateless 2026-07-28. What the suite scores here, it must score through the gateway.
+ * An MCP server on the official SDK with everything that the conformance suite tests, with legacy sessions and with the
+ * stateless 2026-07-28, without authorization. Through the gateway it must get the same score.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import { createSessions } from './fixture/sessions.ts';
 import { addStreamTools } from './fixture/stream-tools.ts';
 import { addTasks, tasksExtension, type Tasks } from './fixture/tasks.ts';
 
-/** Starts the server on loopback; it serves at `/mcp`. */
+/** Starts the server on loopback, at the path `/mcp`. */
 export async function startEverythingServer(): Promise<Running> {
   const state = createRequestStateCodec({ key: randomBytes(32) });
   const tasks: Tasks = new Map();
@@ -56,7 +56,7 @@ export async function startEverythingServer(): Promise<Running> {
   });
   const server = createServer((request, response) => {
     if (!hostIsAllowed(request, response) || !originIsAllowed(request, response)) return;
-    // The SDK's type forbids the `undefined` that Node's allows; both mean absent.
+    // Node's type allows `undefined` for an absent member, the SDK's does not.
     void serveMcp(request as NodeIncomingMessageLike, response);
   });
   const running = await listen(server, 0);

@@ -8,9 +8,9 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Running } from '../demo/listen.ts';
 
-/** What the gateway's configuration names. */
+/** The values of the gateway's configuration. */
 export interface GatewayOptions {
-  /** Takes the configuration, and the log as `gateway.log`. */
+  /** The folder for the configuration and for the log, `gateway.log`. */
   readonly folder: string;
   readonly publicUrl: string;
   readonly issuer: string;
@@ -21,8 +21,8 @@ export interface GatewayOptions {
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Starts `sallyport serve` as a process of its own: one MCP route whose policy asks for a scope and no more, so that
- * whatever differs behind it is the protocol and not a policy.
+ * Starts `sallyport serve` as a process of its own, with one MCP route. Its policy only requires a scope, so that a
+ * difference comes from the protocol and not from a policy.
  */
 export async function startGateway({ folder, publicUrl, issuer, upstream }: GatewayOptions): Promise<Running> {
   await mkdir(join(folder, 'policies'), { recursive: true });
@@ -47,7 +47,7 @@ export async function startGateway({ folder, publicUrl, issuer, upstream }: Gate
     url: await listening(child, child.stdout),
     async close() {
       child.kill('SIGTERM');
-      // A second signal does not wait for the streams that the suite left open.
+      // A second signal ends the gateway without waiting for streams that the suite left open.
       const impatience = setTimeout(() => child.kill('SIGTERM'), 1000);
       await ended;
       clearTimeout(impatience);
@@ -55,7 +55,7 @@ export async function startGateway({ folder, publicUrl, issuer, upstream }: Gate
   };
 }
 
-/** The address that the gateway's log says it listens on. */
+/** The address in the gateway's log line `listening`. */
 function listening(child: ChildProcess, log: Readable): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   createInterface({ input: log }).on('line', (line) => {

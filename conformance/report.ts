@@ -1,10 +1,10 @@
 import type { Difference } from './compare.ts';
 import type { Check, Results } from './suite.ts';
 
-/** Some scenarios of one revision, as they came out both ways. */
+/** The results of some scenarios of a revision, directly and through the gateway. */
 export interface Row {
   readonly revision: string;
-  /** Whether conforming takes them. */
+  /** Whether the suite scores them. */
   readonly scored: boolean;
   readonly scenarios: readonly string[];
   readonly direct: Results;
@@ -15,18 +15,18 @@ export interface Row {
 /** The heading of the table that {@link rowText} fills. */
 export const heading = line('revision', 'scenarios', 'direct', 'through', 'different');
 
-/** One line of the table: checks passed of checks passed or failed. */
+/** A line of the table: passed checks of all passed and failed checks. */
 export function rowText({ revision, scored, scenarios, direct, through, differences }: Row): string {
   const kind = `${scenarios.length} ${scored ? 'scored' : 'not scored'}`;
   return line(revision, kind, passed(scenarios, direct), passed(scenarios, through), String(differences.length));
 }
 
-/** What a difference is, on two lines. */
+/** A difference, on two lines below its scenario. */
 export function differenceText({ scenario, direct, through }: Difference): string {
   return `${scenario}\n  direct   ${checkText(direct)}\n  through  ${checkText(through)}`;
 }
 
-/** What came out, in one line. */
+/** The outcome of a check, in one line. */
 export function checkText(check: Check | undefined): string {
   if (check === undefined) return 'no such check';
   const { status, id, name, errorMessage = '', details } = check;

@@ -1,6 +1,6 @@
 /**
  * Runs the official conformance suite against a server that passes it, directly and through the gateway, and compares
- * every check: the gateway must not change what the protocol looks like.
+ * every check. The gateway must not change the protocol.
  *
  *     npm run conformance -- [--revision 2025-11-25|2026-07-28] [--only SCENARIO]
  *
@@ -19,7 +19,7 @@ import { startGateway } from './gateway.ts';
 import { checkText, differenceText, heading, rowText, type Row } from './report.ts';
 import { requirementsOf, revisions, runSuite, type Results, type Revision } from './suite.ts';
 
-/** Where the suite finds the same server on both ways. */
+/** The addresses of the same server, directly and through the gateway. */
 interface Ways {
   readonly direct: string;
   readonly through: string;
@@ -33,9 +33,9 @@ try {
   const chosen = revisions.filter((revision) => revision === (options.revision ?? revision));
   const rows = (await Promise.all(chosen.map((revision) => compare(revision, ways)))).flat();
   process.stdout.write(`${[heading, ...rows.map(rowText)].join('\n')}\n`);
-  const faults = rows.length > 0 ? rows.flatMap(faultsOf) : ['no revision has such a scenario'];
+  const faults = rows.length > 0 ? rows.flatMap(faultsOf) : ['no scenario matches --revision and --only'];
   if (faults.length > 0) {
-    process.stdout.write(`\n${faults.join('\n')}\n\nWhat the suite found, and the gateway's log: ${folder}\n`);
+    process.stdout.write(`\n${faults.join('\n')}\n\nThe results of the suite and the gateway's log are in ${folder}\n`);
     process.exitCode = 1;
   }
 } finally {
@@ -43,7 +43,7 @@ try {
   if (process.exitCode === undefined) await rm(folder, { recursive: true });
 }
 
-/** Starts the server, an issuer, the gateway, and the proxy through which the suite reaches it. */
+/** Starts the server, an issuer, the gateway, and the proxy between the suite and the gateway. */
 async function startAll(): Promise<Ways> {
   let onward: Onward;
   const server = await startEverythingServer();
@@ -62,7 +62,7 @@ async function startAll(): Promise<Ways> {
   return { direct: server.url, through };
 }
 
-/** Runs what was asked for of one revision on both ways; a row for the scored scenarios and one for the others. */
+/** Runs the chosen scenarios of a revision both ways. Returns a row for scored scenarios and one for the others. */
 async function compare(revision: Revision, ways: Ways): Promise<readonly Row[]> {
   const { scored, notScored } = await requirementsOf(revision);
   const wanted = (scenario: string): boolean => options.only === undefined || scenario === options.only;
@@ -77,14 +77,14 @@ async function compare(revision: Revision, ways: Ways): Promise<readonly Row[]> 
   return [row(scored, true), row(notScored, false)].filter(({ scenarios }) => scenarios.length > 0);
 }
 
-/** What must not be: a check that differs, a scenario that did not run, and a scored one that our server fails. */
+/** The faults: checks that differ, scenarios that did not run, and scored ones that the server fails directly. */
 function faultsOf({ revision, scored, scenarios, direct, differences }: Row): readonly string[] {
   const missing = scenarios.filter((scenario) => !direct.has(scenario)).map((scenario) => `${scenario} did not run`);
   const failing = scored ? scenarios.flatMap((scenario) => failuresOf(scenario, direct)) : [];
   return [...missing, ...failing, ...differences.map(differenceText)].map((fault) => `${revision} ${fault}`);
 }
 
-/** A warning is a failure here: without a session, say, the suite only warns, and has then tried nothing. */
+/** A warning also counts as a failure. For example, without a session the suite only warns and tests nothing. */
 function failuresOf(scenario: string, results: Results): readonly string[] {
   return (results.get(scenario) ?? [])
     .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')

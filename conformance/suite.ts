@@ -6,26 +6,26 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 
-/** The revisions for which the suite says what conforming takes. */
+/** The revisions for which the suite publishes requirements. */
 export const revisions = ['2025-11-25', '2026-07-28'] as const;
 
 /** One of {@link revisions}. */
 export type Revision = (typeof revisions)[number];
 
-/** What the suite found out about one requirement. */
+/** The result of one check of the suite. */
 export interface Check {
   readonly id: string;
   readonly name: string;
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
   readonly errorMessage?: string;
-  /** `messagesValidated`, of the check that each scenario ends with: how many messages the suite saw. */
+  /** The last check of each scenario has `messagesValidated`, the number of messages that the suite received. */
   readonly details?: { readonly messagesValidated?: number };
 }
 
-/** Scenario → its checks in the order in which they were made. */
+/** Scenario → its checks, in order. */
 export type Results = ReadonlyMap<string, readonly Check[]>;
 
-/** The scenarios of a revision; conforming takes the scored ones. */
+/** The scenarios of a revision. A conforming server passes the scored ones. */
 export interface Requirements {
   readonly scored: readonly string[];
   readonly notScored: readonly string[];
@@ -33,7 +33,7 @@ export interface Requirements {
 
 const suite = new URL(import.meta.resolve('@modelcontextprotocol/conformance/package.json'));
 
-/** What the suite says that a server of `revision` must pass, from the file that it publishes. */
+/** The requirements for a server of `revision`, from the file that the suite publishes. */
 export async function requirementsOf(revision: Revision): Promise<Requirements> {
   const text = await readFile(new URL(`requirements/${revision}.yaml`, suite), 'utf8');
   const { server, not_scored: others } = parse(text) as RequirementsFile;
@@ -46,8 +46,8 @@ interface RequirementsFile {
 }
 
 /**
- * Runs the suite's server scenarios against `url`, all that the revision names or `only` one, and reads what it found.
- * What it says and finds stays in `folder`.
+ * Runs the suite's server scenarios for a revision against `url`, or `only` one of them, and reads the results. Its log
+ * and its results stay in `folder`.
  */
 export async function runSuite(
   url: string,
@@ -71,7 +71,7 @@ export async function runSuite(
   const log = createWriteStream(join(folder, 'suite.log'));
   child.stdout.pipe(log);
   child.stderr.pipe(log);
-  // It exits with 1 where a check failed; what failed is in its files.
+  // It exits with 1 if a check failed. Its files have the details.
   await once(child, 'close');
   return readResults(folder);
 }
@@ -80,7 +80,7 @@ async function readResults(folder: string): Promise<Results> {
   const results = new Map<string, readonly Check[]>();
   for (const entry of await readdir(folder)) {
     const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(entry)?.[1];
-    // A scenario that broke off leaves an empty folder: no result.
+    // A scenario that broke off leaves an empty folder.
     if (scenario === undefined || !(await readdir(join(folder, entry))).includes('checks.json')) continue;
     results.set(scenario, JSON.parse(await readFile(join(folder, entry, 'checks.json'), 'utf8')) as Check[]);
   }
