@@ -8,7 +8,7 @@ export const eventAnswer = `event: message\ndata: ${JSON.stringify({
   result: { content: [{ type: 'text', text: 'the price of it is 103.25 SEK' }], isError: false },
 })}\n\n`;
 
-/** The answer to `tools/list`: twenty tools, of which the policy of the measurements names half. */
+/** The answer to `tools/list`: twenty tools. The policy of the benchmarks lists half of them. */
 export const listAnswer = JSON.stringify({
   jsonrpc: '2.0',
   id: 1,

@@ -9,20 +9,20 @@ import { freePort } from '../test/support/ports.ts';
 import { startNginx } from './machine/nginx.ts';
 import { jsonAnswer, eventAnswer, listAnswer } from './answers.ts';
 
-/** What scenarios measure with. */
+/** The environment of the scenarios. */
 export interface Bench {
   readonly surroundings: Surroundings;
   readonly issuer: Issuer;
   readonly rounds: number;
-  /** Of one measurement. */
+  /** The duration of one measurement. */
   readonly seconds: number;
-  /** Other checkouts of ours to compare with, as further contenders. */
+  /** Other checkouts of the gateway, as further contenders. */
   readonly against: readonly string[];
-  /** The contenders besides us; undefined: all. */
+  /** The names of the other contenders; undefined: all of them. */
   readonly only: readonly string[] | undefined;
-  /** A JWT that every contender accepts, of about 800 bytes; no two are the same. */
+  /** A JWT of about 800 bytes that every contender accepts. Each one is different. */
   token(claims?: Readonly<Record<string, unknown>>): Promise<string>;
-  /** Starts those that are installed, says which are not, and stops them after `use`. */
+  /** Starts the installed contenders, prints the missing ones, and stops all after `use`. */
   readonly with: <Result>(
     contenders: readonly Contender[],
     use: (running: ReadonlyMap<string, Running>) => Promise<Result>,
@@ -31,7 +31,7 @@ export interface Bench {
   readonly close: () => Promise<void>;
 }
 
-/** How long and how often is measured. */
+/** The number and the length of the measurements. */
 export interface BenchOptions {
   readonly rounds: number;
   readonly seconds: number;
@@ -44,7 +44,7 @@ const AUDIENCE = 'https://api.example';
 /** Starts the issuer and the upstream. */
 export async function startBench(options: BenchOptions): Promise<Bench> {
   const missing = notOnPath('nginx') ?? notOnPath('wrk') ?? notOnPath('taskset');
-  if (missing !== undefined) throw new Error(`${missing}; the load and the upstream need it`);
+  if (missing !== undefined) throw new Error(`${missing}: the load and the upstream need it`);
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-bench-'));
   const issuer = await startIssuer();
   const upstream = await startUpstream(folder);
@@ -77,7 +77,7 @@ export async function startBench(options: BenchOptions): Promise<Bench> {
         for (const contender of contenders) {
           const why = contender.missing();
           if (why === undefined) running.set(contender.name, await contender.start({ ...surroundings, ...otherwise }));
-          else console.log(`  ${contender.name} is left out: ${why}`);
+          else console.log(`  ${contender.name} is skipped: ${why}`);
         }
         return await use(running);
       } finally {

@@ -1,4 +1,4 @@
-/** On every path. */
+/** The budgets of both kinds of request. */
 const shared = {
   'src/listen': 3,
   'src/route': 1,
@@ -14,8 +14,8 @@ const shared = {
 };
 
 /**
- * What each stage may take of the CPU time of a request, in percent of all of it: of the kernel's, Node's, undici's and
- * the collector's too. A share, since machines differ by more than stages do.
+ * The largest share of a request's CPU time for each stage, in percent. The total includes the kernel, Node, undici and
+ * the garbage collector. Shares are comparable between machines, times are not.
  */
 export const budgets: Readonly<Record<'get' | 'post', Readonly<Record<string, number>>>> = {
   get: { ...shared, 'src/authorize': 0.5, 'src/policy': 1, 'src/lib': 1 },

@@ -6,9 +6,9 @@ import { cpuMicroseconds } from './machine/cpu.ts';
 import { median, medianRatio } from './statistics.ts';
 import type { Line } from './table.ts';
 
-/** What one contender took for one kind of request; a sample a round. */
+/** The cost of one kind of request for one contender, one sample for each round. */
 export interface CpuSamples {
-  /** User and system, of the contender's processes alone. */
+  /** User and system time of the contender's processes only. */
   readonly cpuMicroseconds: number[];
   readonly requestsPerSecond: number[];
 }
@@ -16,10 +16,10 @@ export interface CpuSamples {
 /** A load for a contender. */
 export type RequestFor = (running: Running) => Request;
 
-/** Of V8, until it has compiled what there is to compile, whatever the machine has to give. */
+/** The number of requests after which V8 has compiled the hot code, on any machine. */
 export const WARM_UP_REQUESTS = 40_000;
 
-/** Measures each in turn, round after round, so that what disturbs the machine disturbs all of them. */
+/** Measures the contenders in turn, round after round, so that other load on the machine affects all of them. */
 export async function measureCpu(
   bench: Bench,
   running: ReadonlyMap<string, Running>,
@@ -47,15 +47,15 @@ async function load(bench: Bench, name: string, { url, pids }: Running, request:
   const done = await saturate(url, request, seconds, join(bench.surroundings.folder, 'request.lua'));
   const cpu = cpuMicroseconds(pids) - before;
   if (done.failed > 0 || done.requests === 0) {
-    throw new Error(`${name}: ${done.failed} of ${done.requests} requests were not answered with a success`);
+    throw new Error(`${name}: ${done.failed} of ${done.requests} requests failed`);
   }
   return { cpu, ...done };
 }
 
-/** How many times another contender's CPU ours may take, at most. */
+/** By contender: the largest acceptable ratio of the gateway's CPU to its CPU. */
 export type CpuAims = Readonly<Record<string, number>>;
 
-/** One line a contender: what it takes, and how ours compares. */
+/** One row for each contender: its cost, and the ratio of the gateway's cost to it. */
 export function cpuLines(
   samples: ReadonlyMap<string, CpuSamples>,
   contenders: readonly Contender[],

@@ -1,36 +1,36 @@
 import type { Readable } from 'node:stream';
 
-/** What stands between the load and the upstream: us, and what else one could put there. */
+/** A server between the load and the upstream: the gateway, or an alternative to it. */
 export interface Contender {
   readonly name: string;
-  /** What it does of what we do. */
+  /** Which of the gateway's tasks it performs. */
   readonly does: string;
-  /** What has to be installed first; undefined where it can be started. */
+  /** What to install first; undefined if it can start. */
   missing(): string | undefined;
   start(surroundings: Surroundings): Promise<Running>;
 }
 
-/** What every contender gets. */
+/** The surroundings that each contender gets. */
 export interface Surroundings {
-  /** Origin of the upstream: `GET /api` answers a small JSON, `POST /mcp` an event. */
+  /** The origin of the upstream. `GET /api` returns a small JSON document, `POST /mcp` an event. */
   readonly upstream: string;
-  /** Signs the tokens; its origin is their `iss`. */
+  /** The origin of the issuer, which is the `iss` of the tokens. */
   readonly issuer: string;
   /** PEM file of the key that the tokens are signed with. */
   readonly publicKey: string;
   /** `aud` of the tokens. */
   readonly audience: string;
-  /** An existing folder for its files, its own. */
+  /** An existing folder for its own files. */
   readonly folder: string;
 }
 
-/** A contender that serves. */
+/** A contender that is running. */
 export interface Running {
-  /** Origin that the load is sent to. */
+  /** The origin for the load. */
   readonly url: string;
-  /** The processes whose time counts. */
+  /** The processes whose CPU time counts. */
   readonly pids: readonly number[];
-  /** What it says about itself. */
+  /** Its standard output. */
   readonly output?: Readable | undefined;
   readonly stop: () => Promise<void>;
 }

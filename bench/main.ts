@@ -1,5 +1,5 @@
 /**
- * Measures the gateway beside what else could stand in its place, and prints what came of it beside what we aim at.
+ * Measures the gateway and its alternatives, and prints the results beside the aims.
  *
  *     npm run bench -- [SCENARIO…] [--rounds N] [--seconds S] [--quick] [--only CONTENDER,…] [--against CHECKOUT]
  *
@@ -46,7 +46,9 @@ const { values, positionals } = parseArgs({
 });
 const unknown = positionals.filter((name) => !scenarios.some((scenario) => scenario.name === name));
 if (unknown.length > 0) {
-  console.error(`no such scenario: ${unknown.join(', ')}; there are ${scenarios.map(({ name }) => name).join(', ')}`);
+  console.error(
+    `unknown scenario ${unknown.join(', ')}; the scenarios are ${scenarios.map(({ name }) => name).join(', ')}`,
+  );
   process.exit(2);
 }
 leaveContenderCore();
@@ -70,7 +72,7 @@ try {
   await bench.close();
 }
 
-/** The same as JSON and as Markdown, under `bench/results/`. */
+/** Writes the results to `bench/results/`, as JSON and as Markdown. */
 async function write(results: readonly { scenario: string; about: string; lines: readonly Line[] }[]): Promise<void> {
   const folder = new URL('results/', import.meta.url);
   const time = new Date().toISOString();

@@ -1,5 +1,5 @@
 /**
- * Where the microseconds of a request go: the gateway under load with V8's sampling profiler, summed up by who ran.
+ * Profiles the gateway under load with V8's sampling profiler, and prints the CPU time by stage and by function.
  *
  *     npm run bench:profile -- [get|post] [--seconds S] [--functions N] [--root CHECKOUT]
  *
@@ -29,7 +29,7 @@ const { values, positionals } = parseArgs({
 });
 const kind = positionals[0] ?? 'get';
 if (kind !== 'get' && kind !== 'post') {
-  console.error(`there is get and post, not ${kind}`);
+  console.error(`unknown request ${kind}; the requests are get and post`);
   process.exit(2);
 }
 leaveContenderCore();
@@ -78,7 +78,7 @@ function selfTimes({ nodes, samples, timeDeltas }: CpuProfile): readonly SelfTim
   return nodes.map(({ id, callFrame }) => ({ frame: callFrame, microseconds: byNode.get(id) ?? 0 }));
 }
 
-/** Whose code it is: a folder or file of `src/`, a package, a module of Node, or V8 itself. */
+/** The owner of a function: a folder or file of `src/`, a package, a module of Node, or V8 itself. */
 function stageOf(url: string, functionName: string): string {
   const own = /\/src\/([^/]+)(?:\/[^/]+)?$/.exec(url)?.[1];
   if (own !== undefined && !url.includes('/node_modules/')) return `src/${own}`;

@@ -1,9 +1,9 @@
-/** The middle of some samples; of an even number the mean of the two in the middle. */
+/** The median of samples. For an even number, the mean of the two in the middle. */
 export function median(samples: readonly number[]): number {
   return quantile(samples, 0.5);
 }
 
-/** Between two samples in proportion. NaN of none. */
+/** The quantile, interpolated between two samples. NaN without samples. */
 export function quantile(samples: readonly number[], q: number): number {
   const sorted = samples.toSorted((one, other) => one - other);
   const at = (sorted.length - 1) * q;
@@ -12,7 +12,7 @@ export function quantile(samples: readonly number[], q: number): number {
   return low + (high - low) * (at - Math.floor(at));
 }
 
-/** The median of the ratios within each round: what disturbs the machine disturbs neighbours alike. */
+/** The median of the ratios within each round. Other load on the machine affects both samples of a round alike. */
 export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
   return median(ours.map((each, round) => each / (theirs[round] ?? NaN)));
 }

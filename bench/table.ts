@@ -1,12 +1,12 @@
 /** A row of a scenario's table. */
 export interface Line {
   readonly subject: string;
-  /** By column. */
+  /** The cells by column. */
   readonly cells: Readonly<Record<string, string>>;
   readonly aim?: { readonly at: string; readonly met: boolean } | undefined;
 }
 
-/** Lines as a Markdown table; of columns, those that some line has. */
+/** A Markdown table of lines, with each column that some line has. */
 export function markdownTable(lines: readonly Line[]): string {
   const columns = [...new Set(lines.flatMap(({ cells }) => Object.keys(cells)))];
   const hasAims = lines.some(({ aim }) => aim !== undefined);

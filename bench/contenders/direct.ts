@@ -1,6 +1,6 @@
 import type { Contender } from '../contender.ts';
 
-/** Nobody in between: what the upstream and the load themselves take. */
+/** No server in between: the cost of the upstream and the load alone. */
 export const direct: Contender = {
   name: 'direct',
   does: 'nothing in between',

@@ -7,7 +7,7 @@ const folder = new URL('../servers/express/', import.meta.url);
 const program = new URL('server.js', folder);
 const packages = fileURLToPath(new URL('node_modules', folder));
 
-/** The libraries that a Node user would end with: a token is verified anew by each request. */
+/** A typical complete solution for Node. It verifies the token of each request again. */
 export const express: Contender = {
   name: 'express',
   does: 'verifies each JWT, forwards',

@@ -4,7 +4,7 @@ import type { Contender } from '../contender.ts';
 import { answering, notOnPath, startProgram } from '../machine/process.ts';
 import { freePort } from '../../test/support/ports.ts';
 
-/** The native peer: verifies the signature of every token anew, and issuer, audience, expiry, scope and tenant; reads no body. */
+/** The native alternative. Verifies signature, issuer, audience, expiry, scope and tenant of each token. No bodies. */
 export const haproxyJwt: Contender = {
   name: 'haproxy-jwt',
   does: 'verifies each JWT, forwards',

@@ -1,7 +1,7 @@
 import type { Contender } from '../contender.ts';
 import { startServer } from '../machine/process.ts';
 
-/** The library that a Node user would begin with. */
+/** A typical first choice for a proxy on Node. */
 export const httpProxy3: Contender = {
   name: 'http-proxy-3',
   does: 'forwards',

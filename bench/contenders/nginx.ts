@@ -4,7 +4,7 @@ import { startNginx } from '../machine/nginx.ts';
 import { answering, notOnPath } from '../machine/process.ts';
 import { freePort } from '../../test/support/ports.ts';
 
-/** A plain proxy in C that decides nothing. */
+/** A plain proxy in C, without authorization. */
 export const nginx: Contender = {
   name: 'nginx',
   does: 'forwards',

@@ -5,35 +5,35 @@ import type { Contender, Running, Surroundings } from '../contender.ts';
 import { answering, childrenOf, startProgram } from '../machine/process.ts';
 import { freePort } from '../../test/support/ports.ts';
 
-/** How the gateway is started, and with what. */
+/** The command and the configuration of a gateway. */
 export interface SallyportOptions {
   readonly name?: string;
-  /** The checkout that it runs from; default: this one. */
+  /** The checkout to run; default: this one. */
   readonly root?: string;
-  /** Of Node. */
+  /** Flags for Node. */
   readonly flags?: readonly string[];
-  /** What Node runs, in the checkout; default: as `npm start` does. */
+  /** The program in the checkout; default: the one of `npm start`. */
   readonly program?: string;
   readonly workers?: number;
   readonly routes?: (surroundings: Surroundings) => readonly object[];
-  /** By name. JSON is YAML. */
+  /** By name. JSON is also YAML. */
   readonly policies?: Readonly<Record<string, object>>;
 }
 
-/** A gateway that serves. */
+/** A gateway that is running. */
 export interface RunningSallyport extends Running {
   readonly adminUrl: string;
   readonly folder: string;
 }
 
-/** A contender that can be asked for its metrics, and whose files can be edited. */
+/** A contender with metrics and with files that can be edited. */
 export interface SallyportContender extends Contender {
   start(surroundings: Surroundings): Promise<RunningSallyport>;
 }
 
 const thisCheckout = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The tools that the policy of the measurements names. */
+/** The policies of the benchmarks. */
 export const policies = {
   reader: { scope: 'read', claims: { tenant: 'acme' } },
   tools: {
@@ -47,7 +47,7 @@ export const policies = {
   },
 };
 
-/** An HTTP route, and two MCP routes: calls and lists are answered at addresses of their own. */
+/** An HTTP route and two MCP routes, one for calls and one for lists. */
 export function defaultRoutes({ upstream, audience }: Surroundings): readonly object[] {
   const identity = { 'x-auth-subject': 'sub' };
   const mcp = (name: string, path: string): object => {
@@ -60,7 +60,7 @@ export function defaultRoutes({ upstream, audience }: Surroundings): readonly ob
   ];
 }
 
-/** The gateway with everything on that an operator has on: policies, the decision log, metrics. */
+/** The gateway as operators run it: with policies, the decision log and metrics. */
 export function createSallyport(options: SallyportOptions = {}): SallyportContender {
   const {
     name = 'sallyport',

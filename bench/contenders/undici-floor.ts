@@ -1,7 +1,7 @@
 import type { Contender } from '../contender.ts';
 import { startServer } from '../machine/process.ts';
 
-/** The least that a proxy on Node can be. */
+/** The smallest possible proxy on Node. */
 export const undiciFloor: Contender = {
   name: 'undici-floor',
   does: 'forwards',

@@ -4,17 +4,17 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { openConnection, type Connection } from '../load/connection.ts';
 import type { Target } from './world.ts';
 
-/** Tells of an answer; 0: hung up without one. */
-type Told = (status: number) => void;
+/** Reports the status of an answer, or 0 if the connection closed without one. */
+type Report = (status: number) => void;
 
-/** Begins; gives, once it is in full swing, what ends it. */
-export type Noise = (target: Target, told: Told) => (() => Promise<unknown>) | Promise<() => Promise<unknown>>;
+/** Starts a noise. Once it is at full strength, returns the function that ends it. */
+export type Noise = (target: Target, report: Report) => (() => Promise<unknown>) | Promise<() => Promise<unknown>>;
 
-/** Noisy clients have an address of their own. */
+/** The local address of noisy clients. */
 const FROM = '127.0.0.3';
-/** How many connections are opened at a time. */
+/** The number of connections to open at a time. */
 const STEP = 200;
-/** How long one waits for a server to lose patience. */
+/** The longest wait for timeouts of the gateway. */
 const PATIENCE_MS = 70_000;
 
 function open({ url }: Target): Socket {
@@ -26,10 +26,10 @@ function open({ url }: Target): Socket {
     .on('error', () => {});
 }
 
-/** Asks on so many connections, again and again, until it is ended; or, where there is an end to it, until `ask` says undefined. */
+/** Repeats requests on a number of connections until the returned function ends it or `ask` returns undefined. */
 export function flood(
   target: Target,
-  told: Told,
+  report: Report,
   connections: number,
   ask: (connection: Connection) => Promise<number> | undefined,
   isEndless = true,
@@ -40,7 +40,7 @@ export function flood(
     for (;;) {
       const status = ending && isEndless ? undefined : ask(connection);
       if (status === undefined) break;
-      told(await status);
+      report(await status);
     }
     connection.close();
   });
@@ -50,21 +50,21 @@ export function flood(
   };
 }
 
-/** What a held connection sends. */
+/** The bytes of a held connection. */
 interface Held {
   readonly first: string | Buffer;
   /** Sent each second after that. */
   readonly each?: string;
-  /** How many answers there must be before it is in full swing; default: none. */
+  /** The number of answers for full strength; default: none. */
   readonly answers?: number;
-  /** Waits in the end until the server has lost its patience with all of them. */
+  /** Waits at the end until the gateway has closed all connections. */
   readonly patient?: boolean;
 }
 
-/** Opens so many connections and keeps them, whatever the server thinks of it. */
+/** Opens a number of connections and keeps them open. */
 export async function hold(
   target: Target,
-  told: Told,
+  report: Report,
   count: number,
   { first, each, answers = 0, patient = false }: Held,
 ): Promise<() => Promise<unknown>> {
@@ -81,7 +81,7 @@ export async function hold(
         socket.on('data', (text: string) => {
           if (status !== undefined) return;
           status = Number(text.slice(9, 12));
-          told(status);
+          report(status);
           answered += 1;
           if (answered === answers) full.resolve();
         });
@@ -93,8 +93,8 @@ export async function hold(
             });
           }),
         );
-        await event(socket, 'connect').catch(() => told(0));
-        // Sent, or refused before all of it was.
+        await event(socket, 'connect').catch(() => report(0));
+        // Until all bytes are sent, or the gateway closes the connection.
         await new Promise<void>((resolve) => {
           socket.write(first, () => resolve());
           socket.once('close', () => resolve());
@@ -114,7 +114,7 @@ export async function hold(
   };
 }
 
-/** Sends a head and `bytes` of a chunked body, as fast as they are taken; the status, whenever it comes. */
+/** Sends a head and `bytes` of a chunked body as fast as possible. Returns the status, which may come earlier. */
 export async function upload(target: Target, head: string, bytes: number): Promise<number> {
   const socket = open(target);
   const status = answered(socket);
@@ -130,7 +130,7 @@ export async function upload(target: Target, head: string, bytes: number): Promi
   return found;
 }
 
-/** Sends bytes on a connection of their own; the status. */
+/** Sends bytes on a new connection. Returns the status. */
 export async function sendOnce(target: Target, bytes: string): Promise<number> {
   const socket = open(target);
   const status = answered(socket);

@@ -1,8 +1,8 @@
 /**
- * What callers can do to the gateway and to each other: for each nuisance the answers, the memory of the gateway's process,
- * and the p99 of a well-behaved client, alone and beside it, A B A B.
+ * Measures the harm that one noisy client can do. For each kind of noise, prints the answers, the memory of the
+ * gateway's process, and the p99 of a well-behaved client without and with the noise, in the order A B A B.
  *
- *     npm run limits -- [WORD…] [--seconds 4]      the nuisances whose names contain all words; default: all
+ *     npm run limits -- [WORD…] [--seconds 4]      noises whose names contain all words; default: all
  *
  * @module
  */
@@ -18,19 +18,17 @@ const { values, positionals } = parseArgs({
 });
 const chosen = Object.keys(noises).filter((name) => positionals.every((word) => name.includes(word)));
 if (chosen.length === 0) {
-  console.error(`none of: ${Object.keys(noises).join('; ')}`);
+  console.error(`no noise has these words; the noises are: ${Object.keys(noises).join('; ')}`);
   process.exit(2);
 }
-// With all that it starts, but for the nuisances, which would have machines of their own. Only root may.
+// A high priority for this program and those that it starts, except the noises. Only root may set it.
 if (process.getuid?.() === 0) setPriority(-10);
 leaveContenderCore();
-const head = ['nuisance', 'answers', 'RSS before → peak → after, MiB', 'p99 alone', 'beside it', 'ratio'];
+const head = ['noise', 'answers', 'RSS before → peak → after, MiB', 'p99 without', 'p99 with', 'ratio'];
 for (const cells of [head, head.map(() => '---')]) console.log(`| ${cells.join(' | ')} |`);
 for (const name of chosen) {
   const { statuses, residentMiB, aloneMs, besideMs } = await measure(name, Number(values.seconds));
-  const answers = Object.entries(statuses).map(
-    ([status, count]) => `${count} × ${status === '0' ? 'hung up' : status}`,
-  );
+  const answers = Object.entries(statuses).map(([status, count]) => `${count} × ${status === '0' ? 'closed' : status}`);
   const cells = [
     name,
     answers.join(', '),

@@ -8,32 +8,32 @@ import { quantile } from '../statistics.ts';
 import { startNoisyClient } from './noisy-client.ts';
 import { createSigner, startWorld, type Target } from './world.ts';
 
-/** What a nuisance did. */
+/** The effects of a noise. */
 export interface Measured {
-  /** How often each status came; 0: hung up without one. */
+  /** The number of answers by status; 0 for connections that closed without one. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** Before, at the highest, and when it was over. */
+  /** Before the noise, at the peak, and after it. */
   readonly residentMiB: readonly [number, number, number];
-  /** p99 of a well-behaved client without it, and with it. */
+  /** The p99 of a well-behaved client, without and with the noise. */
   readonly aloneMs: number;
   readonly besideMs: number;
-  /** Time series of `/metrics` in the end. */
+  /** The number of time series of `/metrics` at the end. */
   readonly series: number;
 }
 
 const ROUNDS = 2;
 const PER_SECOND = 100;
 const CONNECTIONS = 4;
-/** How many seconds are measured for each that counts, at most. */
+/** The most measurements of a second, for each one that counts. */
 const TRIES = 4;
-/** What a host may take of a second that counts at once. */
+/** The most time that the host may take from a second that counts at once. */
 const LITTLE_MS = 10;
 const SETTLE_MS = 1_000;
-/** Makes V8 at home in the gateway: some ten thousand requests. */
+/** Warms up V8 in the gateway with some ten thousand requests. */
 const WARM_UP = 'a valid token, as fast as it goes';
 const WARM_UP_SECONDS = 8;
 
-/** Measures one nuisance against a gateway of its own. */
+/** Measures one noise against a new gateway. */
 export async function measure(name: string, seconds: number): Promise<Measured> {
   const { gateway, target, close } = await startWorld();
   giveContenderCore(gateway.pid);
@@ -81,7 +81,7 @@ async function warmUp(target: Target): Promise<void> {
   client.close();
 }
 
-/** The latencies of so many seconds, those of all measured ones in which the host took the least of the cores. */
+/** The latencies of the measured seconds in which the host took the least time from the cores. */
 async function leastDisturbed(second: () => Promise<readonly number[]>, seconds: number): Promise<number[]> {
   const measured: { readonly latencies: readonly number[]; readonly stolen: number }[] = [];
   const undisturbed = (): number => measured.filter(({ stolen }) => stolen <= LITTLE_MS).length;

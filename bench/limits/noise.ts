@@ -1,6 +1,6 @@
 /**
- * A noisy client in a process of its own, so that it costs the well-behaved one nothing but what the gateway lets it:
- * `node noise.ts NAME`, told the rest by messages.
+ * A noisy client in a process of its own, so that it affects the well-behaved client only through the gateway. Started
+ * as `node noise.ts NAME`; messages control it.
  *
  * @module
  */
@@ -8,13 +8,13 @@ import { setPriority } from 'node:os';
 import { noises } from './noises.ts';
 import { LOW, type Target } from './world.ts';
 
-/** What a noisy client is told. */
+/** A message to a noisy client. */
 export type Order = { readonly begin: Target } | { readonly end: true };
 
-/** What it says: that its noise is there, and in the end what came of it. */
-export type Told = { readonly begun: true } | { readonly statuses: Statuses };
+/** A message from it: the noise is at full strength, or its results. */
+export type Reply = { readonly begun: true } | { readonly statuses: Statuses };
 
-/** How often each status came; 0: hung up without one. */
+/** The number of answers by status; 0 for connections that closed without one. */
 export type Statuses = Readonly<Record<string, number>>;
 
 setPriority(LOW);
@@ -23,8 +23,8 @@ const begin = noises[process.argv[2] ?? ''];
 let end: (() => Promise<unknown>) | undefined;
 let statuses: Record<string, number> = {};
 
-async function obey(order: Order): Promise<Told> {
-  if (begin === undefined) throw new Error(`no such noise: ${process.argv[2]}`);
+async function obey(order: Order): Promise<Reply> {
+  if (begin === undefined) throw new Error(`unknown noise ${process.argv[2]}`);
   if ('begin' in order) {
     statuses = {};
     end = await begin(order.begin, (status) => (statuses[status] = (statuses[status] ?? 0) + 1));
@@ -34,5 +34,5 @@ async function obey(order: Order): Promise<Told> {
   return { statuses };
 }
 
-process.on('message', (order) => void obey(order as Order).then((told) => process.send?.(told)));
+process.on('message', (order) => void obey(order as Order).then((reply) => process.send?.(reply)));
 process.on('disconnect', () => process.exit());

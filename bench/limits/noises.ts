@@ -26,52 +26,63 @@ function call(name: string, args: unknown = {}): string {
 
 function head(target: Target, path: string, fields: string): string {
   const token = createSigner(target)('noisy');
-  return `POST ${path} HTTP/1.1\r\nHost: ${new URL(target.url).host}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n${fields}\r\n`;
+  return [
+    `POST ${path} HTTP/1.1`,
+    `Host: ${new URL(target.url).host}`,
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    'Accept: application/json, text/event-stream',
+    `${fields}\r\n`,
+  ].join('\r\n');
 }
 
-/** The same, again and again. */
+/** Repeats the same request. */
 function repeated(connections: number, of: (target: Target, token: string) => Buffer): Noise {
-  return (target, told) => {
+  return (target, report) => {
     const bytes = of(target, createSigner(target)('noisy'));
-    return flood(target, told, connections, (connection) => connection.ask(bytes));
+    return flood(target, report, connections, (connection) => connection.ask(bytes));
   };
 }
 
-/** A new one each time, until so many were sent. */
+/** Sends a number of different requests. */
 function distinct(count: number, connections: number, of: (target: Target) => (index: number) => Buffer): Noise {
   let sent = 0;
-  return (target, told) => {
+  return (target, report) => {
     const next = of(target);
     const until = sent + count;
     const ask = (connection: Connection): Promise<number> | undefined =>
       sent < until ? connection.ask(next((sent += 1))) : undefined;
-    return flood(target, told, connections, ask, false);
+    return flood(target, report, connections, ask, false);
   };
 }
 
-/** Everything that a caller may do to be a nuisance, by name. */
+/** All kinds of noise, by name. */
 export const noises: Readonly<Record<string, Noise>> = {
-  '1,000 connections with slow headers': (target, told) =>
-    hold(target, told, 1_000, { first: 'GET /api HTTP/1.1\r\n', each: 'x: y\r\n', patient: true }),
-  '10,000 connections that say nothing': (target, told) => hold(target, told, MANY, { first: '', patient: true }),
-  '10,000 connections kept after a request': (target, told) =>
-    hold(target, told, MANY, { first: get(target, createSigner(target)('noisy')) }),
-  '1,000 event streams': (target, told) =>
-    hold(target, told, 1_000, { first: get(target, createSigner(target)('noisy'), '/events'), answers: 1_000 }),
-  '1,000 bodies that come by the byte': (target, told) =>
-    hold(target, told, 1_000, { first: head(target, '/mcp', 'Content-Length: 900000\r\n'), each: ' ', patient: true }),
-  '200 bodies of 1 MB that never end': (target, told) =>
-    hold(target, told, 200, {
+  '1,000 connections with slow headers': (target, report) =>
+    hold(target, report, 1_000, { first: 'GET /api HTTP/1.1\r\n', each: 'x: y\r\n', patient: true }),
+  '10,000 connections that say nothing': (target, report) => hold(target, report, MANY, { first: '', patient: true }),
+  '10,000 connections kept after a request': (target, report) =>
+    hold(target, report, MANY, { first: get(target, createSigner(target)('noisy')) }),
+  '1,000 event streams': (target, report) =>
+    hold(target, report, 1_000, { first: get(target, createSigner(target)('noisy'), '/events'), answers: 1_000 }),
+  '1,000 bodies that come by the byte': (target, report) =>
+    hold(target, report, 1_000, {
+      first: head(target, '/mcp', 'Content-Length: 900000\r\n'),
+      each: ' ',
+      patient: true,
+    }),
+  '200 bodies of 1 MB that never end': (target, report) =>
+    hold(target, report, 200, {
       first: `${head(target, '/mcp', 'Content-Length: 1000000\r\n')}${' '.repeat(999_000)}`,
       each: ' ',
       answers: 1,
     }),
-  '100 MB chunked, to be read': (target, told) =>
-    flood(target, told, 2, () => upload(target, head(target, '/mcp', 'Transfer-Encoding: chunked\r\n'), 100 * MIB)),
-  '100 MB chunked, passed on': (target, told) =>
-    flood(target, told, 2, () => upload(target, head(target, '/api', 'Transfer-Encoding: chunked\r\n'), 100 * MIB)),
-  '1 MB of header fields': (target, told) =>
-    flood(target, told, 4, () => sendOnce(target, head(target, '/api', `X-Much: ${'x'.repeat(MIB)}\r\n`))),
+  '100 MB chunked, to be read': (target, report) =>
+    flood(target, report, 2, () => upload(target, head(target, '/mcp', 'Transfer-Encoding: chunked\r\n'), 100 * MIB)),
+  '100 MB chunked, passed on': (target, report) =>
+    flood(target, report, 2, () => upload(target, head(target, '/api', 'Transfer-Encoding: chunked\r\n'), 100 * MIB)),
+  '1 MB of header fields': (target, report) =>
+    flood(target, report, 4, () => sendOnce(target, head(target, '/api', `X-Much: ${'x'.repeat(MIB)}\r\n`))),
   '100,000 JWTs': distinct(TOKENS_A_ROUND, 32, (target) => {
     const sign = createSigner(target);
     return (index) => get(target, sign(`user ${index}`));

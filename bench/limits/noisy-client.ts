@@ -1,31 +1,31 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Order, Statuses, Told } from './noise.ts';
+import type { Order, Reply, Statuses } from './noise.ts';
 import type { Target } from './world.ts';
 
-/** A nuisance, in a process of its own. */
+/** A noisy client in a process of its own. */
 export interface NoisyClient {
-  /** Resolves when it is in full swing. */
+  /** Resolves when the noise is at full strength. */
   begin(): Promise<void>;
-  /** Resolves when it is over. */
+  /** Resolves when the noise has ended. */
   end(): Promise<Statuses>;
   close(): void;
 }
 
-/** Starts the one that has this name among the noises. */
+/** Starts the noise with this name. */
 export function startNoisyClient(name: string, target: Target): NoisyClient {
   const client = fork(fileURLToPath(new URL('noise.ts', import.meta.url)), [name]);
-  async function tell(order: Order): Promise<Told> {
+  async function send(order: Order): Promise<Reply> {
     const answer = once(client, 'message');
     client.send(order);
-    return ((await answer) as [Told])[0];
+    return ((await answer) as [Reply])[0];
   }
   return {
-    begin: async () => void (await tell({ begin: target })),
+    begin: async () => void (await send({ begin: target })),
     async end() {
-      const told = await tell({ end: true });
-      return 'statuses' in told ? told.statuses : {};
+      const reply = await send({ end: true });
+      return 'statuses' in reply ? reply.statuses : {};
     },
     close: () => client.disconnect(),
   };

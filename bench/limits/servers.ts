@@ -1,6 +1,6 @@
 /**
- * What stands around the gateway, in a process of its own: an upstream, and an authorization server that knows every opaque
- * token which begins with `good-`. Says where they are, and ends with its parent.
+ * An upstream and an authorization server, in a process of their own. Opaque tokens that begin with `good-` are active.
+ * Sends the addresses to its parent, and ends with it.
  *
  * @module
  */
@@ -30,7 +30,7 @@ issuer.intercept = (request, response, body) => {
 };
 
 const upstream = await listen(
-  // Takes far more than the gateway lets through, so that a refusal is the gateway's.
+  // Accepts far larger headers than the gateway, so that a refusal comes from the gateway.
   createServer({ maxHeaderSize: 4 * 1024 * 1024 }, (request, response) => {
     if (request.url === '/events') {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: hello\n\n');

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { startGateway, type GatewayProcess } from '../machine/gateway.ts';
 import { freePort } from '../../test/support/ports.ts';
 
-/** Where the gateway's surroundings are. */
+/** The addresses of the other servers. */
 export interface Places {
   readonly upstream: string;
   readonly issuer: string;
@@ -16,12 +16,12 @@ export interface Places {
   readonly key: object;
 }
 
-/** What a client needs. */
+/** What a client needs to call the gateway. */
 export interface Target extends Places {
   readonly url: string;
 }
 
-/** A gateway in its surroundings. */
+/** A gateway with the servers that it needs. */
 export interface World {
   readonly gateway: GatewayProcess;
   readonly target: Target;
@@ -29,15 +29,15 @@ export interface World {
 }
 
 export const AUDIENCE = 'https://api.example';
-/** The priority of whatever would run on a machine of its own, were there more than one. */
+/** The priority of processes that would run on another machine in production. */
 export const LOW = 19;
-/** How many tools the MCP server has. */
+/** The number of tools of the MCP server. */
 export const TOOLS = 10_000;
 
-/** Starts a gateway as operators have it, with every default. */
+/** Starts a gateway with default limits, as operators run it. */
 export async function startWorld(): Promise<World> {
   const servers = [1, 2].map(() => fork(fileURLToPath(new URL('servers.ts', import.meta.url))));
-  // The well-behaved have an upstream of their own: what the others do to theirs is not the gateway's, nor its machine's.
+  // The well-behaved client has an upstream of its own, which the noise cannot reach.
   setPriority(servers[0]?.pid ?? 0, LOW);
   const [places, quiet] = (await Promise.all(
     servers.map(async (server) => (await once(server, 'message'))[0] as unknown),
@@ -82,7 +82,7 @@ export async function startWorld(): Promise<World> {
   };
 }
 
-/** Creates what signs JWTs that the gateway accepts, no two the same; fast, for many are needed. */
+/** Creates a fast signer of JWTs that the gateway accepts. Each JWT is different. */
 export function createSigner({ issuer, key }: Places): (subject: string) => string {
   const privateKey = createPrivateKey({ key: key as JsonWebKey, format: 'jwk' });
   const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');

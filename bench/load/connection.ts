@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import type { Request } from './wrk.ts';
 
-/** A kept connection that carries one request at a time; `bytes` is the request, whole. */
+/** A persistent connection for one request at a time. `bytes` is the whole request. */
 export interface Connection {
-  /** Resolves with the status once the answer has ended; 0 where the connection broke first. */
+  /** Resolves with the status after the end of the answer, or with 0 if the connection broke first. */
   ask(bytes: Buffer): Promise<number>;
   close(): void;
 }
@@ -17,7 +17,7 @@ export function bytesOf(url: string, { method, path, headers, body = '' }: Reque
   );
 }
 
-/** Opens a connection, from an address of our own; one that broke is opened anew for the next request. */
+/** Opens a connection, optionally from a given local address. Opens it again after a failure, for the next request. */
 export function openConnection(url: string, localAddress?: string): Connection {
   const { hostname, port } = new URL(url);
   let socket: Socket | undefined;
@@ -69,7 +69,7 @@ export function openConnection(url: string, localAddress?: string): Connection {
   };
 }
 
-/** Whether an answer has come to its end; only such as our upstreams give. */
+/** Whether an answer is complete. Knows only the forms that our upstreams send. */
 function isWhole(text: string): boolean {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return false;

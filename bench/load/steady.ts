@@ -1,18 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { openConnection, type Connection } from './connection.ts';
 
-/** What came of requests that were counted one by one. */
+/** The results of requests that were measured one by one. */
 export interface Answers {
-  /** From when it was due until its answer had ended, in ms. */
+  /** From the time at which a request was due to the end of its answer, in ms. */
   readonly latencies: readonly number[];
   /** Answers other than 200, and connections that broke. */
   readonly failed: number;
 }
 
 /**
- * Sends `perSecond` requests a second, whether earlier ones were answered or not: one that finds no free connection
- * waits, and its waiting counts. What is due is looked up each millisecond, as precisely as timers go; lateness of
- * the timer is not the server's and does not count.
+ * Sends `perSecond` requests a second, also if earlier ones have no answer yet. A request without a free connection
+ * waits, and its wait counts. A timer looks for due requests each millisecond. Its own delay does not count.
  */
 export async function steady(
   url: string,
@@ -39,7 +38,7 @@ export async function steady(
     while (idle.length > 0 && due.length > 0) void sendOn(idle.pop() as Connection, due.shift() as number);
   }
 
-  // A connection's first request is not what is measured.
+  // The first request of each connection is not measured.
   await Promise.all(all.map((connection) => connection.ask(bytes)));
   const begin = performance.now();
   let sent = 0;

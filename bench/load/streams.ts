@@ -2,19 +2,19 @@ import { connect, type Socket } from 'node:net';
 import type { Request } from './wrk.ts';
 import { bytesOf } from './connection.ts';
 
-/** Event streams that are open at once. */
+/** Event streams that are open at the same time. */
 export interface Streams {
-  /** Whole events that have come, each as how long it was on its way, in ms, by the moment that it carries. */
+  /** For each event: the milliseconds from the time stamp in it to its arrival. */
   readonly delays: number[];
-  /** Resolves once `count` events have come since the last call. */
+  /** Resolves after `count` events since the last call. */
   readonly events: (count: number) => Promise<void>;
   readonly close: () => void;
 }
 
-/** How many are opened at a time. */
+/** The number of streams to open at a time. */
 const STEP = 100;
 
-/** Opens event streams; resolves once each has sent its first bytes. */
+/** Opens event streams. Resolves when each has sent its first bytes. */
 export async function openStreams(url: string, request: Request, count: number): Promise<Streams> {
   const { hostname, port } = new URL(url);
   const bytes = bytesOf(url, request);

@@ -1,14 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
-/** The core that the contender has for itself. */
+/** The core that is reserved for the contender. */
 export const CONTENDER_CORE = 0;
-/** Where the load, the upstream and this program are, so that they cost the contender nothing. */
+/** The core of the load, the upstream and this program, which must not slow the contender. */
 export const OTHER_CORE = 1;
 
-/** Moves this program, and with it all that it starts from now on, off the contender's core. */
+/** Moves this program off the contender's core. Programs that it starts later follow it. */
 export function leaveContenderCore(): void {
-  if (availableParallelism() < 2) throw new Error('two cores are needed: one for the contender, one for the load');
+  if (availableParallelism() < 2)
+    throw new Error('the benchmark needs two cores: one for the contender, one for the load');
   execFileSync('taskset', ['-a', '-p', '-c', String(OTHER_CORE), String(process.pid)], { stdio: 'ignore' });
 }
 

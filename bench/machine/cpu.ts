@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * The CPU time that processes have used so far, user and system, in microseconds. From `schedstat` of each thread: what
- * `stat` has in ticks of 10 ms, in nanoseconds.
+ * The CPU time of processes since their start, user and system, in microseconds. Read from `schedstat` of each thread,
+ * which counts nanoseconds; `stat` counts ticks of 10 ms.
  */
 export function cpuMicroseconds(pids: readonly number[]): number {
   let nanoseconds = 0;

@@ -7,29 +7,29 @@ import { residentKiB } from './memory.ts';
 import { answering } from './process.ts';
 import type { Alive } from './probe.ts';
 
-/** The gateway as operators run it: a process of its own. */
+/** The gateway as a process of its own, as operators run it. */
 export interface GatewayProcess {
   readonly pid: number;
   readonly metrics: () => Promise<Metrics>;
   readonly sample: () => Promise<Sample>;
   /** A sample after a garbage collection, which stops the process for a moment. */
   readonly deepSample: () => Promise<DeepSample>;
-  /** Tells it to stop; resolves once it has, and its log is read to the end. */
+  /** Stops the process. Resolves when it has ended and its log is read to the end. */
   stop(): Promise<void>;
 }
 
-/** What a process holds at a moment. */
+/** The resources of a process at one time. */
 export interface Sample {
-  /** Seconds since the beginning. */
+  /** Seconds since the start. */
   readonly at: number;
   readonly residentMiB: number;
   readonly descriptors: number;
   readonly streams: number;
-  /** Of the event loop, 99th percentile, in ms. */
+  /** The delay of the event loop, 99th percentile, in ms. */
   readonly lagMs: number;
 }
 
-/** What is alive besides. */
+/** With the result of a garbage collection. */
 export interface DeepSample extends Sample {
   readonly heapMiB: number;
   readonly timers: number;
@@ -37,11 +37,11 @@ export interface DeepSample extends Sample {
 
 /** A page of `/metrics`. */
 export interface Metrics {
-  /** The sum of all time series of a name. */
+  /** The sum of all time series with the name. */
   sum(name: string): number;
-  /** The time series of a name: the values of `labels`, joined by spaces, and their sum. */
+  /** The sums of the time series with the name, by the values of `labels`, joined by spaces. */
   by(name: string, labels: readonly string[]): ReadonlyMap<string, number>;
-  /** How many time series there are. */
+  /** The number of time series. */
   readonly series: number;
 }
 
@@ -49,7 +49,7 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const probe = fileURLToPath(new URL('probe.ts', import.meta.url));
 const MIB = 1024 * 1024;
 
-/** Starts it by a file; each line of its log goes to `onLine`, or nobody reads it. */
+/** Starts a gateway with a configuration file. `onLine` gets each line of its log; without it the log is discarded. */
 export async function startGateway(
   file: string,
   adminUrl: string,

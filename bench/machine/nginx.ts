@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startProgram, type Program } from './process.ts';
 
-/** Starts nginx with one worker and without logs; `http` is what stands in its `http` block. */
+/** Starts nginx with one worker and without logs. `http` is the content of its `http` block. */
 export async function startNginx(folder: string, where: 'contender' | 'other', http: string): Promise<Program> {
   await mkdir(folder, { recursive: true });
   const file = join(folder, 'nginx.conf');

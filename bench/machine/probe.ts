@@ -1,27 +1,27 @@
 /**
- * Loaded into the gateway's process beside the gateway itself (`--import`): says, when it is asked, what garbage collection
- * leaves and how many timers there are, those too that keep no process alive. Only the engine knows.
+ * Runs inside the gateway's process (`--import`). On a message, it reports the heap after a full garbage collection and
+ * the number of timers, including those that do not keep the process alive. Only the engine knows these.
  *
  * @module
  */
 import { queryObjects } from 'node:v8';
 
-/** What is alive after a full garbage collection. */
+/** The state after a full garbage collection. */
 export interface Alive {
   readonly heapBytes: number;
   readonly timers: number;
 }
 
 const first = setTimeout(() => {}, 0);
-// Its class has no name that can be imported.
+// Node does not export this class.
 const timeout = first.constructor as new () => NodeJS.Timeout;
 
 process.on('message', () => {
-  // Collects first.
+  // `queryObjects` collects garbage first.
   const timers = queryObjects(timeout, { format: 'count' });
   const alive: Alive = { heapBytes: process.memoryUsage().heapUsed, timers };
   process.send?.(alive);
 });
-// Nobody is left to stop it.
+// The parent has ended and cannot stop the gateway.
 process.on('disconnect', () => process.exit());
 process.channel?.unref();

@@ -10,26 +10,26 @@ import { freePort } from '../../test/support/ports.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const PATIENCE_MS = 60_000;
 
-/** A program on a core of its own. */
+/** A program on a given core. */
 export interface Program {
   readonly pid: number;
   readonly output: Readable;
   readonly stop: () => Promise<void>;
 }
 
-/** What keeps a program from being started; undefined where it is on the PATH. */
+/** Why a program cannot start; undefined if it is on the PATH. */
 export function notOnPath(command: string): string | undefined {
   const found = spawnSync('sh', ['-c', `command -v "$0"`, command]).status === 0;
   return found ? undefined : `${command} is not installed`;
 }
 
-/** Starts a program on the contender's core, or beside the load. */
+/** Starts a program on the contender's core or on the other one. */
 export function startProgram(command: readonly string[], where: 'contender' | 'other'): Program {
   const core = String(where === 'contender' ? CONTENDER_CORE : OTHER_CORE);
   const child = spawn('taskset', ['-c', core, ...command], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
-  // Read and forgotten, as by whoever collects logs; a reader that does not read would be another measurement.
+  // Reads the output and discards it, like a log collector. A full pipe would change the measurement.
   child.stdout.resume();
-  // `taskset` becomes the program.
+  // `taskset` replaces itself with the program, so that the pid is the program's.
   return { pid: child.pid as number, output: child.stdout, stop: () => stop(child) };
 }
 
@@ -42,13 +42,13 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(impatience);
 }
 
-/** The processes that a process has started, and those in turn. */
+/** All descendants of a process. */
 export function childrenOf(pid: number): readonly number[] {
   const own = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
   return own.concat(own.flatMap(childrenOf));
 }
 
-/** Starts one of the Node programs of `bench/servers/`, which listen on a port that they are told. */
+/** Starts a Node program of `bench/servers/` with its port in `PORT`. */
 export async function startServer(
   file: URL,
   where: 'contender' | 'other',
@@ -62,7 +62,7 @@ export async function startServer(
   return { ...program, url };
 }
 
-/** Resolves once something answers at `url`, whatever it says. */
+/** Resolves after the first answer at `url`, with any status. */
 export async function answering(url: string): Promise<void> {
   const until = performance.now() + PATIENCE_MS;
   for (;;) {

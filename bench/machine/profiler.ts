@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** What V8 writes, as much of it as is read. */
+/** The parts of V8's profile that this code reads. */
 export interface CpuProfile {
   readonly nodes: readonly { readonly id: number; readonly callFrame: CallFrame }[];
-  /** Ids of nodes, one a sample, and the µs since the one before. */
+  /** The node id of each sample, and the microseconds since the previous one. */
   readonly samples: readonly number[];
   readonly timeDeltas: readonly number[];
 }
 
-/** A function, by where it stands. */
+/** A function and its place in the source. */
 export interface CallFrame {
   readonly functionName: string;
   readonly url: string;
@@ -17,7 +17,7 @@ export interface CallFrame {
 
 const SAMPLE_MICROSECONDS = 200;
 
-/** Profiles a process that was started with `--inspect=127.0.0.1:port` while `use` runs. */
+/** Profiles a process with `--inspect=127.0.0.1:port` while `use` runs. */
 export async function profiled(port: number, use: () => Promise<void>): Promise<CpuProfile> {
   const socket = await opened(port);
   let sent = 0;

@@ -1,5 +1,5 @@
 /**
- * Tokens that were never seen before.
+ * Tokens that the gateway has not seen before.
  *
  * @module
  */
@@ -18,10 +18,10 @@ import { requestOf } from './requests.ts';
 const TOKENS = 1000;
 const CONNECTIONS = 64;
 
-/** Many tokens, each for the first time. */
+/** Many tokens, each used once. */
 export const firstSight: Scenario = {
   name: 'first-sight',
-  about: `GET with ${TOKENS} different JWTs, each shown for the first time`,
+  about: `GET with ${TOKENS} different JWTs, each used for the first time`,
   async run(bench) {
     const samples = new Map<string, number[]>();
     await bench.with([createSallyport(), haproxyJwt, express], async (running) => {
@@ -32,7 +32,7 @@ export const firstSight: Scenario = {
           const requests = tokens.map((token) => bytesOf(url, requestOf('get', token)));
           const before = cpuMicroseconds(pids);
           const { failed } = await each(url, requests, CONNECTIONS);
-          if (failed > 0) throw new Error(`${name}: ${failed} requests were not answered with a success`);
+          if (failed > 0) throw new Error(`${name}: ${failed} requests failed`);
           if (round > 0) samples.set(name, [...(samples.get(name) ?? []), (cpuMicroseconds(pids) - before) / TOKENS]);
         }
       }
@@ -48,10 +48,10 @@ export const firstSight: Scenario = {
   },
 };
 
-/** One opaque token, shown by very many requests before anybody has answered what it is. */
+/** Many requests with one opaque token, before its first introspection has an answer. */
 export const stampede: Scenario = {
   name: 'stampede',
-  about: `${TOKENS} requests at once with one opaque token that nobody has seen, on a route that exchanges tokens`,
+  about: `${TOKENS} requests at once with one new opaque token, on a route that exchanges tokens`,
   async run(bench) {
     const { issuer } = bench;
     const counts = new Map<string, number>();

@@ -15,10 +15,10 @@ const CONNECTIONS = 64;
 const AIM_P50_MS = 0.25;
 const AIM_P99_MS = 0.6;
 
-/** What a call waits longer for the way through. */
+/** The latency that a contender adds to a call. */
 export const latency: Scenario = {
   name: 'latency',
-  about: `GET at ${PER_SECOND} requests/s, however fast they are answered; what each adds to asking the upstream itself`,
+  about: `GET at a fixed ${PER_SECOND} requests/s; the latency that each adds to a direct call of the upstream`,
   async run(bench) {
     const contenders = [direct, createSallyport(), haproxyJwt, httpProxy3, express];
     const request = requestOf('get', await bench.token());
@@ -35,7 +35,7 @@ export const latency: Scenario = {
             bench.seconds,
             CONNECTIONS,
           );
-          if (failed > 0) throw new Error(`${name}: ${failed} requests were not answered with a success`);
+          if (failed > 0) throw new Error(`${name}: ${failed} requests failed`);
           p50.set(name, [...(p50.get(name) ?? []), quantile(latencies, 0.5)]);
           p99.set(name, [...(p99.get(name) ?? []), quantile(latencies, 0.99)]);
         }

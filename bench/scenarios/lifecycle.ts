@@ -1,5 +1,5 @@
 /**
- * Starting, reloading, and more processes than one.
+ * Start, reload, and several workers.
  *
  * @module
  */
@@ -25,7 +25,7 @@ const AIM_WORKERS = 1.85;
 const PER_SECOND = 500;
 const RELOAD_EACH_MS = 250;
 
-/** From the command to the first request that was let through. */
+/** The time from the command to the first allowed request. */
 export const start: Scenario = {
   name: 'start',
   about: 'from the command to the first answered request with a token',
@@ -34,7 +34,7 @@ export const start: Scenario = {
     const token = await bench.token();
     const bundle = createSallyport({ name: 'the bundle, as in the image', program: 'bundle/main.js' });
     const sources = createSallyport({ name: 'the sources, as `npm start` does' });
-    // Node keeps what it compiled when a process ends.
+    // The first start of each fills Node's compile cache.
     for (const contender of [bundle, sources]) await firstAnswer(bench, contender, token);
     const times = new Map([bundle, sources].map(({ name }) => [name, [] as number[]]));
     for (let round = 0; round < bench.rounds; round += 1) {
@@ -54,12 +54,12 @@ async function firstAnswer(bench: Bench, contender: SallyportContender, token: s
     const { url = '' } = running.get(contender.name) ?? {};
     const answer = await fetch(`${url}/api`, { headers: { authorization: `Bearer ${token}` } });
     await answer.arrayBuffer();
-    if (answer.status !== 200) throw new Error(`the first request was answered with ${answer.status}`);
+    if (answer.status !== 200) throw new Error(`the first request got ${answer.status}`);
     return performance.now() - since;
   });
 }
 
-/** A configuration that is edited again and again under load. */
+/** Repeated edits of the configuration under load. */
 export const reload: Scenario = {
   name: 'reload',
   about: `GET at ${PER_SECOND} requests/s while the policies are saved every ${RELOAD_EACH_MS} ms`,
@@ -95,7 +95,7 @@ export const reload: Scenario = {
   },
 };
 
-/** Saves a file again and again. */
+/** Saves a file repeatedly. */
 async function editAgain(file: string, text: string, until: AbortSignal): Promise<void> {
   for (let edit = 0; !until.aborted; edit += 1) {
     await writeFile(file, `${text}\n# ${edit}\n`);
@@ -103,17 +103,17 @@ async function editAgain(file: string, text: string, until: AbortSignal): Promis
   }
 }
 
-/** The configuration in force. */
+/** The hash of the current configuration. */
 async function configurationOf(adminUrl: string): Promise<string> {
   const text = await (await fetch(`${adminUrl}/metrics`)).text();
   return /^sallyport_config_info\{hash="([0-9a-f]+)"\} 1$/m.exec(text)?.[1] ?? '';
 }
 
-/** Two processes beside one. */
+/** Two workers compared with one process. */
 export const workers: Scenario = {
   name: 'workers',
   about:
-    'GET by two workers beside one, all on one core: twice the ratio of their CPU a request is what two cores would do at most',
+    'GET by two workers and by one process, all on one core; twice the ratio of their CPU is the limit for two cores',
   async run(bench) {
     const request = requestOf('get', await bench.token());
     const one = createSallyport({ name: 'one process' });

@@ -1,5 +1,5 @@
 /**
- * What one kind of request costs, beside what else could stand there.
+ * The cost of one kind of request, for the gateway and its alternatives.
  *
  * @module
  */
@@ -39,18 +39,18 @@ export const get: Scenario = {
     }),
 };
 
-/** An MCP call: read, decided on by its tool and arguments, answered by an event. */
+/** An MCP call. The gateway reads it, decides by tool and arguments, and forwards an event. */
 export const post: Scenario = {
   name: 'post',
-  about: 'POST tools/call of 200 bytes, inspected, answered by an event stream; the others inspect nothing',
+  about: 'POST tools/call of 200 bytes, answered by an event stream; the others do not read the message',
   run: (bench) =>
     compared(bench, (token) => requestOf('post', token), all, { 'haproxy-jwt': 0.9, 'http-proxy-3': 0.55 }),
 };
 
-/** A list of tools that is narrowed to what the caller may call. */
+/** A list of tools, filtered to those that the caller may call. */
 export const list: Scenario = {
   name: 'list',
-  about: 'POST tools/list, an answer of 20 tools (4 KiB) of which 10 are left; the others filter nothing',
+  about: 'POST tools/list, an answer of 20 tools (4 KiB), filtered to 10; the others filter nothing',
   run: (bench) =>
     compared(
       bench,
@@ -86,7 +86,7 @@ async function compared(
   return cpuLines(samples, contenders, aims);
 }
 
-/** Another checkout of ours. */
+/** Another checkout of the gateway. */
 function another(root: string): Contender {
   return createSallyport({ name: `sallyport@${root}`, root });
 }

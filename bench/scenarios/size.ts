@@ -11,11 +11,10 @@ import { requestOf } from './requests.ts';
 const AIM = 1.1;
 const PER_SECOND = 300;
 
-/** A large configuration beside a small one. */
+/** A large configuration compared with a small one. */
 export const size: Scenario = {
   name: 'size',
-  about:
-    'POST tools/call with 1,000 routes of 100 tools each, beside 1 route of 10; `decision` is from the metrics, at a low rate',
+  about: 'POST tools/call with 1,000 routes of 100 tools and with 1 route of 10; `decision` is a metric, at a low rate',
   async run(bench) {
     const small = configured('1 route × 10 tools', 1, 10);
     const large = configured('1,000 routes × 100 tools', 1000, 100);
@@ -52,7 +51,7 @@ export const size: Scenario = {
   },
 };
 
-/** Route 0 is the one that is asked; its tools are the first ones and the one that is called. */
+/** The load uses route 0. Its policy lists further tools and the called one. */
 function configured(name: string, routes: number, tools: number): SallyportContender {
   const listed = Object.fromEntries(Array.from({ length: tools - 1 }, (_, at) => [`tool_${at}`, { scope: 'read' }]));
   return createSallyport({

@@ -15,13 +15,13 @@ import { median, quantile } from '../statistics.ts';
 import type { Line } from '../table.ts';
 
 const STREAMS = 5000;
-/** Open before anything is counted: what a process takes once is not what a stream takes. */
+/** Streams that are open before the measurement, so that one-time costs of the process do not count. */
 const BEFORE = 200;
 const LISTENERS = 200;
 const EVENTS = 20;
 const AIM_MEMORY = 1.2;
 
-/** Event streams on which hardly anything happens. */
+/** Idle event streams. */
 export const streams: Scenario = {
   name: 'streams',
   about: `${STREAMS} idle event streams, and one event through ${LISTENERS} of them at once`,
@@ -92,14 +92,14 @@ async function broadcasts(
     const all = events(LISTENERS);
     await (await fetch(`${upstream}/broadcast`, { method: 'POST' })).text();
     await all;
-    // The first ones find nothing compiled.
+    // The first events run code that is not compiled yet.
     if (event < 2) delays.length = 0;
     await wait(50);
   }
   return [...delays];
 }
 
-/** Memory after what is collected in a moment of rest. */
+/** Memory after two seconds of rest, with time for garbage collection. */
 async function settled({ pids }: Running): Promise<number> {
   await wait(2000);
   return residentKiB(pids);

@@ -1,6 +1,6 @@
 /**
- * An upstream of quiet event streams. `GET /mcp` opens one; `POST /broadcast` sends one event to each that is open,
- * with the moment (`process.hrtime`, ns, the same for all processes) when it was written.
+ * An upstream of idle event streams. `GET /mcp` opens one. `POST /broadcast` sends an event to each open stream, with
+ * the time of writing (`process.hrtime`, ns, the same clock for all processes).
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What a proxy on Node begins with: http-proxy-3 with connections that are kept, and nothing that decides.
+ * A first proxy on Node: http-proxy-3 with persistent connections and without authorization.
  *
  * @module
  */

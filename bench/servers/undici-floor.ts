@@ -1,6 +1,6 @@
 /**
- * The least that a proxy on Node can be: its own server, undici's dispatcher, and nothing that decides. What we cost
- * beyond it is what authorization costs.
+ * The smallest possible proxy on Node: Node's server, undici's dispatcher, no authorization. The difference between its
+ * cost and the gateway's is the cost of authorization.
  *
  * @module
  */

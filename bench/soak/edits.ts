@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { policies, savePolicy, type World } from './world.ts';
 
-/** What was edited while the gateway served. */
+/** The number of edits during the run. */
 export interface Edits {
   readonly good: number;
   readonly bad: number;
   readonly rotations: number;
 }
 
-/** Edits until it ends: a policy that leaves one person out, a mistake, the policy as it was, another signing key. */
+/** Edits in turn: a policy that excludes one user, a mistake, the original policies, a new signing key. */
 export async function edit({ folder, tokens }: World, everyMs: number, ending: AbortSignal): Promise<Edits> {
   let [good, bad, rotations] = [0, 0, 0];
   const steps = [

@@ -1,53 +1,53 @@
 import { randomBytes } from 'node:crypto';
 import { refusals, type Reason } from '../../src/model/denial.ts';
 
-/** A request that was sent. What becomes of it is told by three who know nothing of each other. */
+/** A request that was sent. Three independent parties report its outcome: the client, the gateway and the upstream. */
 interface Sent {
-  /** Carries it through all of them: `traceparent`, W3C Trace Context. */
+  /** Identifies it for all three: `traceparent`, W3C Trace Context. */
   readonly headers: { readonly traceparent: string };
-  /** The client has its answer's status. */
+  /** The client received this status. */
   answered(status: number): void;
-  /** The client left before an answer came. */
+  /** The client left before an answer. */
   left(): void;
-  /** The connection broke; the gateway may never have heard of it. */
+  /** The connection broke. The request may not have reached the gateway. */
   broke(why: string): void;
 }
 
-/** Every request of a run: what the client, the gateway's decision log and the upstreams say of it. */
+/** All requests of a run, with the reports of the client, of the gateway's decision log and of the upstreams. */
 export interface Ledger {
-  /** @param expected The statuses that may come of it. */
+  /** @param expected The possible statuses. */
   send(route: string, kind: string, expected: readonly number[]): Sent;
   /** A line of the gateway's log. */
   readonly logged: (line: string) => void;
-  /** An upstream got a request with these fields. */
+  /** An upstream received a request with this `traceparent`. */
   reached(traceparent: string | undefined): void;
-  /** Requests of which somebody has not told yet. */
+  /** The number of requests that lack a report. */
   readonly unsettled: number;
   readonly totals: Totals;
-  /** The first things that were not as they should be. */
+  /** The first problems. */
   readonly problems: readonly string[];
   readonly problemCount: number;
-  /** Requests on connections that the gateway had closed already: known once it is closed. */
+  /** Requests on connections that the gateway had already closed. Known after `close`. */
   readonly neverArrived: number;
-  /** Names what nobody told the rest of. */
+  /** Adds the requests that still lack a report to the problems. */
   close(): void;
 }
 
-/** What all requests came to, each under a key of words. */
+/** Counts of all requests. The keys are words with spaces between them. */
 interface Totals {
   /** `route kind outcome`. */
   readonly client: ReadonlyMap<string, number>;
-  /** `route status`: what the gateway must have answered by the client's word; 499 where it got none. */
+  /** `route status`: the answers by the client's reports; 499 without an answer. */
   readonly answers: ReadonlyMap<string, number>;
-  /** `route decision reason`, by the decision log. */
+  /** `route decision reason`, from the decision log. */
   readonly decisions: ReadonlyMap<string, number>;
   /** By route. */
   readonly reached: ReadonlyMap<string, number>;
-  /** By route: allowed, but its upstream was not there, or the client no longer. Known once it is closed. */
+  /** By route: allowed, but the upstream was unavailable or the client had left. Known after `close`. */
   readonly missed: ReadonlyMap<string, number>;
-  /** Messages of the log that are no decisions. */
+  /** Messages of the log other than decisions. */
   readonly events: ReadonlyMap<string, number>;
-  /** `route kind status` of answers that were not expected: a machine without time to spare makes some. */
+  /** `route kind status` of unexpected answers. A machine without spare time causes some. */
   readonly unexpected: ReadonlyMap<string, number>;
 }
 
@@ -68,13 +68,13 @@ interface Line {
   readonly trace_id?: string;
 }
 
-/** What the gateway counts where nobody was answered. */
+/** The status that the gateway counts if the client left before an answer. */
 const UNANSWERED = 499;
-/** How a client fares whose request was allowed and never came to the upstream. */
+/** Outcomes of the client that explain why an allowed request did not reach the upstream. */
 const mayMissUpstream: ReadonlySet<unknown> = new Set([502, 503, 504, 'left', 'broke']);
 const MAX_PROBLEMS = 50;
 
-/** Creates an empty ledger. A request that all have told the same of is forgotten but for the totals. */
+/** Creates an empty ledger. It keeps only the totals of requests whose reports agree. */
 export function createLedger(): Ledger {
   const open = new Map<string, Entry>();
   const client = new Map<string, number>();
@@ -98,7 +98,7 @@ export function createLedger(): Ledger {
     if (outcome === undefined || allow === undefined) return;
     if (allow && entry.reached === 0) return;
     open.delete(id);
-    // Before an answer; the gateway knew of it.
+    // The connection broke before an answer, but the gateway received the request.
     if (outcome === 'broke') count(answers, `${route} ${UNANSWERED}`);
     if (entry.reached !== Number(allow))
       problem(`${route} ${kind}: ${outcome}, reached an upstream ${entry.reached} times`);
@@ -148,11 +148,11 @@ export function createLedger(): Ledger {
         return count(events, line.reason === undefined ? line.msg : `${line.msg}: ${line.reason}`);
       const { route = '', allow = false, reason } = line;
       count(decisions, `${route} ${allow ? 'allow' : 'deny'} ${reason ?? 'none'}`);
-      // Of a connection that a client opened ahead and did not use.
+      // The timeout of a connection that a client opened in advance and did not use.
       if (line.route === undefined && reason === 'request.timeout')
         return count(answers, ` ${refusals[reason].status}`);
       const entry = open.get(line.trace_id ?? '');
-      if (entry === undefined) return problem(`a decision on what nobody sent: ${text}`);
+      if (entry === undefined) return problem(`a decision on an unknown request: ${text}`);
       entry.allow = allow;
       entry.reason = reason;
       settle(line.trace_id ?? '', entry);
@@ -160,7 +160,7 @@ export function createLedger(): Ledger {
     reached(traceparent) {
       const id = traceparent?.slice(3, 35) ?? '';
       const entry = open.get(id);
-      if (entry === undefined) return problem('an upstream got what nobody sent, or got it again');
+      if (entry === undefined) return problem('an upstream received an unknown request, or a request again');
       entry.reached += 1;
       count(reached, entry.route);
       settle(id, entry);
@@ -182,13 +182,13 @@ export function createLedger(): Ledger {
         else if (allow === true && reached === 0 && mayMissUpstream.has(outcome)) {
           count(missed, route);
           if (outcome === 'broke') count(answers, `${route} ${UNANSWERED}`);
-        } else problem(`${route} ${kind}: never settled: client ${outcome}, allowed ${allow}, reached ${reached}`);
+        } else problem(`${route} ${kind}: incomplete: client ${outcome}, allowed ${allow}, reached ${reached}`);
       }
     },
   };
 }
 
-/** Counts one more under a key. */
+/** Adds one to the count of a key. */
 function count(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }

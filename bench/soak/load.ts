@@ -5,11 +5,11 @@ import { createListener, createTalker, pause, type Visitor } from './clients/str
 import type { Ledger } from './ledger.ts';
 import type { World } from './world.ts';
 
-/** How much load there is. */
+/** The amount of load. */
 export interface LoadOptions {
-  /** Plain requests a second; what visitors send comes on top. */
+  /** Plain requests a second, in addition to the requests of visitors. */
   readonly perSecond: number;
-  /** How long a stream or WebSocket is held at most. */
+  /** The longest time that a client holds a stream or WebSocket. */
   readonly longestMs: number;
 }
 
@@ -17,13 +17,13 @@ const LISTENERS = 20;
 const TALKERS = 5;
 const VISITORS = 3;
 const TICK_MS = 20;
-/** A machine that stands still must not be met by all that was due meanwhile. */
+/** The most requests in flight. After a pause of the machine, the load skips the rest of the due requests. */
 const MOST_UNDER_WAY = 200;
-/** How official clients tell of an answer that they did not want, or of a connection that broke. */
+/** Errors of the official clients for an error status or a broken connection. The ledger has these already. */
 const isInLedger = /fetch failed|Error POSTing|Unauthorized|HTTP [45][0-9]{2}/;
 const BETWEEN_CALLS_MS = 250;
 
-/** Loads the gateway until `ending`; resolves when every client has gone home, with what they threw. */
+/** Loads the gateway until `ending`. Resolves when all clients have ended, with the errors that they threw. */
 export async function load(
   ledger: Ledger,
   world: World,

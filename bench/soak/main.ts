@@ -1,5 +1,5 @@
 /**
- * Serves a mixed load for as long as you like, and checks that nothing grows and that every request is accounted for.
+ * Runs the gateway under a mixed load, and checks that nothing grows and that every request is accounted for.
  *
  *     npm run soak -- [90s | 10m | 1h] [--rate 150] [--report FILE]
  *
@@ -36,12 +36,13 @@ const soaked = await soak({
 });
 const checks = verdict(soaked);
 const command = ['npm run soak', '--', ...process.argv.slice(2)].join(' ');
-const machine = `${began.toISOString()}, ${cpus().length} × ${cpus()[0]?.model}, Linux ${release()}, Node ${process.version}`;
+const hardware = `${cpus().length} × ${cpus()[0]?.model}`;
+const machine = `${began.toISOString()}, ${hardware}, Linux ${release()}, Node ${process.version}`;
 const text = report(command, machine, soaked, checks);
 console.log(`\n${text}`);
 if (values.report !== undefined) await writeFile(values.report, text);
 const isSound = checks.every(({ holds }) => holds !== false);
-console.log(isSound ? 'sound' : 'NOT sound');
+console.log(isSound ? 'all checks passed' : 'some checks FAILED');
 process.exit(isSound ? 0 : 1);
 
 function rounded(value: unknown): unknown {

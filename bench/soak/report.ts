@@ -1,10 +1,10 @@
 import type { Soaked } from './soak.ts';
 import type { Check } from './verdict.ts';
 
-/** At most so many samples are shown. */
+/** The most samples in the report. */
 const ROWS = 15;
 
-/** A soak in Markdown: the verdict, samples on the way, and what all requests came to. */
+/** The report of a run in Markdown: the checks, samples, and the outcomes of all requests. */
 export function report(command: string, machine: string, soaked: Soaked, checks: readonly Check[]): string {
   const { deepSamples, base, after, ledger } = soaked;
   const step = Math.max(1, Math.ceil(deepSamples.length / ROWS));
@@ -22,12 +22,12 @@ export function report(command: string, machine: string, soaked: Soaked, checks:
   const parts = [
     `\`${command}\`\n${machine}`,
     table(
-      ['', '', 'holds'],
+      ['check', 'found', 'holds'],
       checks.map((check) => [check.what, check.found, mark(check)]),
     ),
     table(['s', 'RSS MiB', 'heap MiB', 'descriptors', 'timers', 'streams', 'lag p99 ms'], sampleRows),
     table(['route, kind, outcome', 'requests'], sorted(ledger.totals.client)),
-    table(['besides decisions, the log said', 'times'], sorted(ledger.totals.events)),
+    table(['log messages other than decisions', 'times'], sorted(ledger.totals.events)),
     ledger.problems.map((problem) => `- ${problem}`).join('\n'),
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;

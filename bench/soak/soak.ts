@@ -5,7 +5,7 @@ import { createLedger, type Ledger } from './ledger.ts';
 import { load } from './load.ts';
 import { startWorld } from './world.ts';
 
-/** How long and how hard. */
+/** Duration and load of a run. */
 export interface SoakOptions {
   readonly durationMs: number;
   readonly perSecond: number;
@@ -15,29 +15,29 @@ export interface SoakOptions {
   readonly onSample: (sample: Sample | DeepSample) => void;
 }
 
-/** What came of a soak. */
+/** The results of a run. */
 export interface Soaked {
   readonly samples: readonly Sample[];
   readonly deepSamples: readonly DeepSample[];
-  /** Before the load, and after the last client had gone. */
+  /** Before the load, and after the last client has ended. */
   readonly base: DeepSample;
   readonly after: DeepSample;
   readonly ledger: Ledger;
-  /** The gateway's own page at the end. */
+  /** The gateway's `/metrics` at the end. */
   readonly metrics: Metrics;
-  /** What authorization servers were asked for, by their own count. */
+  /** The calls that the authorization servers received, by their own count. */
   readonly asked: ReadonlyMap<string, number>;
   readonly edits: Edits;
-  /** What clients threw. */
+  /** Errors that clients threw. */
   readonly faults: readonly string[];
 }
 
-/** How long connections and timers may outlive the load: keep-alive (65 s), lingering, stopped watches. */
+/** How long connections and timers may remain after the load: keep-alive (65 s), lingering sockets, stopped watches. */
 const REST_MS = 90_000;
-/** Every so many samples there is a deep one. */
+/** One in this many samples is a deep one. */
 const DEEP = 6;
 
-/** Runs the whole of it. */
+/** Runs the test. */
 export async function soak(options: SoakOptions): Promise<Soaked> {
   const ledger = createLedger();
   const world = await startWorld(ledger, options.tokenSeconds);
@@ -48,7 +48,7 @@ export async function soak(options: SoakOptions): Promise<Soaked> {
     const deepSamples: DeepSample[] = [];
     const end = new AbortController();
     const { signal } = end;
-    // Streams, visitors and edits all wait for it.
+    // Streams, visitors and edits all listen to the signal.
     const held = Math.min(45_000, options.durationMs / 4);
     const loaded = load(ledger, world, { perSecond: options.perSecond, longestMs: held }, signal);
     const edited = edit(world, options.editMs, signal);
@@ -81,7 +81,7 @@ async function everyNow(ms: number, ending: AbortSignal, step: () => Promise<voi
   }
 }
 
-/** The first sample that holds no more than before the load, or the last one in {@link REST_MS}. */
+/** The first sample with no more resources than before the load, or the last one within {@link REST_MS}. */
 async function atRest(gateway: GatewayProcess, base: DeepSample): Promise<DeepSample> {
   for (const until = performance.now() + REST_MS; ;) {
     const sample = await gateway.deepSample();

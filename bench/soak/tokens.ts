@@ -2,30 +2,30 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { demoApiClient, obtainToken, type OAuthClient } from '../../demo/obtain-token.ts';
 import { createKey, type Issuer } from '../../test/support/issuer.ts';
 
-/** Access tokens that live for a short time only, renewed in time. */
+/** Short-lived access tokens, which are renewed in time. */
 export interface Tokens {
   /** A JWT for the API. */
   jwt(user: User): string;
-  /** An opaque one for the API. */
+  /** An opaque token for the API. */
   opaque(user: User): string;
-  /** An opaque one for the MCP servers, by their resource. */
+  /** An opaque token for an MCP server, by its resource. */
   mcp(user: User, resource: string): string;
-  /** One that is over, with the leniency of the gateway. */
+  /** An expired token, beyond the clock tolerance of the gateway. */
   expired(): string;
-  /** Signs by another key from now on, which was published a while ago. */
+  /** Publishes a new key, waits until the gateway can know it, and then signs with it. */
   rotateKeys(): Promise<void>;
-  /** Asks a person for more, as after a challenge. */
+  /** Gets a token with more scope, as a client does after a challenge. */
   stepUp(user: User, resource: string, scope: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Who calls. */
+/** The users of the clients. */
 export type User = 'alice' | 'bob';
 export const users: readonly User[] = ['alice', 'bob'];
 
-/** Where tokens come from, and for what. */
+/** The issuers of the tokens and their audiences. */
 interface Sources {
-  /** Gives opaque tokens. */
+  /** Issues opaque tokens. */
   readonly issuer: string;
   /** Signs JWTs. */
   readonly signer: Issuer;
@@ -34,14 +34,14 @@ interface Sources {
   readonly lifetimeSeconds: number;
 }
 
-/** Longer than the gateway waits between two looks at the keys of a server for unknown ones. */
+/** Longer than the refresh window of the gateway for unknown keys. */
 const PUBLISHED_BEFORE_MS = 6_000;
-/** Beyond `exp`, of which the gateway forgives five seconds. */
+/** Time after `exp`; the clock tolerance of the gateway is five seconds. */
 const OVER_MS = 6_000;
-/** How many that are over, or soon will be, are kept. */
+/** The number of expired or expiring tokens to keep. */
 const MANY = 20;
 
-/** Gets the first tokens, and new ones when two thirds of their life are over. */
+/** Gets the first tokens, and new ones after two thirds of their lifetime. */
 export async function createTokens(sources: Sources): Promise<Tokens> {
   const { issuer, signer, audience, mcpResources, lifetimeSeconds } = sources;
   const agent: OAuthClient = demoApiClient;
@@ -55,7 +55,7 @@ export async function createTokens(sources: Sources): Promise<Tokens> {
   }
 
   async function renew(): Promise<void> {
-    // So that there is one from the beginning.
+    // An expired token from the start.
     const exp = Math.floor(Date.now() / 1000) - OVER_MS / 1000;
     over.push({ token: await signer.sign({ aud: audience, scope: 'read', exp }, { key }), at: 0 });
     for (const user of users) {

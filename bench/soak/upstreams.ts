@@ -5,22 +5,21 @@ import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { listen, type Running } from '../../demo/listen.ts';
 
-/** The HTTP API behind the gateway: whole answers, answers that never come, event streams and a WebSocket that echoes. */
+/** The HTTP API behind the gateway, with complete answers, missing answers, event streams and an echoing WebSocket. */
 export interface Api extends Running {
-  /** Emits the `traceparent` of each request that will not be answered, when it has come. */
+  /** Emits the `traceparent` of each arriving request that gets no answer. */
   readonly unanswered: EventEmitter;
 }
 
 const TICK_MS = 500;
 
-/** Starts the API; `told` hears of each WebSocket handshake. */
-export async function startApi(told: (request: IncomingMessage) => void): Promise<Api> {
+/** Starts the API. Calls `onHandshake` for each WebSocket handshake. */
+export async function startApi(onHandshake: (request: IncomingMessage) => void): Promise<Api> {
   const unanswered = new EventEmitter().setMaxListeners(0);
   const server = createServer((request, response) => answer(request, response, unanswered));
-  // Streams and WebSockets of people who come and go.
   const sockets = new WebSocketServer({ server });
   sockets.on('connection', (socket, request) => {
-    told(request);
+    onHandshake(request);
     socket.on('message', (message) => socket.send(message)).on('error', () => socket.terminate());
   });
   const running = await listen(server, 0);
@@ -55,16 +54,16 @@ function ticks(response: ServerResponse): void {
 }
 
 /**
- * Tells of each request but WebSocket handshakes that a server of this process gets, before the server itself knows: so
- * those of the official SDKs are counted as they are.
+ * Calls `onRequest` for each request, except WebSocket handshakes, to a server of this process, before the server gets
+ * it. This also works for the servers of the official SDKs.
  *
  * @returns a function that stops it.
  */
-export function onRequestTo(url: string, told: (request: IncomingMessage) => void): () => void {
+export function onRequestTo(url: string, onRequest: (request: IncomingMessage) => void): () => void {
   const port = Number(new URL(url).port);
   const onStart = (message: unknown): void => {
     const { request, socket } = message as { request: IncomingMessage; socket: Socket };
-    if (socket.localPort === port) told(request);
+    if (socket.localPort === port) onRequest(request);
   };
   subscribe('http.server.request.start', onStart);
   return () => unsubscribe('http.server.request.start', onStart);

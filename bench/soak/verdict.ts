@@ -1,28 +1,28 @@
 import type { Sample } from '../machine/gateway.ts';
 import type { Soaked } from './soak.ts';
 
-/** One thing that must be so. */
+/** A check of a run. */
 export interface Check {
   readonly what: string;
   readonly found: string;
-  /** Undefined: the run was too short to tell. */
+  /** Undefined if the run was too short. */
   readonly holds: boolean | undefined;
-  /** Also the machine's: one that has no time to spare answers late, and lets tokens expire. */
+  /** Can also fail because of a machine without spare time: answers are late and tokens expire. */
   readonly dependsOnMachine?: true;
 }
 
-/** What memory may have grown in the second half of a run, by a line through its samples. */
+/** The largest growth of memory in the second half of a run, by linear regression. */
 const MAX_GROWTH_MIB = 8;
-/** Before that V8 still makes itself at home. */
+/** In shorter runs V8 is still warming up. */
 const LEAST_MINUTES = 10;
-/** Connections to authorization servers begin to be kept, and have timers. */
+/** Timers of persistent connections to authorization servers, which start during the run. */
 const KEPT_TIMERS = 10;
-/** Keep-alive ends on both sides at once: some of a million requests meet a closed connection, as everywhere. */
+/** The largest share of requests on a connection that the gateway has just closed. With keep-alive some occur. */
 const MAX_NEVER_ARRIVED = 1e-3;
-/** A machine that stands still for seconds lets tokens expire and questions time out. */
+/** The largest share of unexpected answers. If the machine pauses for seconds, tokens expire and calls time out. */
 const MAX_UNEXPECTED = 1e-3;
 
-/** Judges a soak. */
+/** The checks of a run. */
 export function verdict(soaked: Soaked): readonly Check[] {
   const { samples, deepSamples, base, after, ledger, metrics, asked, edits, faults } = soaked;
   const { client, answers, decisions, reached, missed, events, unexpected } = ledger.totals;
@@ -45,9 +45,9 @@ export function verdict(soaked: Soaked): readonly Check[] {
       found: `${after.timers} and ${base.timers}`,
       holds: after.timers <= base.timers + KEPT_TIMERS,
     },
-    { what: 'no stream is left open', found: String(after.streams), holds: after.streams === 0 },
+    { what: 'no stream remains open', found: String(after.streams), holds: after.streams === 0 },
     equal(
-      'clients got = the gateway answered, by route and status',
+      'answers by clients = answers by the gateway, by route and status',
       answers,
       metrics.by('sallyport_requests_total', ['route', 'status']),
     ),
@@ -56,7 +56,7 @@ export function verdict(soaked: Soaked): readonly Check[] {
       decisions,
       metrics.by('sallyport_decisions_total', ['route', 'decision', 'reason']),
     ),
-    equal('the gateway allowed = upstreams got, or were not there for, by route', allowed, sumOf(reached, missed)),
+    equal('allowed = reached an upstream or missed it, by route', allowed, sumOf(reached, missed)),
     asksAgree(asked, metrics),
     {
       what: 'each request: client, log and upstream agree',
@@ -64,13 +64,13 @@ export function verdict(soaked: Soaked): readonly Check[] {
       holds: ledger.problemCount === 0,
     },
     {
-      what: 'requests that met a closing connection, and reached nobody',
+      what: 'requests lost on a closing connection',
       found: String(ledger.neverArrived),
       holds: ledger.neverArrived <= MAX_NEVER_ARRIVED * total(client),
       dependsOnMachine: true,
     },
     {
-      what: 'answers that were not expected',
+      what: 'unexpected answers',
       found: [String(total(unexpected)), ...[...unexpected].slice(0, 8).map(([key, value]) => `${key}: ${value}`)].join(
         '; ',
       ),
@@ -78,14 +78,18 @@ export function verdict(soaked: Soaked): readonly Check[] {
       dependsOnMachine: true,
     },
     {
-      what: 'no client met another fault',
+      what: 'no other error of a client',
       found: [`${faults.length}`, ...faults.slice(0, 3)].join('; '),
       holds: faults.length === 0,
       dependsOnMachine: true,
     },
     {
-      what: 'every edit was taken up, every mistake refused',
-      found: `${edits.good} edits, ${logged} reloads; ${edits.bad} mistakes, ${refused} refused; ${edits.rotations} keys rotated`,
+      what: 'every edit took effect, every mistake was refused',
+      found: [
+        `${edits.good} edits, ${logged} reloads`,
+        `${edits.bad} mistakes, ${refused} refused`,
+        `${edits.rotations} keys rotated`,
+      ].join('; '),
       holds: logged >= edits.good && refused === edits.bad,
     },
   ];
@@ -95,7 +99,7 @@ function secondHalf<Each>(all: readonly Each[]): readonly Each[] {
   return all.slice(Math.floor(all.length / 2));
 }
 
-/** How much more there is at the end of a line through the samples than at its beginning, in MiB. */
+/** The growth over the samples by linear regression, in MiB. */
 function growth<Each extends Sample>(samples: readonly Each[], of: (sample: Each) => number): number {
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const at = samples.map((sample) => sample.at);
@@ -119,7 +123,7 @@ function equal(what: string, ours: ReadonlyMap<string, number>, theirs: Readonly
   return { what, found, holds: different.length === 0 };
 }
 
-/** What authorization servers count, as the gateway's metrics call it. Discovery by people's clients is not told apart. */
+/** The counts of the authorization servers, with the gateway's names. Discovery by clients is not counted apart. */
 const operations: Readonly<Record<string, string>> = {
   introspection: 'main introspection',
   exchange: 'main exchange',
@@ -127,7 +131,7 @@ const operations: Readonly<Record<string, string>> = {
   'discovery of the signer': 'signer discovery',
 };
 
-/** A call that failed may have come to its server or not. */
+/** A failed call may or may not have reached its server. */
 function asksAgree(asked: ReadonlyMap<string, number>, metrics: Soaked['metrics']): Check {
   const calls = metrics.by('sallyport_authorization_server_requests_total', ['server', 'operation', 'result']);
   const of = (operation: string, result: string): number => calls.get(`${operation} ${result}`) ?? 0;
@@ -136,7 +140,7 @@ function asksAgree(asked: ReadonlyMap<string, number>, metrics: Soaked['metrics'
     return { name, came: asked.get(name) ?? 0, answered, failed: of(operation, 'error') };
   });
   return {
-    what: 'authorization servers were asked = the gateway asked',
+    what: 'calls by authorization servers = calls by the gateway',
     found: counts
       .map(
         ({ name, came, answered, failed }) =>

@@ -12,7 +12,7 @@ import type { Ledger } from './ledger.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 import { onRequestTo, startApi, type Api } from './upstreams.ts';
 
-/** Everything that a soak needs: two authorization servers, three upstreams, the gateway. */
+/** Two authorization servers, three upstreams and the gateway. */
 export interface World {
   readonly gateway: GatewayProcess;
   readonly url: string;
@@ -20,15 +20,15 @@ export interface World {
   readonly api: Api;
   readonly signer: Issuer;
   readonly tokens: Tokens;
-  /** The MCP servers as clients name them. */
+  /** The addresses of the MCP servers for clients. */
   readonly mcp: McpUrls;
-  /** What the gateway asked the authorization servers for, by their own count. */
+  /** The gateway's calls to the authorization servers, by their own count. */
   readonly asked: ReadonlyMap<string, number>;
-  /** Ends all but the gateway. */
+  /** Ends everything except the gateway. */
   close(): Promise<void>;
 }
 
-/** One MCP server with sessions, one without. */
+/** An MCP server with sessions and one without. */
 interface McpUrls {
   readonly sessions: string;
   readonly stateless: string;
@@ -37,7 +37,7 @@ interface McpUrls {
 const AUDIENCE = 'https://api.soak.example';
 const EXCHANGED = 'https://api.demo.example';
 
-/** Starts it; every request that reaches an upstream goes to the ledger, and every line of the gateway's log. */
+/** Starts the world. The ledger gets each request that reaches an upstream and each line of the gateway's log. */
 export async function startWorld(ledger: Ledger, lifetimeSeconds: number): Promise<World> {
   const port = await freePort();
   const adminPort = await freePort();
@@ -61,7 +61,7 @@ export async function startWorld(ledger: Ledger, lifetimeSeconds: number): Promi
   const stopCounting = [
     ...[api, stateless, sessions].map((upstream) => onRequestTo(upstream.url, reached)),
     onRequestTo(main.url, (request) => {
-      // Clients of people authenticate in the body.
+      // Only the gateway uses Basic authentication. Clients authenticate in the body.
       if (request.headers.authorization?.startsWith('Basic ') !== true) return;
       ask(request.url?.endsWith('-introspect') === true ? 'introspection' : 'exchange');
     }),
@@ -98,7 +98,7 @@ export async function startWorld(ledger: Ledger, lifetimeSeconds: number): Promi
   };
 }
 
-/** The policies, as they are without an edit. */
+/** The policies before an edit. */
 export const policies = {
   api: { scope: 'read' },
   tools: {
@@ -149,7 +149,7 @@ async function writeConfiguration(
   await writeFile(join(folder, 'gateway.yaml'), JSON.stringify(config, undefined, 2));
 }
 
-/** Saves a policy as careful editors do, by rename. */
+/** Saves a policy by rename, as many editors do. */
 export async function savePolicy(folder: string, name: string, text: string): Promise<void> {
   const draft = join(folder, `${name}.draft`);
   await writeFile(draft, text);

@@ -3,10 +3,10 @@ import { startNoisyClient } from '../../bench/limits/noisy-client.ts';
 import { startWorld, type World } from '../../bench/limits/world.ts';
 import { peakKiB } from '../../bench/machine/memory.ts';
 
-/** Far above what is measured (`docs/overload.md`), far below what any of it would take without bounds. */
+/** Far above the measurements in `docs/overload.md`, far below the memory that the noise takes without limits. */
 const GENEROUS_MIB = 700;
-/** A client that is refused while it sends may find the connection gone before it has read why. */
-const HUNG_UP = '0';
+/** A client that is refused while it sends may lose the connection before it reads the status. */
+const CLOSED = '0';
 
 let world: World;
 beforeAll(async () => {
@@ -24,15 +24,15 @@ test.each([
   ['1,000 event streams', ['200']],
   ['200 bodies of 1 MB that never end', ['503']],
   ['10,000 tool names called', ['200', '403']],
-])('%s: %s, within bounds', { timeout: 300_000 }, async (name, statuses) => {
+])('stays within its memory under %s and answers %s', { timeout: 300_000 }, async (name, statuses) => {
   const noise = startNoisyClient(name, world.target);
   await noise.begin();
   const counts = await noise.end();
   noise.close();
-  expect(Object.keys(counts).filter((status) => status !== HUNG_UP)).toEqual(statuses);
+  expect(Object.keys(counts).filter((status) => status !== CLOSED)).toEqual(statuses);
   expect(peakKiB(world.gateway.pid) / 1024).toBeLessThan(GENEROUS_MIB);
 });
 
-test('what callers make up is no label of a metric', async () => {
+test('uses no value that callers choose as a label of a metric', async () => {
   expect((await world.gateway.metrics()).series).toBeLessThan(500);
 });

@@ -1,4 +1,4 @@
-// What a proxy on Node ends with: Express, Auth0's token validation, http-proxy-middleware.
+// A typical complete proxy on Node: Express, Auth0's token validation, http-proxy-middleware.
 import { Agent } from 'node:http';
 import express from 'express';
 import { auth, claimEquals, requiredScopes } from 'express-oauth2-jwt-bearer';

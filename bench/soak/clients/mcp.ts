@@ -6,10 +6,10 @@ import { users, type User } from '../tokens.ts';
 import type { World } from '../world.ts';
 import { pause, type Visitor } from './streams.ts';
 
-/** A `fetch` for one person's official client: every request of it is in the ledger, with the newest token. */
+/** A `fetch` for an official client. Enters each request in the ledger and adds the newest token. */
 interface CountedFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
-  /** Resolves when every request has its answer: one that is given up might have one already, unseen. */
+  /** Resolves when every request has its answer. An abandoned request could have one that the client does not see. */
   readonly quiet: () => Promise<void>;
 }
 
@@ -19,7 +19,7 @@ const transfer = { name: 'transfer_funds', arguments: { from: 'savings', to: 'tr
 function createCountedFetch(ledger: Ledger, route: string, kind: string, token: () => string): CountedFetch {
   const waiting = new Set<Promise<unknown>>();
   async function counted(url: string | URL, init: RequestInit = {}): Promise<Response> {
-    // A tool that the policy refuses; what has no stream to give; a session that was ended.
+    // 403: a tool that the policy refuses. 405: a server that offers no stream.
     const sent = ledger.send(route, kind, [200, 202, 403, 405]);
     const headers = new Headers(init.headers);
     headers.set('authorization', `Bearer ${token()}`);
@@ -47,12 +47,12 @@ function createCountedFetch(ledger: Ledger, route: string, kind: string, token: 
   };
 }
 
-/** Refusals are a part of it; the ledger knows which ones. */
+/** Ignores a refusal. The ledger checks it. */
 async function unlessRefused(call: Promise<unknown>): Promise<void> {
   await call.catch(() => undefined);
 }
 
-/** A visit with a session (2025-11-25): lists, calls, a stream that is open all the while, and an end or none. */
+/** A visit with a session (2025-11-25): lists, calls and an open stream. Every second visit ends its session. */
 export function createSessionVisitor(ledger: Ledger, { tokens, mcp }: World, pauseMs: number): Visitor {
   return async (visit, ending) => {
     const user = users[visit % users.length] as User;
@@ -72,13 +72,13 @@ export function createSessionVisitor(ledger: Ledger, { tokens, mcp }: World, pau
       if (visit % 2 === 0) await transport.terminateSession();
     } finally {
       await counted.quiet();
-      // One that was left would open its stream again and again.
+      // An open client would reopen its stream repeatedly.
       await client.close();
     }
   };
 }
 
-/** A visit without a session (2026-07-28), with a person who is asked for more scope in each fifth. */
+/** A visit without a session (2026-07-28). Every fifth visit steps up to more scope. */
 export function createStatelessVisitor(ledger: Ledger, { tokens, mcp }: World, pauseMs: number): Visitor {
   return async (visit, ending) => {
     const user = users[visit % users.length] as User;

@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger.ts';
 import { users, type User } from '../tokens.ts';
 import type { World } from '../world.ts';
 
-/** One request over HTTP, and what may come of it. */
+/** An HTTP request and its possible outcomes. */
 interface Ask {
   readonly route: string;
   readonly kind: string;
@@ -14,11 +14,11 @@ interface Ask {
   readonly token?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The client's address; each is counted by itself where tokens are refused. */
+  /** The client's address. The gateway counts refused tokens by address. */
   readonly from?: Address;
-  /** Called with the answer before it is read; what it returns is awaited instead of the answer's end. */
+  /** Reads the answer. Without it, the client reads the answer to its end. */
   readonly read?: (response: IncomingMessage) => Promise<unknown>;
-  /** Leaves when this is emitted, by the name of the request's `traceparent`, before any answer. */
+  /** The client leaves when this emits an event with the name of the request's `traceparent`. */
   readonly leaveAt?: NodeJS.EventEmitter;
 }
 
@@ -26,15 +26,15 @@ type Address = '127.0.0.1' | '127.0.0.2' | '127.0.0.3';
 
 /** Clients that speak plain HTTP. */
 export interface Plain {
-  /** Resolves when it is over, whatever came of it. */
+  /** Sends a request. Resolves after any outcome. */
   readonly ask: (ask: Ask) => Promise<void>;
   close(): void;
 }
 
-/** Few, and used in turn: an idle connection may be closed by the gateway in the moment in which it is used again. */
+/** Few idle connections, used in turn. The gateway may close an idle connection just when the client uses it again. */
 const KEPT = 2;
 
-/** Creates them; connections are kept, as by browsers and SDKs. */
+/** Creates clients with persistent connections, like browsers and SDKs. */
 export function createPlain(url: string, ledger: Ledger): Plain {
   const agents = new Map<Address, Agent>(
     (['127.0.0.1', '127.0.0.2', '127.0.0.3'] as const).map((from) => [
@@ -61,7 +61,7 @@ export function createPlain(url: string, ledger: Ledger): Plain {
       const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
       const headers = { ...sent.headers, ...authorization, ...length, ...rest.headers };
       const outgoing = request(url + path, { method, headers, agent: agents.get(from), localAddress: from });
-      // Also after an answer, when nobody waits for it any more.
+      // An error may also come after the answer.
       outgoing.on('error', () => {}).end(body);
       let answered = false;
       try {
@@ -69,7 +69,7 @@ export function createPlain(url: string, ledger: Ledger): Plain {
         const answer = once(outgoing, 'response').then(([response]) => response as IncomingMessage);
         const response = await Promise.race(reached === undefined ? [answer] : [answer, reached]);
         if (response === undefined) {
-          // Nobody waits for it any more.
+          // The answer is no longer needed.
           answer.catch(() => undefined);
           outgoing.destroy();
           return sent.left();
@@ -88,13 +88,13 @@ export function createPlain(url: string, ledger: Ledger): Plain {
   };
 }
 
-/** Kinds of plain requests, each with how often it comes among a hundred. */
+/** Kinds of plain requests, each with its share in percent. */
 export function plainKinds(
   { ask }: Plain,
   { tokens, api, mcp }: World,
 ): readonly (readonly [number, () => Promise<void>])[] {
   const user = (): User => users[Math.floor(Math.random() * users.length)] as User;
-  // Bob is left out while the policy is tightened.
+  // One of the edits excludes bob.
   const allowed = (who: User): readonly number[] => (who === 'bob' ? [200, 403] : [200]);
   const order = JSON.stringify({ order: 'x'.repeat(1_000) });
   const stranger = { route: 'api', path: '/api/data' };
@@ -115,7 +115,7 @@ export function plainKinds(
       })),
     ],
     [4, () => ask({ ...stranger, kind: 'no token', expected: [401] })],
-    // Guessers are made to wait after a hundred a minute.
+    // After a hundred invalid tokens a minute, the gateway answers 429.
     [
       3,
       () => ask({ ...stranger, kind: 'made up', expected: [401, 429], token: crypto.randomUUID(), from: '127.0.0.2' }),

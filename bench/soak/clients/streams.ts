@@ -7,10 +7,10 @@ import { users, type User } from '../tokens.ts';
 import type { World } from '../world.ts';
 import type { Plain } from './plain.ts';
 
-/** Somebody who holds something open for a while, again and again; `ending` ends it. */
+/** A client that makes visit after visit. `ending` ends a visit early. */
 export type Visitor = (visit: number, ending: AbortSignal) => Promise<void>;
 
-/** Holds an event stream, and cuts it; each fourth one waits until its token has ended. */
+/** Holds an event stream and then cuts it. Every fourth visit waits until the token expires. */
 export function createListener({ ask }: Plain, { tokens }: World, longestMs: number): Visitor {
   return async (visit, ending) => {
     const who = users[visit % users.length] as User;
@@ -28,7 +28,7 @@ export function createListener({ ask }: Plain, { tokens }: World, longestMs: num
   };
 }
 
-/** Talks over a WebSocket; each other one is cut without a word. */
+/** Talks over a WebSocket. Every second visit cuts it without a close frame. */
 export function createTalker(ledger: Ledger, { tokens, url }: World, longestMs: number): Visitor {
   return async (visit, ending) => {
     const who = users[visit % users.length] as User;
@@ -63,12 +63,12 @@ export function createTalker(ledger: Ledger, { tokens, url }: World, longestMs: 
       else socket.terminate();
     }
     await over;
-    // An edit of the policy ends those too that wait for their handshake.
+    // An edit of the policy also ends connections that wait for their handshake.
     if (!isOpen && !isRefused) sent.broke('cut before the handshake was answered');
   };
 }
 
-/** Waits, but no longer than it goes on. */
+/** Waits until the time is over or `ending`. */
 export async function pause(ms: number, ending: AbortSignal): Promise<void> {
   await wait(ms, undefined, { signal: ending }).catch(() => undefined);
 }
