@@ -29,7 +29,7 @@ export const tokens = [
   '{{carol}}',
   '{{expired}}',
   '{{elsewhere}}',
-  'opaque-nobody',
+  'opaque-unknown',
   'a.b.c',
   '',
 ];
