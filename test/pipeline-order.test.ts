@@ -99,7 +99,7 @@ describe('each step gets the proof of those before it', () => {
     ]);
   });
 
-  test('also where somebody has to be asked', async () => {
+  test('also if steps have to wait', async () => {
     const soon = Object.fromEntries(
       ['authenticate', 'readAction', 'exchange'].map((name) => [name, () => Promise.resolve(answers[name])]),
     );
@@ -205,19 +205,22 @@ describe('what goes wrong after a call was allowed is no second decision', () =>
 test.each([
   ['before a route is known', 'canonical', arrived, undefined, 'gateway.refuse'],
   ['on a route', 'allow', call, route, 'refuse'],
-])('an error of our own is no decision, and answered all the same: %s', async (_when, name, known, on, refusal) => {
-  const cause = new TypeError('a bug');
-  const { steps } = await served({
-    [name]: () => {
-      throw cause;
-    },
-  });
-  const error = expect.objectContaining({ reason: 'gateway.error', cause }) as unknown;
-  expect(steps.slice(-2)).toEqual([
-    ['failed', known, on, error],
-    [refusal, known, error, null],
-  ]);
-});
+])(
+  'an error of the gateway itself is no decision, and is answered too: %s',
+  async (_when, name, known, on, refusal) => {
+    const cause = new TypeError('a bug');
+    const { steps } = await served({
+      [name]: () => {
+        throw cause;
+      },
+    });
+    const error = expect.objectContaining({ reason: 'gateway.error', cause }) as unknown;
+    expect(steps.slice(-2)).toEqual([
+      ['failed', known, on, error],
+      [refusal, known, error, null],
+    ]);
+  },
+);
 
 test.each([
   ['on its route', {}, route, call],

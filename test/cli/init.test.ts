@@ -81,7 +81,7 @@ Replace every value marked CHANGE, then run
     }
   });
 
-  test('is told to change into, where it is another one', async () => {
+  test('prints the cd command for another folder', async () => {
     const { code, stdout } = await outcome(['init', '--dir', "it's/new"], folder);
     expect(code).toBe(0);
     expect(stdout).toContain("\n  it's/new/gateway.yaml\n");

@@ -31,7 +31,7 @@ describe('keys in other cases, which some upstreams take for ours', () => {
   });
 });
 
-test('people of whom nothing is known share no session', async () => {
+test('anonymous callers share no session', async () => {
   world.handle = (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'S1' }).end('{}');
   };

@@ -40,7 +40,7 @@ describe('limits.failures', () => {
     expect(await world.guesses(1, { from })).toEqual({ 429: 1 });
   });
 
-  test('who has used them up waits; others do not, nor he without a token', async () => {
+  test('an address over the limit waits; other addresses do not, nor the same one without a token', async () => {
     expect(await world.guesses(41, { from })).toEqual({ 401: 40, 429: 1 });
     const { headers, body } = await world.send('/free', { from, token: 'bob' });
     expect(headers['retry-after']).toBe('2');

@@ -41,7 +41,7 @@ test.each([
 });
 
 test.each(['upstream-1', 'upstream-1.', 'x', `upstream-1.${'A'.repeat(22)}`])(
-  'a session that nobody gave out: %s',
+  'a session that the gateway did not hand out: %s',
   async (made) => {
     expect((await world.send(request('ping'), { headers: { 'mcp-session-id': made } })).status).toBe(404);
   },

@@ -27,7 +27,7 @@ test('what is given back is free again, and who holds nothing is forgotten', () 
   expect(shares.take('a', 25)).toBe(true);
 });
 
-test('nobody gives back what they do not hold', () => {
+test('throws if an owner gives back more than it holds', () => {
   const shares = createQuota(100);
   shares.take('a', 10);
   expect(() => shares.give('a', 11)).toThrow('gave back what was not taken');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSingleFlight } from '../../src/lib/single-flight.ts';
 
-test('all who ask meanwhile share one outcome; whoever asks later starts anew', async () => {
+test('calls during the work share one outcome; a later call starts the work again', async () => {
   const flight = createSingleFlight<number>();
   let runs = 0;
   const work = (): Promise<number> => Promise.resolve((runs += 1));

@@ -64,14 +64,14 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect(new Set(asked)).toEqual(new Set(['rate ok']));
   });
 
-  test('keys, and requests and failures, are apart', async () => {
+  test('counts keys apart, and requests and failures', async () => {
     const requests = limitersOf(0)('requests', hourly(3));
     expect([await drain(requests, 'a'), await drain(requests, 'b')]).toEqual([3, 3]);
     expect(await drain(limitersOf(1)('failures', hourly(2)), 'a')).toBe(2);
     expect(await drain(limitersOf(1)('requests', hourly(3)), 'a')).toBe(0);
   });
 
-  test('they come back evenly, by the clock of the store', async () => {
+  test('tokens refill evenly, by the clock of the store', async () => {
     const limiter = limitersOf(0)('requests', { requests: 10, perMs: 1000, burst: 3 });
     const passed: number[] = [];
     const begin = performance.now();
@@ -84,7 +84,7 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect(passed[4]).toBeGreaterThan(150);
   });
 
-  test('who waits as long as he is told, passes; who waits less does not', async () => {
+  test('a caller that waits as long as the limiter says passes, and one that waits less does not', async () => {
     const limiter = limitersOf(0)('requests', { requests: 1, perMs: 300, burst: 1 });
     expect(await limiter.take('k')).toBe(0);
     const waitMs = await limiter.take('k');
@@ -104,7 +104,7 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect(await drain(limitersOf(0)('requests', rate))).toBe(rate.burst);
   });
 
-  test('what is given back is there for all', async () => {
+  test('a token that is given back is there for all replicas', async () => {
     const [one, other] = [limitersOf(0)('failures', hourly(3)), limitersOf(1)('failures', hourly(3))];
     expect(await drain(one)).toBe(3);
     one.give('k');
@@ -126,14 +126,14 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect(await redis.client.pTTL(key)).toBeLessThanOrEqual(100);
   });
 
-  test('what nobody of us wrote there limits as if the store were away', async () => {
+  test('a value that no replica wrote limits as if the store were away', async () => {
     const limiter = limitersOf(0)('requests', hourly(2));
     await limiter.take('k');
     for (const key of (await redis.everything()).keys()) await redis.client.set(key, 'nonsense');
     expect(await drain(limiter)).toBe(2);
   });
 
-  test('while it is away each goes on alone, at once; when it is back, together', async () => {
+  test('while the store is away each replica limits alone, at once; when it is back, together', async () => {
     const both = [0, 1].map((index) => limitersOf(index)('requests', hourly(5))) as [RateLimiter, RateLimiter];
     expect(await drain(both[0])).toBe(5);
     await redis.kill();

@@ -106,7 +106,7 @@ beforeEach(() => {
   now = 1_700_000_000_000;
 });
 
-test('a key comes for the first time once, until its time has passed', () => {
+test('a key is new once, until it expires', () => {
   const memory = createReplayMemory(clock);
   expect(memory.firstSeen('a', now + 1000, 'alice')).toBe(true);
   expect(memory.firstSeen('a', now + 1000, 'alice')).toBe(false);
@@ -120,7 +120,7 @@ test('a key comes for the first time once, until its time has passed', () => {
 
 const callers = ['alice', 'bob', 'carol'];
 
-test('full, it refuses rather than to forget what lives', () => {
+test('a full cache refuses, and evicts no valid key', () => {
   const memory = createReplayMemory(clock, 3);
   for (const each of callers) memory.firstSeen(each, now + 5000, each);
   expect(() => memory.firstSeen('d', now + 5000, 'dave')).toThrow(Denial);
@@ -130,14 +130,14 @@ test('full, it refuses rather than to forget what lives', () => {
   for (const each of callers) expect(memory.firstSeen(each, now + 5000, each)).toBe(false);
 });
 
-test('what has ended makes room within a second', () => {
+test('an expired key makes room within a second', () => {
   const memory = createReplayMemory(clock, 3);
   for (const each of callers) memory.firstSeen(each, now + 1500, each);
   now += 2000;
   for (const each of callers) expect(memory.firstSeen(`${each} again`, now + 1500, each)).toBe(true);
 });
 
-test('nobody takes it up for all: a tenth is the most that one owner has', () => {
+test('limits one owner to a tenth of the cache', () => {
   const memory = createReplayMemory(clock, 100);
   for (let i = 0; i < 10; i += 1) expect(memory.firstSeen(`m${i}`, now + 1500, 'mallory')).toBe(true);
   expect(() => memory.firstSeen('m10', now + 1500, 'mallory')).toThrow('10 keys of this owner');
@@ -147,7 +147,7 @@ test('nobody takes it up for all: a tenth is the most that one owner has', () =>
   expect(memory.firstSeen('m10', now + 1500, 'mallory')).toBe(true);
 });
 
-test('as a plain map that forgets nothing would say, whatever comes when', () => {
+test('agrees with a plain map that evicts nothing', () => {
   const step = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd'), lives: fc.nat(5000), wait: fc.nat(3000) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

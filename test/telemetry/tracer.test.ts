@@ -94,7 +94,7 @@ describe('a collector', () => {
     await collector.close();
   });
 
-  test('that refuses is told of once, and once when it takes them again', async () => {
+  test('that refuses spans is reported once, and once more when it accepts them again', async () => {
     const collector = await startCollector();
     const { tracer, told } = tracerFor(collector.url);
     collector.status = 401;
