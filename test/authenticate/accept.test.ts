@@ -65,15 +65,15 @@ const ofJwt = (algorithm: string, type: string): Partial<Principal> => ({
 const without = { audience: [], claims: {} };
 
 const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, Partial<Route>, token?: string])[] = [
-  ['token.issuer', 'a server that nobody knows', { issuer: 'https://other.example' }, {}],
-  ['token.issuer', 'a server that the route trusts no longer', {}, { authorizationServers: servers.slice(1) }],
+  ['token.issuer', 'an unknown server', { issuer: 'https://other.example' }, {}],
+  ['token.issuer', 'a server that the route no longer trusts', {}, { authorizationServers: servers.slice(1) }],
   ['token.issuer', 'a token without the prefix that its server has now', { issuer: prefixed.issuer }, {}, 't'],
   ['token.issuer', 'a token with the prefix that another server has now', {}, {}, 'bank_t'],
-  ['token.form', 'opaque where only JWTs are taken', {}, { tokens: new Set(['jwt'] as const) }],
-  ['token.form', 'a JWT where none is taken', ofJwt('ES256', 'at+jwt'), { tokens: new Set(['opaque'] as const) }],
+  ['token.form', 'opaque where only JWTs are accepted', {}, { tokens: new Set(['jwt'] as const) }],
+  ['token.form', 'a JWT where none is accepted', ofJwt('ES256', 'at+jwt'), { tokens: new Set(['opaque'] as const) }],
   ['token.form', 'a JWT of a server without jwt', { ...ofJwt('ES256', 'at+jwt'), issuer: opaqueOnly.issuer }, {}],
-  ['token.algorithm', 'an algorithm that is accepted no longer', ofJwt('RS256', 'at+jwt'), {}],
-  ['token.type', 'a type that is accepted no longer', ofJwt('ES256', 'jwt'), {}],
+  ['token.algorithm', 'an algorithm that is no longer accepted', ofJwt('RS256', 'at+jwt'), {}],
+  ['token.type', 'a type that is no longer accepted', ofJwt('ES256', 'jwt'), {}],
   ['token.audience', 'no aud where it is required', without, {}],
   ['token.audience', 'no aud in a JWT', { ...ofJwt('ES256', 'at+jwt'), ...without }, {}],
   ['token.audience', 'the aud of another route', {}, { audiences: ['other'] }],
@@ -81,8 +81,8 @@ const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, P
   ['token.sender_constrained', 'bound to a key where DPoP is not served', { confirmation: byKey }, {}],
 ];
 
-describe('a caller whose token was validated before', () => {
-  test('goes on with the scopes that it has by the newest hierarchy', () => {
+describe('a token that was validated before a reload', () => {
+  test('gets the scopes of the newest hierarchy', () => {
     expect(accept({}).scopes).toEqual(new Set(['write', 'read']));
   });
 
@@ -101,15 +101,15 @@ describe('a caller whose token was validated before', () => {
     ['without aud, of a server that may leave it out', { ...without, issuer: lenient.issuer }, {}],
     ['with the prefix of its server', { issuer: prefixed.issuer }, {}, 'bank_t'],
     ['with a JWT that a server with a prefix was asked about', { issuer: prefixed.issuer }, {}, jwtText],
-  ])('goes on %s', ([, principal, route, token]) => {
+  ])('is accepted %s', ([, principal, route, token]) => {
     expect(() => accept(principal, route, token)).not.toThrow();
   });
 
-  test.for(refusedOnReload)('does not: %s, %s', ([reason, , principal, route, token]) => {
+  test.for(refusedOnReload)('is refused: %s, %s', ([reason, , principal, route, token]) => {
     expect(() => accept(principal, route, token)).toThrow(expect.objectContaining({ reason }) as Error);
   });
 
-  test('is refused for each reason that `refusals` has checked on reload, and for no other', () => {
+  test('is refused for exactly the reasons that `refusals` checks on reload', () => {
     const checked = Object.entries(refusals).filter(([, row]) => 'onReload' in row && row.onReload === 'checked');
     expect(new Set(refusedOnReload.map(([reason]) => reason))).toEqual(new Set(checked.map(([reason]) => reason)));
   });

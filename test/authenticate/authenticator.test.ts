@@ -54,19 +54,19 @@ const at = (of: Route) => {
 const active = (otherwise: object = {}): object => ({ active: true, sub: 'alice', aud: 'r', ...otherwise });
 const asked = (issuer: Issuer): number => issuer.requestsTo('/introspect').length;
 
-describe('which server is asked', () => {
-  test('a JWT is verified by its issuer, and by no server that the route does not trust', async () => {
+describe('the choice of the server', () => {
+  test('verifies a JWT with the keys of its issuer, and only if the route trusts it', async () => {
     const token = await two.sign({ aud: 'r' });
     await expect(at(route(['one', 'two'], 'r'))(token)).resolves.toMatchObject({ issuer: two.url });
     await expect(at(route(['one'], 'r'))(token)).rejects.toMatchObject({ reason: 'token.issuer' });
   });
 
-  test('another issuer with the same key', async () => {
+  test('refuses a JWT of another issuer with the same key', async () => {
     const token = await one.sign({ aud: 'r', iss: two.url });
     await expect(at(route(['one', 'two'], 'r'))(token)).rejects.toMatchObject({ reason: 'token.signature' });
   });
 
-  test('an opaque token is asked about in the configured order, only where the route trusts', async () => {
+  test('introspects an opaque token in the configured order, at trusted servers only', async () => {
     two.introspection.set('t', active());
     await expect(at(route(['one', 'two'], 'r'))('t')).resolves.toMatchObject({ issuer: two.url });
     expect([asked(one), asked(two)]).toEqual([1, 1]);
@@ -74,14 +74,14 @@ describe('which server is asked', () => {
     expect(asked(two)).toBe(1);
   });
 
-  test('the same string at two issuers stays two tokens', async () => {
+  test('keeps the same string at two issuers apart', async () => {
     one.introspection.set('t', active({ sub: 'alice' }));
     two.introspection.set('t', active({ sub: 'bob' }));
     await expect(at(route(['one'], 'r'))('t')).resolves.toMatchObject({ subject: 'alice' });
     await expect(at(route(['two'], 'r'))('t')).resolves.toMatchObject({ subject: 'bob' });
   });
 
-  test('one that is away: the others may still know the token; their "no" is no answer', async () => {
+  test('accepts "active" but not "inactive" from the others while one server is unavailable', async () => {
     const port = Number(new URL(one.url).port);
     await one.close();
     two.introspection.set('t', active());
@@ -91,7 +91,7 @@ describe('which server is asked', () => {
     one = await startIssuer(port, k1);
   });
 
-  test('a JWT whose issuer has no jwt section is asked about', async () => {
+  test('introspects a JWT whose issuer has no jwt section', async () => {
     use(serverOf(one, { name: 'one', jwt: undefined }));
     const token = await one.sign({ aud: 'r' });
     one.introspection.set(token, active());
@@ -100,7 +100,7 @@ describe('which server is asked', () => {
 });
 
 describe('forms', () => {
-  test('only the accepted ones', async () => {
+  test('accepts only the configured forms', async () => {
     one.introspection.set('t', active());
     await expect(at(route(['one'], 'r', ['jwt']))('t')).rejects.toMatchObject({ reason: 'token.form' });
     const token = await one.sign({ aud: 'r' });
@@ -109,14 +109,14 @@ describe('forms', () => {
 });
 
 describe('the cache', () => {
-  test('a thousand first requests at once make one call', async () => {
+  test('makes one call for a thousand simultaneous first requests', async () => {
     one.introspection.set('t', active());
     const authenticate = at(route(['one'], 'r'));
     await Promise.all(Array.from({ length: 1000 }, () => authenticate('t')));
     expect(asked(one)).toBe(1);
   });
 
-  test('an answer is reused up to `cache`, synchronously', async () => {
+  test('reuses an answer up to `cache`, synchronously', async () => {
     one.introspection.set('t', active());
     const authentication = authenticators(route(['one'], 'r'), (principal) => principal);
     const authenticate = (token: string) => authentication.authenticate(bearer(token), {} as Call);
@@ -130,7 +130,7 @@ describe('the cache', () => {
     expect(lookups).toEqual(['miss', 'hit', 'hit', 'miss']);
   });
 
-  test('never past exp', async () => {
+  test('never reuses an answer past exp', async () => {
     one.introspection.set('t', active({ exp: Math.floor(now / 1000) + 10 }));
     const authenticate = at(route(['one'], 'r'));
     await authenticate('t');
@@ -142,7 +142,7 @@ describe('the cache', () => {
     await expect(authenticate(jwt)).rejects.toMatchObject({ reason: 'token.expired' });
   });
 
-  test('cache: 0s asks every time', async () => {
+  test('asks at every call with cache: 0s', async () => {
     const base = serverOf(one, { name: 'one' });
     use({ ...base, introspection: base.introspection && { ...base.introspection, cacheMs: 0 } });
     one.introspection.set('t', active());
@@ -152,7 +152,7 @@ describe('the cache', () => {
     expect(asked(one)).toBe(2);
   });
 
-  test('a token that one route finds revoked is good on none, whatever else they trust', async () => {
+  test('evicts a revoked token from the caches of all routes', async () => {
     use(serverOf(one, { name: 'one' }), serverOf(two, { name: 'two' }));
     one.introspection.set('t', active());
     const elsewhere = [route(['one'], 'r'), route(['one'], 'r', ['opaque']), route(['one', 'two'], 'r')];
@@ -169,7 +169,7 @@ describe('the cache', () => {
     await expect(at(route(['one'], 'r'))('u')).rejects.toMatchObject({ reason: 'token.inactive' });
   });
 
-  test('while the server is away, what was known stays', async () => {
+  test('keeps cached tokens while the server is unavailable', async () => {
     one.introspection.set('t', active());
     await at(route(['one'], 'r'))('t');
     one.intercept = (_request, response) => response.writeHead(503).end() !== undefined;
@@ -179,7 +179,7 @@ describe('the cache', () => {
     await expect(at(route(['one'], 'r'))('t')).resolves.toMatchObject({ subject: 'alice' });
   });
 
-  test('a token known for one route opens no other: the audience is checked at each use', async () => {
+  test('checks the audience at each use, so that a token of one route opens no other', async () => {
     one.introspection.set('t', active({ aud: 'mcp' }));
     await at(route(['one'], 'mcp'))('t');
     await expect(at(route(['one'], 'api'))('t')).rejects.toMatchObject({ reason: 'token.audience' });
@@ -192,7 +192,7 @@ describe('RFC 8707 §2 — the audience', () => {
     await expect(at(route(['one'], 'r'))(await one.sign({ aud }))).rejects.toMatchObject({ reason: 'token.audience' });
   });
 
-  test('an introspection answer without aud, only where the configuration allows it', async () => {
+  test('accepts an introspection answer without aud only if the configuration allows it', async () => {
     const base = serverOf(one, { name: 'one' });
     one.introspection.set('t', { active: true });
     await expect(at(route(['one'], 'r'))('t')).rejects.toMatchObject({ reason: 'token.audience' });

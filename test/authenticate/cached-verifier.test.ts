@@ -91,10 +91,10 @@ const call = { client: '192.0.2.1' } as Call;
 const authenticate = async (token: string, failures = unlimited): Promise<Principal> =>
   verifier.authenticate(bearer(token), call, failures);
 
-describe('who says', () => {
+describe('the validation of a token', () => {
   const other = 'https://other.example';
 
-  test('of a JWT: its issuer, and nobody else', async () => {
+  test('uses only the issuer of a JWT', async () => {
     verifier = create(authorityOf(other), authorityOf(issuer));
     await authenticate(jwt);
     await authenticate(jwtOf(other));
@@ -105,13 +105,13 @@ describe('who says', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('of a JWT whose issuer verifies none here: that issuer, who is asked', async () => {
+  test('introspects a JWT at its issuer if no jwt is configured', async () => {
     verifier = create(authorityOf(other), authorityOf(issuer, { verify: undefined }));
     await authenticate(jwt);
     expect(asked).toEqual([`known for 192.0.2.1: ${jwt}`]);
   });
 
-  test('of an opaque token: the servers whose token it can be by its prefix, and nobody else', async () => {
+  test('introspects an opaque token only at the servers that its prefix allows', async () => {
     const maySee = (token: string): boolean => token.startsWith('bank_');
     verifier = create(authorityOf(other, { maySee: () => false }), authorityOf(issuer, { maySee }));
     await authenticate('bank_t');
@@ -124,7 +124,7 @@ describe('who says', () => {
   test.for<[form: TokenForm, token: string, why: string]>([
     ['jwt', 't', 'the route does not accept opaque tokens'],
     ['opaque', jwt, 'the route does not accept JWTs'],
-  ])('nobody where only %s is taken', async ([form, token, detail]) => {
+  ])('calls no server where only %s is accepted', async ([form, token, detail]) => {
     verifier = createOf([form], [authorityOf(issuer)]);
     await expect(authenticate(token)).rejects.toMatchObject({ reason: 'token.form', detail });
     await authenticate(form === 'jwt' ? jwt : 't');
@@ -132,36 +132,36 @@ describe('who says', () => {
   });
 });
 
-describe('the guard against guessing', () => {
-  test('never sees a JWT that we verify, good or not', async () => {
+describe('the limit of failures', () => {
+  test('does not apply to a JWT that the gateway verifies, valid or not', async () => {
     await authenticate(jwt);
     say = () => new Denial('token.signature', 'bad');
     await expect(authenticate(`${jwt}A`)).rejects.toMatchObject({ reason: 'token.signature' });
     expect(guarded).toEqual([]);
   });
 
-  test('never sees a token that is refused unasked', async () => {
+  test('does not apply to a token that is refused without a call', async () => {
     await expect(authenticate(jwtOf('https://evil.example'))).rejects.toMatchObject({ reason: 'token.issuer' });
     verifier = createOf(['jwt'], [authorityOf(issuer)]);
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.form' });
     expect(guarded).toEqual([]);
   });
 
-  test('never sees a token that no server explains', async () => {
+  test('does not apply to a token that no server introspects', async () => {
     verifier = create(authorityOf(issuer, { introspect: undefined }));
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
     expect(guarded).toEqual([]);
   });
 
-  test('sees a JWT about which its issuer is asked', async () => {
+  test('applies to a JWT that its issuer introspects', async () => {
     verifier = create(authorityOf(issuer, { verify: undefined }));
     await authenticate(jwt);
     expect(guarded).toMatchObject([{ servers: issuer }]);
   });
 });
 
-describe('a JWT that was verified', () => {
-  test('is good without another look until it ends, and not a moment longer', async () => {
+describe('a verified JWT', () => {
+  test('is cached until it expires', async () => {
     say = () => principal('alice', now / 1000 + 60);
     await authenticate(jwt);
     now += 59_999;
@@ -173,14 +173,14 @@ describe('a JWT that was verified', () => {
     expect(lookups).toEqual(['token miss', 'token hit', 'token miss']);
   });
 
-  test('without an end too', async () => {
+  test('is cached without exp too', async () => {
     await authenticate(jwt);
     now += 1e12;
     await authenticate(jwt);
     expect(asked).toEqual([`verify ${jwt}`]);
   });
 
-  test('is verified again once a key was withdrawn, or the keys are too old to know', async () => {
+  test('is verified again after a key was withdrawn, and with stale keys', async () => {
     await authenticate(jwt);
     generation += 1;
     await authenticate(jwt);
@@ -190,7 +190,7 @@ describe('a JWT that was verified', () => {
     expect(asked).toHaveLength(3);
   });
 
-  test('also where that happened while it was verified', async () => {
+  test('is verified again if a key was withdrawn during the verification', async () => {
     const first = authenticate(jwt);
     generation += 1;
     await first;
@@ -200,7 +200,7 @@ describe('a JWT that was verified', () => {
 });
 
 describe('an opaque token', () => {
-  test('is asked about for the address of its caller, and does not go by keys', async () => {
+  test('is introspected on behalf of its caller, whatever the keys', async () => {
     holds = false;
     await authenticate('t');
     await authenticate('t');
@@ -210,7 +210,7 @@ describe('an opaque token', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('is guarded by the address, the servers that are asked and the hash of the token', async () => {
+  test('counts by the address, the servers and the hash of the token', async () => {
     const key = tokenKey(bearer('t'));
     const other = authorityOf('https://other.example');
     verifier = create(authorityOf(issuer), other);
@@ -220,7 +220,7 @@ describe('an opaque token', () => {
     expect(guarded).toHaveLength(1);
   });
 
-  test('that was refused is refused again without the guard', async () => {
+  test('is refused again from the cache, without the limit', async () => {
     say = () => inactive;
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
     expect(told).toEqual([{ key: tokenKey(bearer('t')), issuers: [issuer], reason: 'token.inactive' }]);
@@ -257,7 +257,7 @@ describe('an opaque token', () => {
     },
   );
 
-  test('that was refused while a caller waited for a place is not asked about again', async () => {
+  test('is not introspected again if it was refused while the caller waited', async () => {
     say = () => inactive;
     const { promise: place, resolve: leave } = Promise.withResolvers<void>();
     const waiting: Failures = { guard: (_question, work) => place.then(work) };
@@ -268,7 +268,7 @@ describe('an opaque token', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('that was found good meanwhile, neither', async () => {
+  test('is not introspected again if it was accepted while the caller waited', async () => {
     const { promise: place, resolve: leave } = Promise.withResolvers<void>();
     const second = authenticate('t', { guard: (_question, work) => place.then(work) });
     await authenticate('t');
@@ -278,8 +278,8 @@ describe('an opaque token', () => {
   });
 });
 
-describe('asked about afresh', () => {
-  test('each token has its own answer, for its own caller', async () => {
+describe('revalidation', () => {
+  test('gives each token its own answer, for its own caller', async () => {
     const both = await Promise.all([
       verifier.revalidate(bearer('one'), '192.0.2.1'),
       verifier.revalidate(bearer('two')),
@@ -289,12 +289,12 @@ describe('asked about afresh', () => {
     expect(asked).toEqual(['afresh for 192.0.2.1: one', 'afresh for undefined: two']);
   });
 
-  test('not together with those who may go by what was said before', async () => {
+  test('shares no call with callers that may use the cache', async () => {
     await Promise.all([authenticate('t'), verifier.revalidate(bearer('t'))]);
     expect(asked).toEqual(['known for 192.0.2.1: t', 'afresh for undefined: t']);
   });
 
-  test('a refusal counts no longer, whatever comes of it', async () => {
+  test('forgets a cached refusal, whatever its outcome', async () => {
     say = () => inactive;
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
     say = () => away;
@@ -306,13 +306,13 @@ describe('asked about afresh', () => {
     ['its issuer refuses a JWT', new Denial('token.key', 'withdrawn'), [{ issuers: [issuer], reason: 'token.key' }]],
     ['a bug says nothing of its issuer', new TypeError('ours'), [{ issuers: [], reason: 'gateway.error' }]],
     ['a server that is away refuses nothing', away, []],
-  ])('what all caches hear: %s', async ([, error, heard]) => {
+  ])('reports to all caches: %s', async ([, error, heard]) => {
     say = () => error;
     await expect(verifier.revalidate(bearer(jwt))).rejects.toBe(error);
     expect(told).toEqual(heard.map((refused) => ({ key: tokenKey(bearer(jwt)), ...refused })));
   });
 
-  test('a token that is forgotten is asked about when it comes next', async () => {
+  test('validates an evicted token at its next use', async () => {
     await authenticate('t');
     verifier.forget(tokenKey(bearer('t')));
     await authenticate('t');

@@ -11,8 +11,8 @@ function call(authorization: string | undefined, socket: object, query = ''): Ca
   return { fields: { authorization }, query, request: { socket } } as unknown as Call;
 }
 
-describe('a connection that was used before', () => {
-  test('gives the same token for the same header, and none of it to another connection', () => {
+describe('a reused connection', () => {
+  test('gets the same object for the same header; another connection does not', () => {
     const read = createTokenReader(false);
     const socket = {};
     const first = read(call('Bearer one', socket));
@@ -22,7 +22,7 @@ describe('a connection that was used before', () => {
     expect(tokenKey(elsewhere)).toBe(tokenKey(first));
   });
 
-  test('gives another token for another header, and the first one again after it', () => {
+  test('gets another token for another header, and the first one again afterwards', () => {
     const read = createTokenReader(false);
     const socket = {};
     const keys = ['one', 'two', 'one'].map((token) => tokenKey(read(call(`Bearer ${token}`, socket))));
@@ -39,14 +39,14 @@ describe('a connection that was used before', () => {
     ['token.malformed', 'Bearer one two', ''],
     ['request.credentials', 'Bearer one', '?access_token=two'],
     ['request.credentials', 'Bearer one', '?access%5ftoken=two'],
-  ])('vouches for nothing: %s of %s %s', ([reason, authorization, query]) => {
+  ])('changes no refusal: %s of %s %s', ([reason, authorization, query]) => {
     const read = createTokenReader(false);
     const socket = {};
     read(call('Bearer one', socket));
     expect(() => read(call(authorization, socket, query))).toThrow(expect.objectContaining({ reason }));
   });
 
-  test('is not made to remember what is long', () => {
+  test('does not cache a long header', () => {
     const read = createTokenReader(false);
     const socket = {};
     const longest = `Bearer ${'x'.repeat(4096 - 'Bearer '.length)}`;
@@ -82,13 +82,13 @@ describe('RFC 6750 §2.1, RFC 9449 §7.1 — the scheme and the token', () => {
 test.each([
   ['Bearer one two', 'Bearer b64token'],
   ['dpop one two', 'DPoP b64token'],
-])('%s: the operator learns that it is not of the form %s', (header, form) => {
+])('%s: the detail says that it is not of the form %s', (header, form) => {
   expect(() => createTokenReader(true)(call(header, {}))).toThrow(
     `the Authorization header is not of the form ${form}`,
   );
 });
 
-test('a token is remembered by its SHA-256, which opens nothing', () => {
+test('the cache key of a token is its SHA-256', () => {
   const token = createTokenReader(false)(call('Bearer abc', {}));
   expect(tokenKey(token)).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
 });

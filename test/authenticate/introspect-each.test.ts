@@ -32,32 +32,32 @@ async function ask(authorities: readonly TokenAuthority[], by: keyof Introspecto
   return introspectAtEach('t', authorities, by, '192.0.2.1');
 }
 
-test('each is asked in turn, for whoever asks, until one knows the token', async () => {
+test('asks each server in turn, on behalf of the caller, until one knows the token', async () => {
   expect(await ask([silent, saying('a', undefined), saying('b', known), saying('c', known)])).toBe(known);
   expect(asked).toEqual(['a known t 192.0.2.1', 'b known t 192.0.2.1']);
   await ask([saying('a', known)], 'afresh');
   expect(asked).toEqual(['a afresh t 192.0.2.1']);
 });
 
-test('none knows it', async () => {
+test('refuses a token that no server knows', async () => {
   const inactive = { reason: 'token.inactive' };
   await expect(ask([saying('a', undefined), silent, saying('b', undefined)])).rejects.toMatchObject(inactive);
   await expect(ask([])).rejects.toMatchObject(inactive);
 });
 
-test('the first that refuses it has the last word, and so has a bug', async () => {
+test('stops at the first refusal and at a bug', async () => {
   await expect(ask([saying('a', undefined), saying('b', refusal), saying('c', known)])).rejects.toBe(refusal);
   const bug = new TypeError('ours');
   await expect(ask([saying('a', bug), saying('b', known)])).rejects.toBe(bug);
 });
 
-test('one that is away leaves it to the others to know it, and to nobody to say no', async () => {
+test('while one server is unavailable, the others can accept but not refuse a token', async () => {
   expect(await ask([saying('a', unavailable), saying('b', known)])).toBe(known);
   await expect(ask([saying('a', unavailable), saying('b', undefined)])).rejects.toBe(unavailable);
   await expect(ask([saying('a', unavailable), saying('b', refusal)])).rejects.toBe(refusal);
 });
 
-test('a refusal may be remembered as long as each of those that were asked allows', () => {
+test('caches a refusal for the shortest time that the asked servers allow', () => {
   expect(shortestReuse([saying('a', undefined, 9), silent, saying('b', undefined, 7)])).toBe(7);
 });
 

@@ -22,7 +22,7 @@ function principal(claims: Record<string, unknown>, ms = 0, of = server): Princi
   return principalOfAnswer({ claims: { aud: 'r', ...claims } }, of, new Map(), () => now * 1000 + ms);
 }
 
-describe('RFC 7662 §2.2 — what is said of an active token', () => {
+describe('RFC 7662 §2.2 — the answer about an active token', () => {
   test.each<[string, Record<string, unknown>]>([
     ['no more than for whom it is', {}],
     ['the issuer that was asked', { iss: 'https://as.example' }],
@@ -34,7 +34,7 @@ describe('RFC 7662 §2.2 — what is said of an active token', () => {
     ['a bearer token bound to a key', { token_type: 'Bearer', cnf: { jkt } }],
     // Only the header of a JWT may leave open what it is; an answer is about what was asked for.
     ['what ID tokens have too', { nonce: 'n', at_hash: 'h' }],
-  ])('opens: %s', (_title, claims) => {
+  ])('is accepted: %s', (_title, claims) => {
     expect(principal(claims)).toMatchObject({ issuer: 'https://as.example', audience: ['r'], form: 'opaque' });
   });
 
@@ -60,30 +60,30 @@ describe('RFC 7662 §2.2 — what is said of an active token', () => {
     ['token.claims', { nbf: null }],
     ['token.audience', { aud: undefined }],
     ['token.audience', { aud: null }],
-  ])('does not: %s, %j', (reason, claims) => {
+  ])('is refused: %s, %j', (reason, claims) => {
     expect(() => principal(claims)).toThrow(refused(reason));
   });
 
-  test('exp, and the tolerance, and not a moment more', () => {
+  test('is accepted up to exp plus the tolerance', () => {
     expect(principal({ exp: now }, 4_999).expiresAt).toBe(now);
     expect(() => principal({ exp: now }, 5_000)).toThrow(refused('token.expired'));
     expect(principal({ exp: now + 0.5 }, 5_499).expiresAt).toBe(now + 0.5);
   });
 
-  test('nbf, and the tolerance, and not a moment before', () => {
+  test('is accepted from nbf minus the tolerance', () => {
     expect(principal({ nbf: now }, -5_000)).toBeDefined();
     expect(() => principal({ nbf: now }, -5_001)).toThrow(refused('token.not_yet_valid'));
     expect(principal({ nbf: now - 60 })).toBeDefined();
   });
 
-  test('without aud, where the configuration allows it, and nowhere else', () => {
+  test('is accepted without aud only if the configuration allows it', () => {
     const optional = { ...server, introspection: { audience: 'optional' } } as AuthorizationServer;
     expect(principal({ aud: undefined }, 0, optional).audience).toEqual([]);
     const unconfigured = { ...server, introspection: undefined };
     expect(() => principal({ aud: undefined }, 0, unconfigured)).toThrow(refused('token.audience'));
   });
 
-  test('is kept as the JWT that it came in, for the upstream', () => {
+  test('keeps its JWT for the upstream', () => {
     const read = principalOfAnswer({ claims: { aud: 'r' }, jwt: 'a.b.c' }, server, new Map(), () => 0);
     expect(read.introspectionJwt).toBe('a.b.c');
     expect(principal({}).introspectionJwt).toBeUndefined();
@@ -120,7 +120,7 @@ function read(answer: Record<string, unknown>): Principal | string {
   }
 }
 
-test('RFC 7662 §2.2 — whatever a server says of a token: somebody for whom it holds now, or a Denial', () => {
+test('RFC 7662 §2.2 — any answer gives a principal whose token is valid now, or a Denial', () => {
   fc.assert(
     fc.property(claims, (answer) => {
       const found = read(answer);

@@ -37,13 +37,13 @@ async function introspect(
 
 const form = { token: 't', token_type_hint: 'access_token' };
 
-test('RFC 7662 §2.1 — a POST with the token, for JSON, in the name of its caller', async () => {
+test('RFC 7662 §2.1 — posts the token on behalf of its caller and accepts JSON', async () => {
   await introspect({ body: { active: false } });
   const options = { accept: 'application/json', onBehalfOf: '192.0.2.1' };
   expect(asked).toEqual(['introspection', endpoint, form, credentials, options]);
 });
 
-test('RFC 9701 §4 — or for a signed answer, and for nothing else', async () => {
+test('RFC 9701 §4 — accepts only a signed answer if one is configured', async () => {
   await introspect({ body: { active: false } }, signed);
   const accept = 'application/token-introspection+jwt, application/jwt;q=0.9';
   expect(asked).toEqual(['introspection', endpoint, form, credentials, { accept, onBehalfOf: '192.0.2.1' }]);
@@ -61,27 +61,27 @@ test.for<[active: unknown, isActive: boolean]>([
   expect(principal !== undefined).toBe(isActive);
 });
 
-test.for([undefined, null, [], [{ active: true }], 'active', true])('%j is no answer', async (body) => {
+test.for([undefined, null, [], [{ active: true }], 'active', true])('refuses %j as an answer', async (body) => {
   await expect(introspect({ body })).rejects.toMatchObject({
     reason: unavailable,
     detail: 'main: its introspection did not answer with a JSON object',
   });
 });
 
-test.for([201, 204, 301, 400, 401, 404, 500])('RFC 7662 §2.3 — %d says nothing of the token', async (status) => {
+test.for([201, 204, 301, 400, 401, 404, 500])('RFC 7662 §2.3 — status %d does not refuse the token', async (status) => {
   await expect(introspect({ status, body: { active: true } })).rejects.toMatchObject({
     reason: unavailable,
     detail: `main: https://as.example/introspect?… answered ${status}; check introspection.client_id and its secret or key`,
   });
 });
 
-test('a phantom token of no active token is an empty answer, and no other status is', async () => {
+test('reads only status 204 as an inactive token in place of a phantom token', async () => {
   await expect(introspect({ status: 204 }, signed)).resolves.toBeUndefined();
   await expect(introspect({ status: 202, body: { active: false } }, signed)).rejects.toMatchObject({
     reason: unavailable,
   });
 });
 
-test('where a signed answer is wanted, none that is not opens anything', async () => {
+test('refuses an unsigned answer if a signed one is configured', async () => {
   await expect(introspect({ body: { active: true } }, signed)).rejects.toMatchObject({ reason: unavailable });
 });

@@ -49,11 +49,11 @@ describe('RFC 7515 §4.1.9 — typ', () => {
     },
   );
 
-  test.for([5, null, {}, [], ['at+jwt'], true])('%j is none', async (typ) => {
+  test.for([5, null, {}, [], ['at+jwt'], true])('%j is no typ', async (typ) => {
     await expect(verify(await sign({}, { typ }))).rejects.toThrow(refused('token.malformed'));
   });
 
-  test('says what a token is, where only an access token may be', async () => {
+  test('at+jwt declares an access token', async () => {
     await expect(verify(await sign({ nonce: 'n' }, { typ: 'at+jwt' }))).resolves.toMatchObject({ form: 'jwt' });
     await expect(verify(await sign({ nonce: 'n' }, { typ: 'JWT' }))).rejects.toThrow(refused('token.type'));
     await expect(verify(await sign({}, { typ: 'JWT' }), ['at+jwt'])).rejects.toThrow(refused('token.type'));
@@ -61,7 +61,7 @@ describe('RFC 7515 §4.1.9 — typ', () => {
 });
 
 describe('RFC 7515 §2 — a signature has one spelling', () => {
-  test('and each other one would take a place in the cache', async () => {
+  test('refuses other spellings, which would fill the cache', async () => {
     const token = await sign();
     const [head, signature] = [token.slice(0, -86), token.slice(-86)];
     await expect(verify(head + signature)).resolves.toBeDefined();
@@ -75,7 +75,7 @@ describe('RFC 7515 §2 — a signature has one spelling', () => {
   });
 });
 
-describe('RFC 9068 §4 — what does not hold is refused for what it is', () => {
+describe('RFC 9068 §4 — each invalid token has its own reason', () => {
   test.for<[reason: string, claims: object, header: object]>([
     ['token.claims', { exp: undefined }, {}],
     ['token.claims', { exp: String(now + 60) }, {}],
@@ -99,12 +99,12 @@ describe('RFC 9068 §4 — what does not hold is refused for what it is', () => 
 });
 
 describe('RFC 7515 §4.1.4 — without kid', () => {
-  test('whichever of the published keys verifies, and no other', async () => {
+  test('any published key may verify it, and no other', async () => {
     for (const key of [one, two]) await expect(verify(await sign({}, { kid: undefined }, key))).resolves.toBeDefined();
     await expect(verify(await sign({}, { kid: undefined }, stranger))).rejects.toThrow(refused('token.signature'));
   });
 
-  test('what the right key has signed is refused for what is wrong with it', async () => {
+  test('an invalid token by the right key keeps its own reason', async () => {
     for (const key of [one, two]) {
       const token = await sign({ exp: now - 6 }, { kid: undefined }, key);
       await expect(verify(token)).rejects.toThrow(refused('token.expired'));
@@ -113,7 +113,7 @@ describe('RFC 7515 §4.1.4 — without kid', () => {
 });
 
 describe('a refusal', () => {
-  test('says in jose’s words what did not hold, and keeps its error', async () => {
+  test('has the message of jose as detail and its error as cause', async () => {
     await expect(verify(await sign({ iss: 'https://x.example' }))).rejects.toMatchObject({
       reason: 'token.issuer',
       detail: 'unexpected "iss" claim value',
@@ -121,7 +121,7 @@ describe('a refusal', () => {
     });
   });
 
-  test('is not made of a bug', async () => {
+  test('does not hide a bug', async () => {
     const bug = new TypeError('ours');
     const broken: JWTVerifyGetKey = () => Promise.reject(bug);
     await expect(verify(await sign(), undefined, broken)).rejects.toBe(bug);
@@ -132,7 +132,7 @@ describe('a refusal', () => {
   });
 });
 
-describe('by its header, as its issuer is configured now', () => {
+describe('the header under the current settings of the issuer', () => {
   test.each<[string, JwtValidation | undefined]>([
     ['RS256', accepted],
     ['none', accepted],
@@ -166,6 +166,6 @@ test.each([
   ['two parts of a JWT', `${part({ alg: 'RS256' })}.${part({ iss: 'http://a' })}`, undefined],
   ['four', `${part({ alg: 'RS256' })}.${part({ iss: 'http://a' })}.x.x`, undefined],
   ['a JWE', `${part({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`, undefined],
-])('the issuer that is claimed by %s', (_, token, expected) => {
+])('the claimed issuer of %s', (_, token, expected) => {
   expect(claimedIssuer(token)).toBe(expected);
 });

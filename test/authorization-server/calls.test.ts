@@ -25,7 +25,7 @@ const atOnce = <Value>(count: number, act: () => Promise<Value>): Promise<Value[
   Promise.all(Array.from({ length: count }, act));
 
 describe('a server that fails five times', () => {
-  test('is left alone, and clients hear at once when it is asked again', async () => {
+  test('gets no calls, and clients get the time of the next one at once', async () => {
     const { server, get, calls, ready, events } = await started();
     server.fault('introspection', 'silence');
     await askAbout(world as OutageWorld, 5);
@@ -49,7 +49,7 @@ describe('a server that fails five times', () => {
     ]);
   });
 
-  test('is tried by one call when the time is up', async () => {
+  test('gets one trial call after the wait', async () => {
     const { server, get, advance } = await started();
     server.fault('introspection', 'silence');
     await askAbout(world as OutageWorld, 5);
@@ -65,7 +65,7 @@ describe('a server that fails five times', () => {
     expect(new Set(after.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  test('is told to the log when it goes and when it comes, not in between', async () => {
+  test('is logged when it fails and when it recovers, not in between', async () => {
     const { server, get, advance, events, ready } = await started();
     for (let time = 0; time < 2; time += 1) {
       server.fault('introspection', 'maintenance');
@@ -83,7 +83,7 @@ describe('a server that fails five times', () => {
     ]);
   });
 
-  test('in one thing goes on being asked for the others', async () => {
+  test('in one operation still gets calls for the others', async () => {
     const { server, get, jwt } = await started();
     const known = server.opaque();
     await get('/api', known);
@@ -93,7 +93,7 @@ describe('a server that fails five times', () => {
     expect(await get('/exchanged', known)).toMatchObject({ status: 200 });
   });
 
-  test('a failure between successes is none of five', async () => {
+  test('a success resets the count of failures', async () => {
     const { server, get } = await started();
     for (let time = 0; time < 6; time += 1) {
       server.fault('introspection', 'reset');
@@ -117,7 +117,7 @@ test.each(['too many requests', 'an error'] as const)(
   },
 );
 
-test('maintenance: who is told when to come again, comes then', async () => {
+test('maintenance: calls resume after Retry-After', async () => {
   const { server, get, advance } = await started();
   server.fault('introspection', 'maintenance');
   const token = server.opaque();
@@ -131,7 +131,7 @@ test('maintenance: who is told when to come again, comes then', async () => {
 });
 
 describe('the whole server', () => {
-  test('refuses connections, and is back', async () => {
+  test('refuses connections, then recovers', async () => {
     const { server, get, jwt, advance, events, ready } = await started();
     const [known, opaque] = [await jwt(), server.opaque()];
     await get('/api', known);
@@ -158,7 +158,7 @@ describe('the whole server', () => {
     ]);
   });
 
-  test('says nothing any more, on connections that were kept, and is back', async () => {
+  test('is silent on kept-alive connections, then recovers', async () => {
     const { server, get, advance } = await started();
     await atOnce(10, () => get('/api', server.opaque()));
     server.freeze(true);
@@ -168,7 +168,7 @@ describe('the whole server', () => {
     await expect.poll(async () => (await get('/api', server.opaque())).status).toBe(200);
   });
 
-  test('closes the connections that were kept: nobody notices', async () => {
+  test('closes kept-alive connections without a failed call', async () => {
     const { server, get } = await started();
     await atOnce(10, () => get('/api', server.opaque()));
     for (const socket of server.sockets) socket.end();
@@ -177,7 +177,7 @@ describe('the whole server', () => {
   });
 });
 
-test('a slow server is waited for by 256 calls of a kind, and by nobody else', async () => {
+test('a slow server has at most 256 calls of an operation in flight', async () => {
   const { server, get, calls } = await started({ timeout: '3s' });
   server.fault('introspection', 'silence');
   const seen = await atOnce(400, () => get('/api', server.opaque()));
@@ -187,8 +187,8 @@ test('a slow server is waited for by 256 calls of a kind, and by nobody else', a
   expect(server.sockets.size).toBeLessThanOrEqual(258);
 });
 
-describe('a server that refuses us', () => {
-  test('is told to the operator once a minute, and is not away', async () => {
+describe('a server that refuses the gateway’s credentials', () => {
+  test('is logged once a minute, and does not count as unavailable', async () => {
     const { server, get, advance, events, calls } = await started();
     const { issuer } = server;
     const inner = issuer.intercept;
@@ -215,7 +215,7 @@ describe('a server that refuses us', () => {
   });
 });
 
-test('cache: 0s — every token waits for the server', async () => {
+test('cache: 0s — every token needs the server', async () => {
   const { server, get } = await started({ cache: '0s' });
   const token = server.opaque();
   expect(await get('/api', token)).toMatchObject({ status: 200 });
@@ -225,7 +225,7 @@ test('cache: 0s — every token waits for the server', async () => {
   await expect.poll(async () => (await get('/api', token)).status).toBe(200);
 });
 
-test('an endpoint that fails keeps nobody from another one of the same server', async () => {
+test('a failing endpoint does not stop calls to another endpoint of the server', async () => {
   const { server } = await started();
   const calls = createServerCalls(
     { name: 'main', timeoutMs: 2_000 } as AuthorizationServer,

@@ -27,7 +27,7 @@ function fail(times: number, askedMs?: number): void {
   for (let count = 0; count < times; count += 1) admitted().failed(askedMs);
 }
 
-test('it opens after five failures in a row', () => {
+test('opens after five consecutive failures', () => {
   fail(4);
   admitted().succeeded();
   fail(4);
@@ -40,19 +40,19 @@ test('it opens after five failures in a row', () => {
   expect(breaker.admit()).toBe(600);
 });
 
-describe('when its time is up', () => {
+describe('after the wait', () => {
   beforeEach(() => {
     fail(5);
     now += 1000;
   });
 
-  test('one call goes alone', () => {
+  test('admits one trial call', () => {
     expect(breaker.state()).toBe('half_open');
     admitted();
     expect(Array.from({ length: 100 }, () => breaker.admit())).toEqual(Array.from({ length: 100 }, () => 1000));
   });
 
-  test('and closes it', () => {
+  test('closes after a successful trial', () => {
     admitted().succeeded();
     expect(breaker.state()).toBe('closed');
     fail(4);
@@ -61,7 +61,7 @@ describe('when its time is up', () => {
     expect(breaker.admit(), 'the waits begin anew').toBe(1000);
   });
 
-  test('or opens it for twice as long, up to 30 s', () => {
+  test('opens for twice as long after a failed trial, up to 30 s', () => {
     const waits: unknown[] = [];
     for (let count = 0; count < 7; count += 1) {
       admitted().failed();
@@ -72,7 +72,7 @@ describe('when its time is up', () => {
   });
 });
 
-test('chance takes up to half off a wait', () => {
+test('randomness takes up to half off a wait', () => {
   chance = 0.999;
   fail(5);
   expect(breaker.waitMs()).toBeCloseTo(500, -1);
@@ -82,13 +82,13 @@ test.each([
   [7000, 7000],
   [10, 1000],
   [86_400_000, 60_000],
-])('a server that asks for %i ms gets %i', (askedMs, waitMs) => {
+])('a requested pause of %i ms becomes %i ms', (askedMs, waitMs) => {
   fail(5, askedMs);
   expect(breaker.waitMs()).toBe(waitMs);
 });
 
 describe('a call from before it opened', () => {
-  test('that fails late changes nothing', () => {
+  test('changes nothing if it fails late', () => {
     const late = admitted();
     fail(5);
     now += 1000;
@@ -99,7 +99,7 @@ describe('a call from before it opened', () => {
     expect(breaker.state()).toBe('closed');
   });
 
-  test('that succeeds late closes it', () => {
+  test('closes the circuit if it succeeds late', () => {
     const late = admitted();
     fail(5);
     late.succeeded();
@@ -107,7 +107,7 @@ describe('a call from before it opened', () => {
   });
 });
 
-test('who is trusted again is closed on trial: the first failure opens it, for longer than before', () => {
+test('after a recovery, the first failure opens it for longer than before', () => {
   breaker.recovered();
   fail(5);
   breaker.recovered();

@@ -40,7 +40,7 @@ describe('a secret', () => {
     expect((await authenticate(form(), credentials)).headers).toBe(one.headers);
   });
 
-  test('in the body, and the form that was given stays as it is', async () => {
+  test('in the body, without a change of the given form', async () => {
     const given = form();
     const { body, headers } = await authenticate(given, { ...secret, clientAuth: 'client_secret_post' });
     expect(headers).toBeUndefined();
@@ -58,25 +58,25 @@ describe('a key', () => {
     expect(protectedHeader.alg).toBe(algorithm);
   });
 
-  test('says who we are, to whom, from now for a minute', async () => {
+  test('names the client and the audience, and is valid for a minute', async () => {
     const { jti, ...claims } = decodeJwt(await assertionOf(keyed('ES256')));
     const iat = Math.floor(now / 1000);
     expect(claims).toEqual({ iss: 'gate way', sub: 'gate way', aud: issuer, iat, exp: iat + 60 });
     expect(jti).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('each assertion is another one', async () => {
+  test('gives each assertion an id of its own', async () => {
     const ids = await Promise.all([1, 2, 3].map(async () => decodeJwt(await assertionOf(keyed('ES256'))).jti));
     expect(new Set(ids).size).toBe(3);
   });
 
-  test('its id is named where it has one', async () => {
+  test('names the key id, if there is one', async () => {
     const typ = 'client-authentication+jwt';
     expect(decodeProtectedHeader(await assertionOf(keyed('ES256', 'k1')))).toEqual({ alg: 'ES256', typ, kid: 'k1' });
     expect(decodeProtectedHeader(await assertionOf(keyed('ES256')))).toEqual({ alg: 'ES256', typ });
   });
 
-  test('goes out beside the form, with the client’s id and no header', async () => {
+  test('is added to the form with the client id, without a header', async () => {
     const { body, headers } = await authenticate(form(), keyed('ES256'));
     expect(headers).toBeUndefined();
     expect(Object.fromEntries(body)).toEqual({

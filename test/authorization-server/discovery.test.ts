@@ -30,7 +30,7 @@ function publish(path: string, metadata: object): void {
   };
 }
 
-describe('RFC 8414 §3 — where metadata is', () => {
+describe('RFC 8414 §3 — the location of metadata', () => {
   test.each([
     ['', '/.well-known/oauth-authorization-server'],
     ['', '/.well-known/openid-configuration'],
@@ -57,7 +57,7 @@ describe('RFC 8414 §3.3 — the issuer in the metadata is the configured one', 
   });
 });
 
-test('endpoints below the issuer are reached by the backchannel, others as they are', async () => {
+test('reaches endpoints below the issuer through the backchannel, others unchanged', async () => {
   publish('/.well-known/oauth-authorization-server', {
     issuer: 'https://public.example',
     introspection_endpoint: 'https://public.example/introspect?x=1',
@@ -72,7 +72,7 @@ test('endpoints below the issuer are reached by the backchannel, others as they 
   });
 });
 
-test('a server that is away at first is found without being asked for', async () => {
+test('discovers a server in the background that was unavailable at first', async () => {
   issuer.intercept = (_request, response) => {
     response.writeHead(503).end();
     return true;
@@ -86,14 +86,14 @@ test('a server that is away at first is found without being asked for', async ()
   await expect.poll(() => client.state().state).toBe('available');
 });
 
-test('a server that does not answer in time is away', async () => {
+test('a server that does not answer in time is unavailable', async () => {
   issuer.intercept = () => true;
   await expect(clientOf({ timeoutMs: 100 }).metadata()).rejects.toMatchObject({
     reason: 'authorization_server.unavailable',
   });
 });
 
-describe('metadata that is known', () => {
+describe('cached metadata', () => {
   let now: number;
   const serve = (metadata: object): void => publish('/.well-known/oauth-authorization-server', metadata);
   const good = (): object => ({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });
@@ -137,7 +137,7 @@ describe('metadata that is known', () => {
     await expect(client.metadata()).resolves.toMatchObject({ jwksUri: `${issuer.url}/jwks` });
   });
 
-  test('is used for `stale` after it was fetched, no longer', async () => {
+  test('is used for `stale` after the last fetch', async () => {
     const client = await started(3_600_000);
     const found = issuer.intercept;
     issuer.intercept = (_request, response) => {
@@ -157,7 +157,7 @@ describe('metadata that is known', () => {
     expect(client.state().state).not.toBe('unavailable');
   });
 
-  test('is asked for where it is needed, and not otherwise', async () => {
+  test('is fetched only if the settings need it', async () => {
     const jwt = { algorithms: ['RS256'], types: undefined, jwksUri: `${issuer.url}/jwks` };
     const client = clientOf({ jwt, introspection: undefined });
     expect(client.state().state).toBe('unknown');
@@ -168,7 +168,7 @@ describe('metadata that is known', () => {
   });
 });
 
-describe('a wait that a server asks for', () => {
+describe('a pause that a server requests', () => {
   test.each(['86400', '99999999999', '9'.repeat(400), 'Fri, 31 Dec 9999 23:59:59 GMT'])(
     'is a minute at most, also behind requests: Retry-After: %s',
     async (asked) => {

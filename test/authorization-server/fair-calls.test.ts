@@ -31,7 +31,7 @@ function ask(onBehalfOf: string): Promise<ServerAnswer | Denial> {
 const asked = (onBehalfOf: string): number =>
   server.issuer.requests.filter(({ body }) => body === `token=${onBehalfOf}`).length;
 
-test('a slow server is asked at once for who comes new, whoever waits for it already', async () => {
+test('a slow server gets the call of a new caller at once, however many others wait', async () => {
   const noisy = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4', '192.0.2.5'];
   for (const each of noisy) for (let time = 0; time < 300; time += 1) void ask(each);
   await expect.poll(() => server.asked('introspection')).toBeGreaterThan(200);
@@ -41,12 +41,12 @@ test('a slow server is asked at once for who comes new, whoever waits for it alr
   expect(server.asked('introspection')).toBeLessThanOrEqual(256);
 });
 
-test('an address that already waits with more than all places hears that at once', async () => {
+test('refuses a call at once if the queue of its address is full', async () => {
   for (let time = 0; time < 64 + 256; time += 1) void ask('192.0.2.1');
   expect(await ask('192.0.2.1')).toMatchObject({ reason: 'authorization_server.unavailable', retryAfterSeconds: 1 });
 });
 
-test('nobody waits for a server that is known to be away', async () => {
+test('no call waits for a server whose circuit is open', async () => {
   const waiting = Array.from({ length: 300 }, () => ask('192.0.2.1'));
   await expect.poll(() => server.asked('introspection')).toBe(64);
   await server.down();
@@ -54,6 +54,6 @@ test('nobody waits for a server that is known to be away', async () => {
   expect(new Set(outcomes.map((outcome) => (outcome as Denial).reason))).toEqual(
     new Set(['authorization_server.unavailable']),
   );
-  // Those who waited were told why, and asked nobody.
+  // The waiting calls failed without a request.
   expect(server.asked('introspection')).toBe(64);
 });

@@ -8,20 +8,20 @@ function crowd(places: FairSemaphore, owner: string, count: number): number {
   return entries.filter((entry) => entry === undefined).length;
 }
 
-test('one owner holds a quarter; the others of it wait, so many as there are places', () => {
+test('one owner holds a quarter; its queue is as long as the capacity', () => {
   const places = createFairSemaphore(16);
   expect(crowd(places, 'a', 20)).toBe(4);
   expect(places.acquire('a')).toBe('full');
   expect(places.acquire('b')).toBeUndefined();
 });
 
-test('who holds none gets one, however many others have taken theirs', () => {
+test('an owner that holds nothing acquires, however much the others hold', () => {
   const places = createFairSemaphore(256);
   for (let owner = 0; owner < 8; owner += 1) crowd(places, `noisy ${owner}`, 300);
   expect(places.acquire('quiet')).toBeUndefined();
 });
 
-test('who waits comes in turn, not in the order in which one of them asked a hundred times', async () => {
+test('serves waiting owners in turn, not in the order of their requests', async () => {
   const places = createFairSemaphore(4);
   const came: string[] = [];
   for (const name of ['a', 'b', 'c', 'd']) expect(places.acquire(name)).toBeUndefined();
@@ -36,7 +36,7 @@ test('who waits comes in turn, not in the order in which one of them asked a hun
   expect(came).toEqual(['noisy', 'quiet']);
 });
 
-test('whatever comes and goes, no more places are taken than there are, and all that wait get one', async () => {
+test('never exceeds its capacity, and serves all that wait', async () => {
   const steps = fc.array(fc.record({ owner: fc.constantFrom('a', 'b', 'c', 'd', 'e'), leaves: fc.boolean() }), {
     maxLength: 200,
   });

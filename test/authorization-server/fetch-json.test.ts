@@ -52,7 +52,7 @@ describe('any status is an answer', () => {
     expect(await outcome()).toMatchObject({ status, body });
   });
 
-  test('with what its head says of it', async () => {
+  test('with its header fields', async () => {
     answer = (response) =>
       response
         .writeHead(503, {
@@ -78,7 +78,7 @@ describe('any status is an answer', () => {
   });
 });
 
-describe('what is none', () => {
+describe('no answer', () => {
   test.each<[string, (response: ServerResponse) => void, string]>([
     ['a body beyond the limit', (response) => response.end('x'.repeat(2000)), 'more than 1000 bytes'],
     [
@@ -129,7 +129,7 @@ describe('what is none', () => {
   });
 
   test.each([
-    ['nobody there', 'http://127.0.0.1:1/', 'ECONNREFUSED'],
+    ['no listener', 'http://127.0.0.1:1/', 'ECONNREFUSED'],
     ['no such scheme', 'ftp://127.0.0.1/', 'ERR_INVALID_PROTOCOL'],
     ['no URL', 'as.example', 'ERR_INVALID_URL'],
   ])('%s', async (_what, url, message) => {
@@ -170,7 +170,7 @@ describe('what is none', () => {
   });
 });
 
-test('no compression is asked for', async () => {
+test('requests no compression', async () => {
   await outcome();
   expect(upstream.seen[0]?.headers).not.toHaveProperty('accept-encoding');
 });
@@ -181,7 +181,7 @@ test('a POST is a form', async () => {
   expect(upstream.seen.at(-1)).toMatchObject({ method: 'POST', body: 'token=a+b' });
 });
 
-test('a port that browsers refuse is asked', async () => {
+test('calls a port that browsers refuse', async () => {
   for (const port of [10_080, 6000, 6566, 6665, 6679]) {
     const raw = await startRaw((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n{"a":1}'), port).catch(() => undefined);
     if (raw === undefined) continue;
@@ -194,7 +194,7 @@ test('a port that browsers refuse is asked', async () => {
 });
 
 describe('connections', () => {
-  test('are kept, and ended on close', async () => {
+  test('are kept alive, and closed on close', async () => {
     await outcome();
     await outcome();
     expect(upstream.sockets.size).toBe(1);
@@ -210,7 +210,7 @@ describe('connections', () => {
     else socket.write(ok);
   };
 
-  test('a GET that met one which the server was closing is sent again', async () => {
+  test('a GET on a connection that the server was closing is sent again', async () => {
     const raw = await startRaw(closing);
     expect(await outcome(raw.url)).toMatchObject({ status: 200 });
     expect(await outcome(raw.url)).toMatchObject({ status: 200 });
@@ -218,7 +218,7 @@ describe('connections', () => {
     raw.close();
   });
 
-  test('once, and in the same time', async () => {
+  test('once, within the same timeout', async () => {
     const raw = await startRaw((socket, count) => {
       if (count === 1) socket.write(ok);
       if (count === 2) setTimeout(() => socket.resetAndDestroy(), 1_500);
@@ -232,7 +232,7 @@ describe('connections', () => {
     raw.close();
   });
 
-  test('a POST is not: it may have been heard', async () => {
+  test('a POST is not sent again: the server may have processed it', async () => {
     const raw = await startRaw(closing);
     await outcome(raw.url);
     await expect(
@@ -243,7 +243,7 @@ describe('connections', () => {
   });
 });
 
-test('a thousand calls to a server that says nothing leave no connection', async () => {
+test('a thousand calls to a silent server leave no connection', async () => {
   answer = () => {};
   const calls = Array.from({ length: 1000 }, () => outcome(upstream.url, SHORT_MS));
   for (const failure of await Promise.all(calls)) expect(failure).toBeInstanceOf(FetchError);

@@ -59,7 +59,7 @@ describe('introspection', () => {
   });
   afterAll(() => world.close());
 
-  test.each(everyFault)('%s: what was asked before goes on, what was not waits', async (fault) => {
+  test.each(everyFault)('%s: cached tokens stay valid, others get 503', async (fault) => {
     const { server } = world;
     const unknown = server.opaque();
     server.fault('introspection', fault);
@@ -91,7 +91,7 @@ describe('exchange', () => {
     'a status of 404',
   ]);
 
-  test.each(everyFault)('%s: exchanged credentials go on, new ones wait', async (fault) => {
+  test.each(everyFault)('%s: cached credentials stay valid, others get 503', async (fault) => {
     const { server } = world;
     const unknown = server.opaque();
     server.fault('token', fault);
@@ -108,7 +108,7 @@ describe('exchange', () => {
 });
 
 describe('discovery', () => {
-  test.each(everyFault)('%s at the start: 503 until it is over, by itself', async (fault) => {
+  test.each(everyFault)('%s at the start: 503 until the server recovers', async (fault) => {
     const began = await startOutageWorld({ before: (server) => server.fault('discovery', fault) });
     const [jwt, opaque] = [await began.jwt(), began.server.opaque()];
     for (const seen of await Promise.all([began.get('/api', jwt), began.get('/api', opaque)])) expectAway(seen);
@@ -129,7 +129,7 @@ describe('discovery', () => {
   });
 });
 
-test('no outage: a page in the place of one document leads to the next', async () => {
+test('no outage: a page in place of one document leads to the next', async () => {
   const began = await startOutageWorld({
     before({ issuer }) {
       const metadata = JSON.stringify({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });

@@ -15,7 +15,7 @@ function lifetimeOf(members: Record<string, unknown>): number | undefined {
   return expiresAt === undefined ? undefined : expiresAt - askedAt;
 }
 
-describe('what is a bearer token, RFC 6749 §5.1 and RFC 6750 §2.1', () => {
+describe('a bearer token, RFC 6749 §5.1 and RFC 6750 §2.1', () => {
   test.each(['Bearer', 'bearer', 'BEARER'])('token_type %s', (type) => {
     expect(readIssuedToken({ ...answer, token_type: type }, askedAt).accessToken).toBe('abc');
   });
@@ -37,16 +37,16 @@ describe('what is a bearer token, RFC 6749 §5.1 and RFC 6750 §2.1', () => {
     ['a list of types', { ...answer, token_type: ['Bearer'] }],
     ['a list of scopes', { ...answer, scope: ['read'] }],
     ['a null scope', { ...answer, scope: null }],
-  ])('%s is not', (_, body) => {
+  ])('refuses %s', (_, body) => {
     expect(() => readIssuedToken(body, askedAt)).toThrow(expect.objectContaining({ reason: 'exchange.invalid' }));
   });
 
-  test('what it says is nowhere in the refusal', () => {
+  test('no refusal quotes the answer', () => {
     expect(() => readIssuedToken({ ...answer, access_token: 'secret token' }, askedAt)).toThrow(/^(?!.*secret)/s);
   });
 });
 
-describe('how long it lives', () => {
+describe('the lifetime', () => {
   test.each<[unknown, number]>([
     [1, 1_000],
     [100, 100_000],
@@ -96,12 +96,12 @@ describe('how long it lives', () => {
     expect(keptUntil(readIssuedToken({ ...answer, expires_in: seconds }, askedAt), askedAt) - askedAt).toBe(expected);
   });
 
-  test('what does not say is kept for no time', () => {
+  test('is not reused without an expiry', () => {
     const token = readIssuedToken({ ...answer, expires_in: undefined }, askedAt);
     expect(keptUntil(token, askedAt)).toBeLessThanOrEqual(askedAt);
   });
 
-  test('what has ended is kept for no time', () => {
+  test('is not reused once expired', () => {
     const token = readIssuedToken({ ...answer, access_token: jwt({ exp: inSeconds(-50) }) }, askedAt);
     expect(keptUntil(token, askedAt)).toBeLessThanOrEqual(askedAt);
   });

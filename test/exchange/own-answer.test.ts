@@ -15,7 +15,7 @@ afterEach(() => world.close());
 const grant = { principal: { issuer: 'https://as.example', subject: 'alice' } } as Grant;
 const invalid = { reason: 'exchange.invalid' };
 
-describe('an exchange that is answered with a token of the request goes nowhere', () => {
+describe('refuses an answer that repeats a token of the request', () => {
   test('the subject token: the upstream could use it at the gateway as the client', async () => {
     world.answer = (form) => issued(form.get('subject_token') ?? '');
     const { credential } = world.route();
@@ -29,14 +29,14 @@ describe('an exchange that is answered with a token of the request goes nowhere'
     await expect((async () => credential(grant, bearer('t')))()).rejects.toMatchObject(invalid);
   });
 
-  test('nearly the same is another token', async () => {
+  test('accepts a token that differs by one character', async () => {
     world.answer = (form) => issued(`${form.get('subject_token')}=`);
     const { credential } = world.route();
     await expect((async () => credential(grant, bearer('t')))()).resolves.toBe('Bearer t=');
   });
 });
 
-test('what another replica kept is looked at as well', async () => {
+test('checks an entry of another replica as well', async () => {
   const kept = { answer: { value: 'Bearer t', obtainedAt: Date.now() }, expiresAt: Date.now() + 60_000 };
   const answers: SharedAnswers = { get: async () => kept, set: () => {}, delete: () => {} };
   const exchange = exchangeWith({ server: world.client.server });

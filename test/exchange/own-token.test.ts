@@ -20,7 +20,7 @@ describe('actor: client_credentials', () => {
     world.answer = (form) => (isOwn(form) ? ownAnswer() : exchanged(form));
   });
 
-  test('RFC 8693 §2.1: our own token goes along, with its type', async () => {
+  test('RFC 8693 §2.1: sends the gateway’s own token with its type', async () => {
     await credentialOf(world.route({ actor: 'client_credentials' }), 't');
     const [first, second] = world.calls();
     expect(Object.fromEntries(first ?? [])).toEqual({ grant_type: 'client_credentials' });
@@ -31,13 +31,13 @@ describe('actor: client_credentials', () => {
     });
   });
 
-  test('a hundred callers at once need one of it', async () => {
+  test('requests one token for a hundred simultaneous callers', async () => {
     const exchange = world.route({ actor: 'client_credentials' });
     await Promise.all(Array.from({ length: 100 }, (_, i) => credentialOf(exchange, `t${i}`)));
     expect([own(), world.calls().length]).toEqual([1, 101]);
   });
 
-  test('it is renewed shortly before it ends', async () => {
+  test('renews it shortly before it expires', async () => {
     const exchange = world.route({ actor: 'client_credentials' });
     await credentialOf(exchange, 't');
     world.now += 53_999;
@@ -49,7 +49,7 @@ describe('actor: client_credentials', () => {
     expect(world.calls().at(-1)?.get('actor_token')).toBe('own-2');
   });
 
-  test('one that may be what the server does not want is not used again', async () => {
+  test('discards it after a refusal that it may have caused', async () => {
     exchanged = () => ({ status: 400, body: { error: 'invalid_request' } });
     const exchange = world.route({ actor: 'client_credentials' });
     await expect(credentialOf(exchange, 't')).rejects.toMatchObject({ reason: 'exchange.refused' });
@@ -58,7 +58,7 @@ describe('actor: client_credentials', () => {
     expect(own()).toBe(2);
   });
 
-  test('the caller’s ended token costs no new one', async () => {
+  test('keeps it if the caller’s token has expired', async () => {
     exchanged = () => ({ status: 400, body: { error: 'invalid_request' } });
     world.revalidate = async () => {
       throw new Denial('token.expired', 'ended');
@@ -74,7 +74,7 @@ describe('actor: client_credentials', () => {
     ['exchange.refused', 400, { error: 'unauthorized_client' }],
     ['exchange.invalid', 200, { access_token: 'a b', token_type: 'bearer' }],
     ['authorization_server.unavailable', 500, {}],
-  ])('%s without it, and nothing is exchanged: %d %j', async (reason, status, body) => {
+  ])('%s if it cannot be obtained, without an exchange: %d %j', async (reason, status, body) => {
     ownAnswer = () => ({ status, body });
     await expect(credentialOf(world.route({ actor: 'client_credentials' }), 't')).rejects.toMatchObject({ reason });
     expect(world.calls().length).toBe(1);

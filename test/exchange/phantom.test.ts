@@ -12,11 +12,11 @@ const { credential } = createCredentialSources(() => {}, Date.now)(route, {
 });
 const grantFor = (principal: Partial<Principal> | undefined): Grant => ({ principal }) as Grant;
 
-test('the signed answer of introspection, at once, and never the token of the client', () => {
+test('sends the signed introspection answer, never the client’s token', () => {
   expect(credential(grantFor({ introspectionJwt: 'a.b.c' }), bearer('opaque'))).toBe('Bearer a.b.c');
 });
 
-test('an answer that is the token of the client goes nowhere', () => {
+test('refuses an answer that is the client’s token', () => {
   expect(() => credential(grantFor({ introspectionJwt: 'a.b.c' }), bearer('a.b.c'))).toThrow(
     expect.objectContaining({ reason: 'exchange.invalid' }) as Error,
   );
@@ -25,6 +25,6 @@ test('an answer that is the token of the client goes nowhere', () => {
 test.each([
   ['an answer that was not signed', { introspectionJwt: undefined }],
   ['no caller at all', undefined],
-])('nothing is sent for %s: the configuration should have refused it', (_title, principal) => {
+])('sends nothing for %s, which the configuration excludes', (_title, principal) => {
   expect(() => credential(grantFor(principal), bearer('x.y.z'))).toThrow(TypeError);
 });

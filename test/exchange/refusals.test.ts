@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('a refusal', () => {
-  test('is remembered for five seconds, for this token alone', async () => {
+  test('is cached for five seconds, for this token only', async () => {
     const { answer } = world;
     world.answer = () => ({ status: 400, body: { error: 'invalid_target' } });
     const exchange = world.route();
@@ -43,7 +43,7 @@ describe('a refusal', () => {
     expect(world.revalidated).toEqual([]);
   });
 
-  test('shows a code, and never what else a server puts there', async () => {
+  test('shows the error code and no other text of the server', async () => {
     world.answer = () => ({ status: 400, body: { error: 'subject_token=t0ken', error_description: 't0ken' } });
     const denial = await credentialOf(world.route(), 't0ken').catch((error: unknown) => error as Denial);
     expect(denial).toMatchObject({ detail: 'the exchange was refused with 400 without an error code' });
@@ -64,14 +64,14 @@ describe.each(['invalid_request', 'invalid_grant'])('%s, RFC 8693 §2.2.2 and RF
     world.answer = () => ({ status: 400, body: { error: refusal } });
   });
 
-  test('is about our request where the token still holds', async () => {
+  test('is exchange.refused if the token is still valid', async () => {
     const exchange = world.route();
     for (const _ of [1, 2])
       await expect(credentialOf(exchange, 't')).rejects.toMatchObject({ reason: 'exchange.refused' });
     expect([world.calls().length, world.revalidated]).toEqual([1, ['t']]);
   });
 
-  test('is about the token where its server says so', async () => {
+  test('refuses the token if its own server does', async () => {
     world.revalidate = async () => {
       throw new Denial('token.inactive', 'unknown');
     };
@@ -81,14 +81,14 @@ describe.each(['invalid_request', 'invalid_grant'])('%s, RFC 8693 §2.2.2 and RF
     expect([world.calls().length, world.revalidated]).toEqual([1, ['t']]);
   });
 
-  test('a thousand calls at once ask twice in all', async () => {
+  test('causes two calls for a thousand simultaneous requests', async () => {
     const exchange = world.route();
     const outcomes = await Promise.allSettled(Array.from({ length: 1000 }, () => credentialOf(exchange, 't')));
     expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
     expect([world.calls().length, world.revalidated.length]).toEqual([1, 1]);
   });
 
-  test('nobody knows while the token’s server is away', async () => {
+  test('is a 503 while the token’s server is unavailable', async () => {
     world.revalidate = async () => {
       throw new Denial('authorization_server.unavailable', 'away');
     };

@@ -27,7 +27,7 @@ describe('scope', () => {
     await expect(credentialOf(world.route(), 't', caller('x'))).resolves.toBe('Bearer new');
   });
 
-  test('none asked: whatever the server decides', async () => {
+  test('none requested: accepts what the server grants', async () => {
     world.answer = narrower('x');
     await expect(credentialOf(world.route({ scope: [] }), 't', caller('x'))).resolves.toBe('Bearer new');
   });
@@ -51,7 +51,7 @@ describe('scope', () => {
     await expect(credentialOf(world.route(), 't', caller(held))).rejects.toMatchObject({ reason });
   });
 
-  test('a scope that a policy’s hierarchy implies is none that the server gave', async () => {
+  test('does not count a scope that only the hierarchy implies', async () => {
     world.answer = narrower('write');
     const principal = { ...caller('write'), scopes: new Set(['write', 'read']) };
     await expect(credentialOf(world.route({ scope: ['read'] }), 't', principal)).rejects.toMatchObject({
@@ -59,7 +59,7 @@ describe('scope', () => {
     });
   });
 
-  test('a token of another server: that one cannot mend it', async () => {
+  test('exchange.scope for a token of another server', async () => {
     world.answer = narrower('read');
     await expect(credentialOf(world.route(), 't', caller('read', 'https://other.example'))).rejects.toMatchObject({
       reason: 'exchange.scope',

@@ -24,7 +24,7 @@ beforeEach(() => {
   exchanges = 0;
 });
 
-test('what one replica exchanged is another’s too, until its end', async () => {
+test('shares an exchanged credential with other replicas until it expires', async () => {
   await replica().obtain('key', exchange);
   now += 50_000;
   const other = replica();
@@ -34,7 +34,7 @@ test('what one replica exchanged is another’s too, until its end', async () =>
   expect(other.get('key')).toBeUndefined();
 });
 
-test('what the upstream does not want is taken from all of them', async () => {
+test('removes an invalidated credential for all replicas', async () => {
   const one = replica();
   await one.obtain('key', exchange);
   one.invalidate('key');
@@ -45,7 +45,7 @@ test('what the upstream does not want is taken from all of them', async () => {
   expect((await replica().obtain('key', exchange)).value).toBe('Bearer 2');
 });
 
-test('a refusal is nobody’s but its own', async () => {
+test('does not share a refusal', async () => {
   const refused = async (): Promise<never> => {
     throw new Denial('exchange.refused', '');
   };
