@@ -45,17 +45,16 @@ function readToken(
       return { kind };
     case 'exchange':
       if (!exchange.present) token.addProblem('exchange needs the key exchange beside it');
-      return { kind, exchange: readExchange(exchange, servers) };
+      return readExchange(exchange, servers);
     default:
       throw new TypeError(`${String(kind satisfies never)} is not a kind of token`);
   }
 }
 
-function readExchange(field: Field, servers: ReadonlyMap<string, AuthorizationServer>): TokenExchange {
+function readExchange(field: Field, servers: ReadonlyMap<string, AuthorizationServer>): UpstreamToken {
   const server = exchangeServer(field, servers);
-  return {
+  const exchange = {
     credentials: readClient(field, server),
-    server: server ?? noServer,
     endpoint: field.get('endpoint').read(endpointUrl),
     audience: field.get('audience').list(anyText),
     resource: field.get('resource').list(resourceUri),
@@ -63,7 +62,9 @@ function readExchange(field: Field, servers: ReadonlyMap<string, AuthorizationSe
     subjectTokenType: field.get('subject_token_type').read(tokenForm) ?? 'access_token',
     requestedTokenType: field.get('token_type').read(tokenForm) ?? 'access_token',
     actor: field.get('actor').read(oneOf('none', 'client_credentials')) ?? 'none',
-  };
+  } as const;
+  // A missing server was reported: the result is then not to be used.
+  return server === undefined ? { kind: 'none' } : { kind: 'exchange', exchange: { ...exchange, server } };
 }
 
 /** The client of the block, or else of the server's introspection; half of one and half of the other would never work. */
@@ -81,18 +82,6 @@ function readClient(field: Field, server: AuthorizationServer | undefined): Toke
 }
 
 const tokenForm = oneOf('access_token', 'jwt');
-
-/** Stands for a server that was reported missing. */
-const noServer: AuthorizationServer = {
-  name: '',
-  issuer: '',
-  backchannel: '',
-  jwt: undefined,
-  introspection: undefined,
-  clockToleranceMs: 0,
-  timeoutMs: 0,
-  staleMs: 0,
-};
 
 function exchangeServer(
   field: Field,

@@ -2,11 +2,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'yaml';
 import { validatorsModule } from '../../schema/compile.ts';
 import schema from '../../schema/gateway.schema.json' with { type: 'json' };
 import { pathText } from '../../src/config/problems.ts';
-import { base, refusals } from './folder.ts';
+import { base, loaded, refusals } from './folder.ts';
 import { at, everyKey, places, replaced } from './every-key.ts';
 
 /** As an editor would: the committed file and the unresolved text. */
@@ -74,6 +75,29 @@ describe('schema and loader agree', () => {
       const document = replaced(everyKey, [...path.slice(0, -1), 'no such key'], 'x');
       expect(editorAccepts(document)).toBe(false);
       expect(await refusals({ yaml: stringify(document) })).not.toEqual([]);
+    },
+  );
+
+  /** Keys whose value in {@link everyKey} is what the gateway takes without them. */
+  const defaults = new Set([
+    'policies',
+    'routes[0].protocol',
+    'routes[0].authorization_servers',
+    'routes[0].opaque_tokens',
+    'routes[0].public',
+    'routes[0].upstream.exchange.server',
+    'routes[0].upstream.exchange.subject_token_type',
+    'routes[1].query',
+  ]);
+
+  test.each(everyPlace.filter(([title, path]) => typeof path.at(-1) === 'string' && !defaults.has(title)))(
+    'that %s is read: without it the configuration is another, or refused',
+    async (_title, path) => {
+      const yaml = stringify(replaced(everyKey, path, undefined));
+      if ((await refusals({ yaml })).length > 0) return;
+      const { hash: _before, ...before } = await loaded({ yaml: stringify(everyKey) });
+      const { hash: _after, ...after } = await loaded({ yaml });
+      expect(isDeepStrictEqual(after, before)).toBe(false);
     },
   );
 

@@ -110,9 +110,6 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'toolsIn', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 1 },
     { in: 'toolsIn', mutator: 'ArrayDeclaration', to: '["Stryker was here"]', nth: 2 },
   ],
-  'type: undefined is not a method with a target': [
-    { in: 'entriesFor', mutator: 'ConditionalExpression', to: 'false', nth: 3 },
-  ],
   'an entry that throws cannot be called either': [
     { in: 'couldCall', mutator: 'OptionalChaining', to: 'listing[kind](name)' },
     { in: 'couldCall', mutator: 'ConditionalExpression', to: 'false', nth: 4 },
