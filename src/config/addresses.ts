@@ -4,10 +4,10 @@ import type { Address, AdminSettings, Config, ForwardAuth } from '../model/confi
 import type { Field } from './field.ts';
 import { adminToken, reject } from './values.ts';
 
-/** Who may ask where nothing is said: this machine, as RFC 1122 §3.2.1.3 and RFC 4291 §2.5.3 have it. */
+/** Proxies that may ask by default: those on this machine, RFC 1122 §3.2.1.3 and RFC 4291 §2.5.3. */
 const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
 
-/** `listen`, `admin` and `forward_auth`; what is wrong is reported to the fields. */
+/** `listen`, `admin` and `forward_auth`. Problems are reported to the fields. */
 export function readAddresses(root: Field): Pick<Config, 'listen' | 'admin' | 'forwardAuth'> {
   const listen = root.get('listen').read(address) ?? { host: '127.0.0.1', port: 8080 };
   const admin = readAdmin(root.get('admin'));
@@ -24,21 +24,21 @@ function readAdmin(field: Field): AdminSettings | undefined {
   const hosts = field.get('hosts').list(hostName);
   // An empty default (`${env:NAME:-}`) means none: the listener then refuses what needs the token.
   const token = field.get('token').isEmpty() ? undefined : field.get('token').read(adminToken);
-  // The dot that ends an absolute name is taken off a Host too.
+  // The listener removes the dot that ends an absolute name from a Host header too.
   return listen === 'off' ? undefined : { listen, hosts: hosts.map((host) => host.replace(/\.$/, '')), token };
 }
 
 function readForwardAuth(field: Field, listen: Address, admin: Address | undefined): ForwardAuth | undefined {
   const own = field.get('listen').read(address);
   if (own === undefined) return undefined;
-  // Whoever reaches it chooses which request is decided on.
+  // A caller of this listener chooses the request that the gateway decides on.
   if (isSame(own, listen)) field.get('listen').addProblem('forward_auth and listen cannot share an address');
   if (isSame(own, admin)) field.get('listen').addProblem('forward_auth and admin cannot share an address');
   const trusted = field.get('trusted');
   return { listen: own, trusted: trusted.present ? trusted.list(network) : loopback };
 }
 
-/** Port 0 is another one each time. */
+/** The system chooses another port for each port 0. */
 function isSame(one: Address, other: Address | undefined): boolean {
   return one.port !== 0 && one.port === other?.port && one.host === other.host;
 }
@@ -62,7 +62,7 @@ function parseAddress(text: string): Address | undefined {
   return bracketed === undefined || isIPv6(bracketed) ? { host, port } : undefined;
 }
 
-/** A host as it stands in a Host header, without port. */
+/** A host as in a Host header, without a port. */
 export function hostName(text: string): string {
   const host = text.toLowerCase();
   if (/^[a-z0-9._-]+$/.test(host)) return host;
@@ -82,7 +82,7 @@ export function network(text: string): string {
   if (prefix === undefined) return address;
   if (!/^(?:0|[1-9][0-9]{0,2})$/.test(prefix) || Number(prefix) > size)
     reject(`has a prefix length that is not 0 to ${size}`);
-  // `10.1.2.3/8`: one address or sixteen million? Trusting is nothing to guess at.
+  // `10.1.2.3/8`: one address or sixteen million? The gateway does not guess what to trust.
   if ((addressBits(address) & ((1n << BigInt(size - Number(prefix))) - 1n)) !== 0n) {
     reject('has bits beyond its prefix: write the address of the network, or the address without a prefix');
   }

@@ -10,7 +10,7 @@ import { endpointUrl, plainUrl } from './urls.ts';
 import { algorithm, duration, oneOf, reject, tokenPrefix, tokenType } from './values.ts';
 import { didYouMean } from './wording.ts';
 
-/** `authorization_servers` by name. What is wrong is reported to the fields; the result is then not to be used. */
+/** `authorization_servers` by name. Problems are reported to the fields, and the result is then not used. */
 export function readAuthorizationServers(field: Field): ReadonlyMap<string, AuthorizationServer> {
   const servers = new Map<string, AuthorizationServer>();
   for (const [name, server] of field.entries()) {
@@ -19,7 +19,7 @@ export function readAuthorizationServers(field: Field): ReadonlyMap<string, Auth
     const introspection = server.get('introspection');
     if (!jwt.present && !introspection.present) server.addProblem('needs jwt, introspection or both', 'key');
     for (const other of servers.values()) {
-      // A token names its issuer, not our name for it: which of two settings would count?
+      // A token carries only its issuer: the gateway could not tell which of two settings applies.
       if (issuer !== '' && other.issuer === issuer) {
         server.get('issuer').addProblem(`is also the issuer of authorization_servers.${other.name}`);
       }
@@ -39,7 +39,7 @@ export function readAuthorizationServers(field: Field): ReadonlyMap<string, Auth
   return servers;
 }
 
-/** Reads a server's name as the server. */
+/** A parser that reads the name of a server as the server. */
 export function serverIn(servers: ReadonlyMap<string, AuthorizationServer>): (name: string) => AuthorizationServer {
   return (name) => {
     const server = servers.get(name);
@@ -68,7 +68,7 @@ function readIntrospection(field: Field, jwt: JwtValidation | undefined): Intros
   };
 }
 
-/** Signed answers are signed as the server's access tokens are, unless the configuration says otherwise. */
+/** The form of introspection answers. By default the algorithms of signed answers are those of the access tokens. */
 function readResponse(field: Field, jwt: JwtValidation | undefined): Introspection['response'] {
   const response = field.get('response');
   const own = field.get('algorithms');
@@ -82,10 +82,10 @@ function readResponse(field: Field, jwt: JwtValidation | undefined): Introspecti
   return { kind, algorithms: own.present ? own.list(algorithm) : (jwt?.algorithms ?? []) };
 }
 
-/** Stands for credentials that were reported missing. */
+/** A placeholder for credentials that were reported missing. */
 export const noCredentials: ClientCredentials = { clientId: '', clientAuth: 'client_secret_basic', clientSecret: '' };
 
-/** Keys that say which client we are; without any of them, another mapping's may be taken. */
+/** Keys that identify the gateway as a client. A mapping without any of them may take those of another mapping. */
 const identifying = ['client_id', 'client_secret', 'client_key', 'client_key_id'];
 
 /** Whether a mapping names a client of its own. */
@@ -94,8 +94,9 @@ export function hasCredentials(field: Field): boolean {
 }
 
 /**
- * `client_id`, `client_auth` and, as it wants, `client_secret` or `client_key` with `client_key_id` of a mapping; what
- * it leaves out, it takes from `fallback`. A key beside the wrong method is refused: which of them would be used?
+ * `client_id`, `client_auth` and, depending on that, `client_secret` or `client_key` with `client_key_id` of a mapping.
+ * What it leaves out comes from `fallback`. A key that does not fit the method is a problem, because it would be
+ * unused.
  */
 export function readCredentials(field: Field, fallback: ClientCredentials | undefined): ClientCredentials {
   const [secret, key, keyId] = [field.get('client_secret'), field.get('client_key'), field.get('client_key_id')];

@@ -25,7 +25,7 @@ const algorithmsOf: Readonly<Record<string, readonly string[]>> = {
 /** RFC 7518 §3.3: MUST be used with RSA. */
 const LEAST_RSA_BITS = 2048;
 
-/** A private key in PEM (PKCS#8, or older), or a private JWK as JSON text; no message says anything of what is in it. */
+/** A private key in PEM (PKCS#8, or older), or a private JWK as JSON text. No message shows any part of the key. */
 export function clientKey(text: string): ClientKey {
   const jwk = text.trimStart().startsWith('{') ? jwkIn(text) : undefined;
   const key = privateKey(jwk === undefined ? text : { key: jwk, format: 'jwk' });
@@ -72,7 +72,7 @@ function privateKey(source: Parameters<typeof createPrivateKey>[0]): KeyObject {
   }
 }
 
-/** The parts of a JWK can be of two keys; no server would take what such a one signs. */
+/** Signs once: the parts of a JWK may belong to two keys, and no server would accept the signature of such a key. */
 function requireWorking(key: KeyObject): void {
   const digest = key.asymmetricKeyType === 'ed25519' ? null : 'sha256';
   const message = Buffer.from('a message');

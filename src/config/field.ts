@@ -7,13 +7,13 @@ import { withoutDefaults, withoutRandom } from './wording.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /**
- * One place of `gateway.yaml`, present or not, with its placeholders replaced. Reading never throws: what is wrong is
- * reported, and the reader goes on without it, so that one run finds everything.
+ * One place of `gateway.yaml`, present or not, with its placeholders replaced. Reading never throws: a problem is
+ * reported and reading goes on, so that one run finds every problem.
  */
 export interface Field {
   /** Whether the file has this key. */
   readonly present: boolean;
-  /** The member of a mapping; an absent one of anything else. */
+  /** The member of a mapping; an absent field if this is not a mapping or lacks it. */
   get(key: string): Field;
   /** The elements of a list; a single string counts as a list of one; otherwise none. */
   items(): readonly Field[];
@@ -25,7 +25,7 @@ export interface Field {
   text(): string | undefined;
   /** A string in the form that `parse` reads; `parse` throws {@link InvalidValue} for any other. */
   read<T>(parse: (text: string) => T): T | undefined;
-  /** {@link read} of every element; what is listed twice is refused. */
+  /** {@link read} of every element. An element that is listed twice is a problem. */
   list<T>(parse: (text: string) => T): readonly T[];
   /** A whole number that the schema allows, or a placeholder for one. */
   whole(): number | undefined;
@@ -37,13 +37,13 @@ export interface Field {
   source(): string;
   /** {@link source} in quotes, for a message. */
   quoted(): string;
-  /** Reports that this value, or its key, will not do. */
+  /** Reports a problem with this value or its key. */
   addProblem(message: string, part?: 'key' | 'value'): void;
 }
 
-/** Collects what is wrong with one file. */
+/** Collects the problems of one file. */
 export interface Report {
-  /** What the schema found. About a value, {@link Field.addProblem} knows better and replaces it. */
+  /** Adds a violation of the schema. A problem with the same value from {@link Field.addProblem} replaces it. */
   note(violation: Violation): void;
   addProblem(path: Path, message: string, part?: 'key' | 'value'): void;
   /** In the order of the text. */
@@ -97,7 +97,7 @@ export function createReport(file: YamlFile): Report {
       text() {
         if (typeof value === 'string' && value !== '') return value;
         if (value === '') report.addProblem(path, 'must not be empty');
-        // The schema has said so already, in better words; this is for a schema that should have and did not.
+        // The schema reports this in better words; this line covers a gap in the schema.
         else if (value !== undefined && value !== unresolved && at(path).length === 0)
           report.addProblem(path, 'expected a string');
         return undefined;

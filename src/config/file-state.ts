@@ -3,11 +3,11 @@ import type { BigIntStats } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A file or folder as it was when it was looked at. */
+/** The state of a file or folder when it was read. */
 export interface FileState {
   /** A hash of a file's bytes, the names in a folder, or why there is neither. */
   readonly content: string;
-  /** Where it really is, symbolic links resolved. */
+  /** The folder that really holds it, with symbolic links resolved. */
   readonly folder: string | undefined;
   /** When its bytes, its name or its rights last changed, in milliseconds since the epoch. */
   readonly changedAt: number;
@@ -18,18 +18,20 @@ export interface FileState {
   readonly isSettled: boolean;
 }
 
-/** Two changes within one tick of a file system's clock look like one; the coarsest that is in use ticks every 2 s (FAT). */
+/**
+ * Two changes within one tick of a file system's clock look like one; the coarsest clock in use ticks every 2 s (FAT).
+ */
 const TICK_MS = 2_000;
 
 /**
- * Looks at a file or folder; symbolic links are followed. Its content is read only where it may have changed `before`.
- * Never throws: what cannot be read is a state as well.
+ * Reads the state of a file or folder, following symbolic links. It reads the content only if that may differ from
+ * `before`. Never throws: a file that cannot be read has a state too.
  */
 export async function readState(path: string, before?: FileState): Promise<FileState> {
   try {
     if (before?.isSettled === true && stampOf(await stat(path, { bigint: true })) === before.stamp) return before;
     const content = await contentOf(path);
-    // After the content: what changes in between must count as newer than what was read.
+    // After the content: a change in between must count as newer than the content.
     const found = await stat(path, { bigint: true });
     const changedAt = Number(found.ctimeMs);
     return {
@@ -56,7 +58,7 @@ async function contentOf(path: string): Promise<string> {
   return found.isFile() ? await hashOf(path) : 'no file';
 }
 
-/** Names that start with a dot are an editor's, or Kubernetes' (`..data`): they say nothing of the rest. */
+/** Leaves out names that start with a dot, which editors and Kubernetes (`..data`) create for themselves. */
 async function namesIn(folder: string): Promise<string> {
   const names = await readdir(folder);
   return JSON.stringify(names.filter((name) => !name.startsWith('.')).toSorted());

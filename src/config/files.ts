@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { readText, type TextOrFault } from '../lib/read-text.ts';
 
-/** Where a configuration is read from. */
+/** The source that a configuration is read from. */
 export interface Files {
   readonly text: (file: string) => Promise<TextOrFault>;
   /** The names in a folder; undefined where there is no such folder. */
@@ -10,7 +10,7 @@ export interface Files {
   readonly at: number;
 }
 
-/** Everything that one configuration was read from, as JSON: whoever reads it again reads the same. */
+/** Everything that one configuration was read from, as JSON, so that another process can read the same. */
 export interface Snapshot {
   readonly texts: readonly (readonly [file: string, found: TextOrFault])[];
   readonly folders: readonly (readonly [folder: string, names: readonly string[] | null])[];
@@ -26,7 +26,7 @@ export const disk: Files = {
   },
 };
 
-/** Files that remember what was read of them. */
+/** Files that record what is read from them. */
 export function recorded(files: Files): Files & { readonly snapshot: () => Snapshot } {
   const { at } = files;
   const texts = new Map<string, TextOrFault>();

@@ -11,7 +11,7 @@ const SIGNED = 'signed';
 /**
  * `identity` of an upstream: claims as headers, and the signed statement.
  *
- * @param upstream Its URL without a trailing slash: whom the statement is for, unless it says otherwise.
+ * @param upstream Its URL without a trailing slash: the default audience of the statement.
  */
 export function readIdentity(field: Field, upstream: string): Pick<Upstream, 'identity' | 'signedIdentity'> {
   const identity = new Map<string, string>();
@@ -21,7 +21,7 @@ export function readIdentity(field: Field, upstream: string): Pick<Upstream, 'id
     const { name, fault } = identityHeader(key);
     if (name === SIGNED) claim.addProblem(`is not a header name; write ${SIGNED} for a signed identity`, 'key');
     if (fault !== undefined) claim.addProblem(fault, 'key');
-    // Many servers read `-` and `_` as one: two headers would be one there, and the last one would count.
+    // Many servers read `-` and `_` alike: they would merge two such headers and use the last one.
     const alike = spelt.get(plainName(name));
     if (alike !== undefined) claim.addProblem(`is the same header as ${alike}`, 'key');
     spelt.set(plainName(name), key);
@@ -49,7 +49,7 @@ function signedHeader(text: string, spelt: ReadonlyMap<string, string>): string 
   return alike === undefined ? name : reject(`is the same header as ${alike}`);
 }
 
-/** What the statement says by itself, or what a verifier would take for its own. */
+/** Members that every statement has, or that a verifier would take for members of its own. */
 const own: ReadonlySet<string> = new Set([
   'iss',
   'aud',
@@ -64,7 +64,7 @@ const own: ReadonlySet<string> = new Set([
   'cnf',
 ]);
 
-/** A claim that is taken over, named as in a policy. */
+/** A claim that the statement copies, named as in a policy. */
 function claimName(text: string): string {
   if (own.has(text)) reject('is reserved in a signed identity');
   return claimPath(text);
@@ -76,8 +76,9 @@ function claimPath(text: string): string {
 }
 
 /**
- * What an upstream relies on for framing, routing or trust, or what the gateway itself says or takes away there, besides
- * what no client may send either. A claim in one of these would let whoever chooses its value speak as the gateway.
+ * Headers that an upstream relies on for framing, routing or trust, and headers that the gateway sets or removes,
+ * besides those that no client may send. A claim in one of them would let the party that chooses its value speak as the
+ * gateway.
  */
 const reserved: ReadonlySet<string> = new Set([
   ...hopByHop,
@@ -94,7 +95,7 @@ const reserved: ReadonlySet<string> = new Set([
 
 const reservedPrefixes = ['content-', 'mcp-', 'sec-', 'if-', 'access-control-'];
 
-/** A header name of `identity` in lower case, and what speaks against it; its syntax is the schema's to check. */
+/** A header name of `identity` in lower case, and why it cannot be used, if so. The schema checks its syntax. */
 function identityHeader(key: string): { readonly name: string; readonly fault: string | undefined } {
   const name = key.toLowerCase();
   const plain = plainName(name);

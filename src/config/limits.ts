@@ -3,7 +3,7 @@ import type { Rate } from '../model/route.ts';
 import type { Field } from './field.ts';
 import { duration, reject, size } from './values.ts';
 
-/** `limits`, but for the rate of the routes that set none of their own. */
+/** `limits`, except the default rate of routes. */
 export function readLimits(field: Field): Config['limits'] {
   return {
     requestBodyBytes: field.get('request_body').read(size('1024MiB')) ?? 1024 * 1024,
@@ -12,7 +12,7 @@ export function readLimits(field: Field): Config['limits'] {
   };
 }
 
-/** A rate, or `off`: undefined. Where nothing is said, it is `fallback`. */
+/** A rate; undefined for `off`; `fallback` for an absent field. */
 export function readRate(field: Field, fallback: Rate | undefined): Rate | undefined {
   if (!field.present) return fallback;
   if (field.entries().length === 0) {

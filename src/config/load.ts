@@ -22,11 +22,11 @@ import { parseYaml } from './yaml-file.ts';
 /** A configuration and what it was made from. */
 export interface Loaded {
   readonly config: Config;
-  /** Everything that was looked at, the folder of policies included: what to watch for changes. */
+  /** Every file that was read, and the folder of policies: what to watch for changes. */
   readonly files: readonly string[];
-  /** What was read, for another process to load the very same. */
+  /** Everything that was read, so that another process can load the same. */
   readonly snapshot: Snapshot;
-  /** The folder of policies: where it is, and as messages call it. */
+  /** The folder of policies: its path, and its name in messages. */
   readonly policyFolder: { readonly path: string; readonly label: string };
 }
 
@@ -34,7 +34,7 @@ export interface Loaded {
  * Reads and checks `gateway.yaml`, the policies beside it and the secrets that it names.
  *
  * @param env What `${env:NAME}` refers to.
- * @throws {ConfigError} with everything that is wrong.
+ * @throws {ConfigError} with every problem.
  */
 export async function loadConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<Config> {
   return (await load(file, env)).config;
@@ -62,7 +62,7 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
 
   const files = [file, path, ...[...folder.texts.keys()].map((name) => join(path, name)), ...expanded.files];
   const problems = [...report.problems(), ...folder.problems];
-  // The listener follows those of `tls` itself; until they are good, they are a part of what has to be repaired.
+  // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
   return { config, files, snapshot: read.snapshot(), policyFolder: { path, label: folderLabel } };
 }
@@ -74,7 +74,7 @@ async function readPolicyFolder(
 ): Promise<{ folder: PolicyFolder; path: string; folderLabel: string }> {
   const name = field.text() ?? 'policies';
   const path = resolve(base, name);
-  // Relative to where the command was started, so that a terminal can open it; a placeholder stays one.
+  // Relative to the working directory, so that a terminal can open it; a placeholder stays as it is.
   const folderName = field.text() === undefined ? name : field.source();
   const folderLabel = isAbsolute(folderName) ? folderName : join(base, folderName);
   const folder = await readPolicies(path, folderLabel, read);
@@ -83,7 +83,7 @@ async function readPolicyFolder(
 }
 
 function readRoot(root: Field, folder: PolicyFolder, folderLabel: string): Omit<Config, 'tls' | 'hash'> {
-  // Where a required value is missing, any other stands in for it: the report keeps the result from being used.
+  // A missing required value is replaced by any other: the reported problem keeps the result from being used.
   const publicUrl = root.get('public_url').read(origin) ?? '';
   const servers = readAuthorizationServers(root.get('authorization_servers'));
   const limits = root.get('limits');
@@ -111,7 +111,7 @@ function readRoot(root: Field, folder: PolicyFolder, folderLabel: string): Omit<
   };
 }
 
-/** The names of this machine, which no page of the web can have: RFC 6761 §6.3. */
+/** Names of this machine, which no page of the web can have: RFC 6761 §6.3. */
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
 
 function hostOf(publicUrl: string): string {
@@ -124,14 +124,14 @@ function readScopes(field: Field): ReadonlyMap<string, readonly string[]> {
   );
 }
 
-/** `shared` and `on_store_failure`; what is wrong is reported to the fields. */
+/** `shared` and `on_store_failure`. Problems are reported to the fields. */
 function readShared(root: Field): SharedStore | undefined {
   const shared = root.get('shared');
   const onFailure = root.get('on_store_failure');
   const url = shared.read(storeUrl);
   const found = onFailure.read(oneOf('closed', 'open')) ?? 'closed';
   if (onFailure.present && !shared.present) onFailure.addProblem('applies only with shared', 'key');
-  // What replicas share is sealed with it: a random one for each would leave them nothing to share.
+  // Replicas seal what they share with it: with random keys, no replica could open what another one sealed.
   if (shared.present && !root.get('session_key').present) {
     shared.addProblem('needs session_key: set the same one on all replicas', 'key');
   }

@@ -6,13 +6,13 @@ import type { Path } from './problems.ts';
 export interface Expanded {
   /** A copy; a string that could not be expanded is {@link unresolved}. */
   readonly value: unknown;
-  /** What was wrong, and where. Never what a placeholder stands for. */
+  /** The problems, each with its place. None shows what a placeholder stands for. */
   readonly faults: readonly { readonly path: Path; readonly message: string }[];
   /** Files that placeholders name, whether they could be read or not. */
   readonly files: readonly string[];
 }
 
-/** Stands where a placeholder could not be replaced; that was reported already. */
+/** Takes the place of a string whose placeholder could not be replaced, which was reported. */
 export const unresolved = Symbol('unresolved');
 
 /** Whether a string has a placeholder in it, well-formed or not. */
@@ -21,8 +21,8 @@ function hasPlaceholder(text: string): boolean {
 }
 
 /**
- * Replaces `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}` in all string values; not in keys. An empty variable
- * counts as unset, as in shells: compose files pass empty ones on. What is put in is not expanded again.
+ * Replaces `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}` in all string values; not in keys. An empty
+ * variable counts as unset, as in shells: compose files pass empty ones on. An inserted value is not expanded again.
  *
  * @param folder Relative paths start here.
  */

@@ -14,9 +14,9 @@ import { parseYaml, type YamlFile } from './yaml-file.ts';
 export interface PolicyFolder {
   /** Whether there is such a folder. */
   readonly exists: boolean;
-  /** By name; undefined where the file is there, but wrong. */
+  /** By name; undefined if the file has problems. */
   readonly policies: ReadonlyMap<string, Policy | undefined>;
-  /** The policies that say what may be called, which a plain HTTP request does not tell, with the first key that does. */
+  /** The policies that list what may be called, each with the first key that does: only MCP requests can use them. */
   readonly forMcp: ReadonlyMap<string, string>;
   readonly problems: readonly Problem[];
   /** The text of each file, by its name within the folder, sorted. */
@@ -26,7 +26,7 @@ export interface PolicyFolder {
 /**
  * Reads and compiles every `NAME.yaml` of a folder, but not `NAME.test.yaml`.
  *
- * @param label The folder as messages call it.
+ * @param label The folder's name in messages.
  */
 export async function readPolicies(folder: string, label: string, read: Files): Promise<PolicyFolder> {
   const policies = new Map<string, Policy | undefined>();
@@ -92,11 +92,11 @@ async function compile(name: string, file: YamlFile, problems: Problem[]): Promi
   return undefined;
 }
 
-/** An argument is the caller's text: one that an expression takes seconds for would stop every other request as long. */
+/** Callers choose arguments: an expression that takes seconds for one would block every other request. */
 async function slowPatterns(document: PolicyDocument): Promise<readonly Violation[]> {
   const patterns = matchedPatterns(document);
   if (patterns.length === 0) return [];
-  // A megabyte of Unicode tables that most configurations can do without.
+  // It loads a megabyte of Unicode tables, which most configurations do not need.
   const { slowPart } = await import('./slow-pattern.ts');
   return patterns.flatMap(({ path, source }) => {
     const slow = slowPart(source);
@@ -110,7 +110,7 @@ function fits(_value: unknown, faults: readonly Violation[]): _value is PolicyDo
   return faults.length === 0;
 }
 
-/** A policy means the same wherever it is tested: were `not: ${env:X}` taken literally, everybody would pass. */
+/** Placeholders in a policy. If `not: ${env:X}` were taken literally, every caller would pass. */
 function placeholders(value: unknown, path: Path): Violation[] {
   if (typeof value === 'string' && /\$\{(?:env|file):/.test(value)) {
     return [{ path, part: 'value', message: 'placeholders work in gateway.yaml only' }];

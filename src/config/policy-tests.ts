@@ -28,7 +28,7 @@ export interface PolicyTest {
 
 /** A file of tests. */
 export interface PolicyTestFile {
-  /** As messages call it. */
+  /** Its name in messages. */
   readonly file: string;
   /** The policy that it tests, by name. */
   readonly policy: string;
@@ -41,8 +41,8 @@ const suffix = '.test.yaml';
 /**
  * Reads every `NAME.test.yaml` of a folder.
  *
- * @param label The folder as messages call it.
- * @param policies The names of the policies that there are: a test of none tests nothing, and is a problem.
+ * @param label The folder's name in messages.
+ * @param policies The names of all policies: a test of any other is a problem.
  */
 export async function readPolicyTests(
   folder: string,
@@ -81,7 +81,7 @@ function problemsOf(document: YamlFile): readonly Problem[] {
   return faults.map(at).toSorted(inTextOrder);
 }
 
-/** What no call could be. */
+/** Tests of calls that cannot exist. */
 function contradictions(tests: readonly PolicyTest[]): Violation[] {
   return tests.flatMap(({ when }, index): Violation[] => {
     const targets = (['tool', 'resource', 'template', 'prompt'] as const).filter((key) => when[key] !== undefined);

@@ -9,7 +9,7 @@ export interface Position {
   readonly column: number;
 }
 
-/** One thing that is wrong with one file. */
+/** One problem of one file. */
 export class Problem {
   /** As the operator named it, so that a terminal can open it. */
   readonly file: string;
@@ -37,12 +37,12 @@ export class Problem {
   }
 }
 
-/** A configuration that cannot be used, with everything that is wrong with it. */
+/** A configuration that cannot be used, with every problem. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   /** In the order of the text, `gateway.yaml` first. Never empty. */
   readonly problems: readonly Problem[];
-  /** Every file that was looked at: what to watch for the repair. */
+  /** Every file that was read: what to watch until it is repaired. */
   readonly files: readonly string[];
 
   constructor(problems: readonly Problem[], files: readonly string[]) {
@@ -52,7 +52,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What an error that came of a configuration says, each problem in a line. */
+/** The lines of an error that a configuration caused, one for each problem. */
 export function problemsOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.problems.map(String);
   return [error instanceof Error ? error.message : String(error)];

@@ -12,7 +12,7 @@ export function readTokens(field: Field, servers: readonly AuthorizationServer[]
   const parse = oneOf('jwt', 'opaque');
   const forms = field.list((text) => {
     const form = parse(text);
-    // RFC 7662 §2.1: JWTs can be introspecting about too, at a server without `jwt`; but only where a route says so.
+    // RFC 7662 §2.1: a server without `jwt` can introspect JWTs too, but only if the route lists that form.
     if (form === 'opaque' && servers.length > 0 && !supported(form)) {
       reject('needs introspection in an authorization server that this route trusts');
     }
@@ -22,8 +22,8 @@ export function readTokens(field: Field, servers: readonly AuthorizationServer[]
 }
 
 /**
- * Requires that each opaque token on a route belongs to one server: a server that sees the tokens of another can use them.
- * The route may say `opaque_tokens: shown_to_all` instead; even then no prefix begins with another.
+ * Requires that each opaque token on a route belongs to one server: a server that receives the tokens of another can
+ * use them. The route may set `opaque_tokens: shown_to_all` instead; even then no prefix may begin with another.
  *
  * @param route The route's own field.
  */
@@ -39,7 +39,8 @@ export function requireOwners(
   const unmarked = introspecting.filter(({ introspection }) => introspection?.prefix === undefined);
   if (choice === 'by_prefix' && unmarked.length > 0) {
     trusted.addProblem(
-      `${listed(introspecting)} would receive the opaque tokens of each other on route ${route.get('name').quoted()}: ` +
+      `${listed(introspecting)} would receive the opaque tokens of each other on route ` +
+        `${route.get('name').quoted()}: ` +
         `set introspection.prefix of ${listed(unmarked)}, or opaque_tokens: shown_to_all on the route`,
     );
   }
@@ -69,8 +70,8 @@ function listed(servers: readonly AuthorizationServer[]): string {
 }
 
 /**
- * Refuses `token: phantom` where a call could be allowed without a JWT from introspection to send on: of a JWT that the
- * client itself presented there is none (and the client's own token goes nowhere), nor of a server that answers in JSON.
+ * Requires that introspection yields a JWT for every token, because `token: phantom` sends that JWT to the upstream. A
+ * JWT that the client presented is not introspected, and is never forwarded; a server may answer in JSON.
  *
  * @param token `upstream.token` of the route.
  */
@@ -90,7 +91,7 @@ export function requireSignedAnswers(
   if (plain.length > 0) token.addProblem(`phantom needs introspection.response: jwt of ${plain.join(' and ')}`);
 }
 
-/** What RFC 9449 §11.6 leaves: asymmetric ones, the commonest first. */
+/** The algorithms that RFC 9449 §11.6 allows: asymmetric ones, the most common first. */
 const everyAlgorithm: readonly string[] = [
   'ES256',
   'ES384',
@@ -105,10 +106,10 @@ const everyAlgorithm: readonly string[] = [
   'RS512',
 ];
 
-/** `dpop` of a route; a mapping switches it on, `{}` as well. */
+/** `dpop` of a route. A mapping enables it, even `{}`. */
 export function readDpop(field: Field, upstream: Field): Dpop | undefined {
   if (!field.present) return undefined;
-  // RFC 9449 §4.3: the proof is for this gateway's URL, and without it the token is no good to anybody.
+  // RFC 9449 §4.3: the proof names the gateway's URL, and the upstream cannot use the token without a proof.
   if (upstream.get('token').text() === 'forward') {
     field.addProblem(
       'cannot be combined with token: forward: the upstream cannot check a proof made for the gateway',

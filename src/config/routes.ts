@@ -12,18 +12,18 @@ import { readUpstream } from './upstream.ts';
 import { pageUrl } from './urls.ts';
 import { anyText, duration, method, name, oneOf, routePath, scopeToken } from './values.ts';
 
-/** What routes refer to. */
+/** What the keys of routes refer to. */
 export interface Referents {
   readonly publicUrl: string;
   readonly servers: ReadonlyMap<string, AuthorizationServer>;
   readonly folder: PolicyFolder;
-  /** The folder of policies as messages call it. */
+  /** The name of the folder of policies in messages. */
   readonly folderLabel: string;
-  /** `limits.rate`, of routes that say nothing else. */
+  /** `limits.rate`, the default of routes. */
   readonly rate: Rate | undefined;
 }
 
-/** `routes`, with names replaced by what they name. What is wrong is reported; the result is then not to be used. */
+/** `routes`, with names replaced by what they name. Problems are reported, and the result is then not used. */
 export function readRoutes(field: Field, referents: Referents): readonly Route[] {
   const routes = field.items().map((item) => readRoute(item, referents));
   const names = new Map<string, number>();
@@ -37,7 +37,7 @@ export function readRoutes(field: Field, referents: Referents): readonly Route[]
       item.get('name').addProblem(`${item.get('name').quoted()} is also the name of routes[${sameName}]`);
     }
     names.set(route.name, sameName ?? index);
-    // Two paths that differ only in case are one to many upstreams and file systems, and a trap for whoever reads them.
+    // Many upstreams and file systems take paths that differ only in case for one, and operators misread them.
     const same = paths.get(path.toLowerCase());
     if (path !== '' && same !== undefined) {
       const inCase = same.path === path ? '' : ' but for upper and lower case';
@@ -81,7 +81,7 @@ function readRoute(field: Field, referents: Referents): Route {
   };
 }
 
-/** On an open route a policy and its like would look like protection, and be none. */
+/** Reports keys that would look like protection on a public route, but have no effect there. */
 function checkPublicRoute(field: Field, protocol: 'http' | 'mcp' | undefined): void {
   const message = 'cannot be combined with public: true';
   for (const key of [
@@ -134,7 +134,7 @@ function readPolicy(
   if (policy === undefined) return undefined;
   const file = join(folderLabel, `${field.source()}.yaml`);
   if (!folder.policies.has(policy)) field.addProblem(`${file} does not exist`);
-  // As http nobody reads what is called, so that `tools` would allow everything.
+  // The gateway does not read what an http request calls, so that `tools` would allow everything.
   const listing = folder.forMcp.get(policy);
   if (protocol === 'http' && listing !== undefined) {
     field.addProblem(`${file} has ${listing}, which needs protocol: mcp`);
@@ -142,7 +142,7 @@ function readPolicy(
   return folder.policies.get(policy);
 }
 
-/** `below` and `query`: what an MCP client sends besides its message, which is all that a policy decides on. */
+/** `below` and `query`: parts of an MCP request besides its message. Policies decide only on the message. */
 function readRemainder(field: Field, protocol: 'http' | 'mcp' | undefined): 'refuse' | 'pass' {
   if (protocol === 'http' && field.present)
     field.addProblem('applies only with protocol: mcp; an http route passes both', 'key');

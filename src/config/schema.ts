@@ -7,20 +7,20 @@ import { ownMember } from '../json/own-member.ts';
 import type { Path } from './problems.ts';
 import { didYouMean, either, quoted } from './wording.ts';
 
-/** One place that does not fit the schema, in words. */
+/** A violation of a schema at one place, in words. */
 export interface Violation {
   readonly path: Path;
-  /** Which part of the place is wrong; `missing` is a mapping that lacks a key. */
+  /** The part of the place that is wrong; `missing`: the mapping lacks a key. */
   readonly part: 'key' | 'value' | 'missing';
   readonly message: string;
 }
 
-/** The committed JSON Schemas, by the language that they describe. */
+/** The JSON Schemas, by the language that they describe. */
 export const schemas = { gateway: gatewaySchema, policy: policySchema, 'policy-test': policyTestSchema } as const;
 
 const validators = { gateway, policy, 'policy-test': policyTest } as const;
 
-/** Everything in a document that its schema refuses: at most one line for a place, in no order. */
+/** All violations of its schema in a document, at most one for each place, in no order. */
 export function violations(language: keyof typeof schemas, document: unknown): Violation[] {
   const validate = validators[language];
   if (validate(document)) return [];
@@ -34,7 +34,7 @@ export function violations(language: keyof typeof schemas, document: unknown): V
   return [...found.values()];
 }
 
-/** What says of a place what is wrong in it, rather than that it is not one of several things. */
+/** Keywords whose errors say what is wrong, rather than that a value is none of several alternatives. */
 const specific = new Set([
   'additionalProperties',
   'required',
@@ -45,7 +45,7 @@ const specific = new Set([
   'propertyNames',
 ]);
 
-/** Drops what ajv says about every branch of an `anyOf`, and the `anyOf` itself where a branch came further. */
+/** Drops ajv's errors for the branches of an `anyOf`, and the `anyOf` itself if a branch has a more specific error. */
 function withoutNoise(errors: readonly ErrorObject[]): ErrorObject[] {
   const real = errors.filter((error) => error.propertyName === undefined || error.keyword === 'propertyNames');
   const choices = new Set(real.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath));
@@ -111,7 +111,7 @@ const types: Readonly<Record<string, string>> = {
   string: 'a string',
 };
 
-/** What a schema wants, in words: its title, or else what can be told from its keywords. */
+/** What a schema accepts, in words: its title, or else a description from its keywords. */
 function expectation(schema: Readonly<Record<string, unknown>>): string {
   if (typeof schema['title'] === 'string') return schema['title'];
   if (Array.isArray(schema['enum'])) return either(schema['enum'].map(String));
@@ -122,7 +122,7 @@ function expectation(schema: Readonly<Record<string, unknown>>): string {
   return either([schema['type']].flat().map((type) => types[String(type)] ?? String(type)));
 }
 
-/** A value by kind; strings and lists may hold what nobody should read, and are not what was expected anyway. */
+/** The kind of a value. Strings and lists are not shown: they may hold secrets, and are of the wrong kind anyway. */
 function kindOf(value: unknown, path: Path): string {
   if (value === null) return 'nothing';
   if (Array.isArray(value)) return 'a list';
@@ -131,12 +131,12 @@ function kindOf(value: unknown, path: Path): string {
   return isSecret(path) ? `a ${typeof value}` : JSON.stringify(value);
 }
 
-/** A value in quotes for a message; `the value` where none is ever shown. */
+/** A value in quotes for a message; `the value` if it is secret. */
 export function quotedAt(path: Path, value: string): string {
   return isSecret(path) ? 'the value' : quoted(value);
 }
 
-/** Whether a value is never shown, wherever it came from. */
+/** Whether a value at this place is secret and never appears in a message. */
 export function isSecret(path: Path): boolean {
   return (
     path.includes('client_secret') ||

@@ -28,10 +28,10 @@ const searched =
 const unsupported = 'and no bound is known for its time: write it without, or list the values with `one_of`';
 
 /**
- * Finds out whether V8's backtracking engine takes linear time for a pattern with the `u` flag, on every text. It follows
- * all walks through the pattern that the engine may take and counts those that are under way together; in a slow pattern,
- * be it quadratic or exponential, that number has no bound. Nothing slow is overlooked: what a walk tests is counted also
- * where the engine would have stopped before. A pattern that V8 does not take is not slow.
+ * Finds out whether V8's backtracking engine takes linear time for a pattern with the `u` flag, on every text. It
+ * follows all walks through the pattern that the engine may take and counts those that are under way together; in a
+ * slow pattern, be it quadratic or exponential, that number has no bound. Nothing slow is overlooked: what a walk tests
+ * is counted also where the engine would have stopped before. A pattern that V8 does not take is not slow.
  *
  * @returns undefined for a pattern that has the engine test at most {@link maxTestsPerCharacter} for each character.
  */

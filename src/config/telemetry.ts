@@ -4,7 +4,7 @@ import type { Field } from './field.ts';
 import { plainUrl } from './urls.ts';
 import { anyText, reject } from './values.ts';
 
-/** What the exporter says itself, and what would change how a message is read. */
+/** Headers that the exporter sets itself, and headers that change how a message is parsed. */
 const taken: ReadonlySet<string> = new Set([
   ...hopByHop,
   'content-encoding',
@@ -15,7 +15,7 @@ const taken: ReadonlySet<string> = new Set([
   'user-agent',
 ]);
 
-/** `telemetry`; what is wrong is reported to the fields. */
+/** `telemetry`. Problems are reported to the fields. */
 export function readTelemetry(field: Field): Telemetry | undefined {
   if (!field.present) return undefined;
   return {

@@ -10,13 +10,13 @@ const keys: Readonly<Record<keyof CertificateFiles, string>> = { cert: 'cert', k
 /** `tls`, or undefined without it. */
 export interface ReadTls {
   readonly tls: Tls | undefined;
-  /** What was read, whatever was in it. */
+  /** The files that were read. */
   readonly files: readonly string[];
 }
 
 /**
- * Reads `tls` and looks into its files: one that is missing, damaged, expired or does not fit would otherwise be found
- * by the first client.
+ * Reads `tls` and checks its files. Otherwise the first client would find that one is missing, damaged, expired or does
+ * not fit.
  *
  * @param folder Relative paths start here.
  */
@@ -24,7 +24,7 @@ export async function readTls(root: Field, folder: string, read: Files): Promise
   const field = root.get('tls');
   if (!field.present) return { tls: undefined, files: [] };
   const publicUrl = root.get('public_url');
-  // The listener speaks nothing but TLS: whatever we publish under http: would lead nowhere.
+  // The listener speaks only TLS: http URLs that the gateway publishes would not work.
   if (publicUrl.text()?.startsWith('http:') === true)
     publicUrl.addProblem(`${publicUrl.quoted()} is not https, which tls requires`);
   const [cert, key] = [path(field.get('cert')), path(field.get('key'))];

@@ -39,7 +39,7 @@ function readToken(
     case 'phantom':
       return { kind };
     case 'forward':
-      // MCP, security best practices: a token that was issued for us says nothing to another server (token passthrough).
+      // MCP security best practices forbid token passthrough: the token was not issued for the upstream.
       if (protocol === 'mcp')
         token.addProblem('forward cannot be combined with protocol: mcp: the token was issued only for the gateway');
       return { kind };
@@ -67,7 +67,7 @@ function readExchange(field: Field, servers: ReadonlyMap<string, AuthorizationSe
   return server === undefined ? { kind: 'none' } : { kind: 'exchange', exchange: { ...exchange, server } };
 }
 
-/** The client of the block, or else of the server's introspection; half of one and half of the other would never work. */
+/** The client of the block, or else that of the server's introspection, but never a mixture of the two. */
 function readClient(field: Field, server: AuthorizationServer | undefined): TokenExchange['credentials'] {
   if (hasCredentials(field)) {
     if (!field.get('client_id').present) field.addProblem('missing key: client_id');

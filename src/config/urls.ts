@@ -1,6 +1,6 @@
 import { reject } from './values.ts';
 
-/** An origin and nothing else, as RFC 6454 §6.2 writes it: `https://gateway.example`. */
+/** An origin in the form of RFC 6454 §6.2: `https://gateway.example`. */
 export function origin(text: string): string {
   const url = httpUrl(text);
   if (url.origin === text) return text;
@@ -10,19 +10,19 @@ export function origin(text: string): string {
   );
 }
 
-/** An http(s) URL without query and fragment, byte for byte as it is written: RFC 8414 §2 compares issuers so. */
+/** An http(s) URL without query and fragment, byte for byte as written, because RFC 8414 §2 compares issuers so. */
 export function plainUrl(text: string): string {
   httpUrl(text);
   return /[?#]/.test(text) ? reject('has a query or fragment') : text;
 }
 
-/** Where an endpoint is: a query is part of it, RFC 6749 §3.2; a fragment never is. */
+/** The URL of an endpoint. It may have a query, RFC 6749 §3.2, but no fragment. */
 export function endpointUrl(text: string): string {
   httpUrl(text);
   return text.includes('#') ? reject('has a fragment') : text;
 }
 
-/** A page for people. */
+/** The URL of a page for people. */
 export function pageUrl(text: string): string {
   httpUrl(text);
   return text;
@@ -33,15 +33,15 @@ export function resourceUri(text: string): string {
   return URL.canParse(text) && !text.includes('#') ? text : reject('is not an absolute URI without fragment');
 }
 
-/** Where requests are forwarded to: the origin, and the path without a trailing slash, `''` for the root. */
+/** The target of forwarded requests: the origin, and the path without a trailing slash, `''` for the root. */
 export function upstreamUrl(text: string): { readonly origin: string; readonly path: string } {
   const { origin, pathname } = new URL(plainUrl(text));
   return { origin, path: pathname.replace(/\/+$/, '') };
 }
 
 function httpUrl(text: string): URL {
-  // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs. Braces are of a
-  // template that nobody filled in, such as Entra ID's `{tenantid}`.
+  // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs. Braces belong
+  // to a template that was not filled in, such as Entra ID's `{tenantid}`.
   if (!/^https?:\/\/[^/]/.test(text) || /[^\x21-\x7E]|[\\{}]/.test(text) || !URL.canParse(text)) {
     reject('is not an http(s) URL');
   }
@@ -51,7 +51,7 @@ function httpUrl(text: string): URL {
   return url;
 }
 
-/** Where a Redis or Valkey is: `redis://user:password@host:port/db`, or `rediss:` over TLS. */
+/** The URL of a Redis or Valkey: `redis://user:password@host:port/db`, or `rediss:` over TLS. */
 export function storeUrl(text: string): string {
   if (!/^rediss?:\/\/[^/]/.test(text)) reject('is not a redis:// or rediss:// URL');
   // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs.

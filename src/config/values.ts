@@ -1,20 +1,20 @@
 import { durationMs, sizeBytes } from '../lib/quantity.ts';
 import { either, quoted } from './wording.ts';
 
-/** A string that is not in the form that was asked for. */
+/** A text that a parser does not accept. */
 export class InvalidValue extends Error {
   override readonly name = 'InvalidValue';
-  /** What to write instead, the value {@link quoted}; told only where the file itself has it. */
+  /** What to write instead, the value {@link quoted}. It is used only if the file itself holds the value. */
   readonly hint: string | undefined;
 
-  /** @param message Goes after the value: `is not an http(s) URL`. */
+  /** @param message Follows the value: `is not an http(s) URL`. */
   constructor(message: string, hint?: string) {
     super(message);
     this.hint = hint;
   }
 }
 
-/** Node fires a timer of more than 2^31 ms at once; nothing here is meant to wait that long. */
+/** The default maximum. Node fires a timer of more than 2^31 ms at once. */
 const day = '24h';
 
 /** `500ms`, `30s`, `5m` or `1h` in milliseconds, within bounds. */
@@ -27,7 +27,7 @@ export function duration(least: '0s' | '1ms', most = day): (text: string) => num
   };
 }
 
-/** `512B`, `16KiB` or `1MiB` in bytes: at least one, and at most so many. */
+/** `512B`, `16KiB` or `1MiB` in bytes, from one byte to `most`. */
 export function size(most: string): (text: string) => number {
   return (text) => {
     const found = sizeBytes(text) ?? reject('is not a size such as 512B, 16KiB or 1MiB');
@@ -37,12 +37,12 @@ export function size(most: string): (text: string) => number {
   };
 }
 
-/** A number of things, from one to a million. */
+/** A whole number from one to a million. */
 export function wholeNumber(text: string): number {
   return /^[1-9][0-9]{0,5}$|^1000000$/.test(text) ? Number(text) : reject('is not a whole number from 1 to 1000000');
 }
 
-/** A part of everything, from 0 to 1, in decimal digits. */
+/** A fraction from 0 to 1, in decimal digits. */
 export function partOfOne(text: string): number {
   return /^(?:0(?:\.[0-9]+)?|1(?:\.0+)?)$/.test(text) ? Number(text) : reject('is not a number from 0 to 1');
 }
@@ -61,7 +61,7 @@ export function anyText(text: string): string {
   return text;
 }
 
-/** A key that nobody guesses. */
+/** A secret that cannot be guessed. */
 export function longSecret(text: string): string {
   if (text.length < 32) reject('is too short: at least 32 characters');
   return new Set(text).size < 10
@@ -69,13 +69,13 @@ export function longSecret(text: string): string {
     : text;
 }
 
-/** The token of the admin listener, as a header carries it. The listener limits how often one address may guess. */
+/** The token of the admin listener, as a header carries it. The listener limits the guesses of one address. */
 export function adminToken(text: string): string {
   if (!/^[!-~]+$/.test(text)) reject('is not visible ASCII without spaces');
   return text.length < 8 ? reject('is too short: at least 8 characters') : text;
 }
 
-/** What names a route. */
+/** The name of a route or policy. */
 export function name(text: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text)) return text;
   return reject('is not a name of letters, digits, dots, dashes and underscores');
@@ -90,7 +90,7 @@ export function scopeToken(text: string): string {
 export function method(text: string): string {
   if (!/^[A-Z][A-Z-]*$/.test(text))
     reject('is not an HTTP method in upper case', `write ${quoted(text.toUpperCase())}`);
-  // A tunnel or an echo of the client's headers is nothing that a route could let through safely.
+  // CONNECT opens a tunnel and TRACE echoes the client's headers: neither can be forwarded safely.
   return text === 'CONNECT' || text === 'TRACE' ? reject('is never forwarded') : text;
 }
 
@@ -130,8 +130,8 @@ export function algorithm(text: string): string {
 /**
  * A route's path in its canonical form, which is how requests are matched.
  *
- * What a client and an upstream could read in two ways is refused, and so are wildcards: a path matches everything
- * under it anyway.
+ * A path that a client and an upstream could read differently is rejected, and so are wildcards: a path covers
+ * everything below it anyway.
  */
 export function routePath(text: string): string {
   if (!text.startsWith('/')) reject('does not start with /', `write ${quoted(`/${text}`)}`);

@@ -1,9 +1,9 @@
 import type { Config } from '../model/config.ts';
 
-/** Shorter tokens can be guessed, however slowly the admin listener lets an address try. */
+/** Shorter tokens can be guessed in spite of the rate limit of the admin listener. */
 const ADMIN_TOKEN_CHARACTERS = 16;
 
-/** What is allowed but probably a mistake in a configuration, a sentence each; `check` prints it, the log repeats it. */
+/** Probable mistakes in a valid configuration, a sentence each. `check` prints them, and the log repeats them. */
 export function warningsOf(config: Config): readonly string[] {
   const warnings: string[] = [];
   const { publicUrl, tls, trustedProxies } = config;

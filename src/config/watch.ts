@@ -6,30 +6,30 @@ import { readState, type FileState } from './file-state.ts';
 /** Files that are watched. */
 export interface Watching {
   /**
-   * Watches these instead. What was watched before is compared with how it was then, so that nothing is missed.
+   * Watches these files instead. Files that were watched before are compared with their earlier state, so that no
+   * change is missed.
    *
-   * @param since When the files were about to be read, in milliseconds since the epoch: of those that are new here, a
-   *   later change counts.
+   * @param since When the files were about to be read, in milliseconds since the epoch: a later change of a newly
+   *   watched file counts.
    */
   follow(files: readonly string[], since?: number): Promise<void>;
   close(): void;
 }
 
-/** How long nothing may happen before a change is onEvent: saving is several steps, and several files. */
+/** How long nothing may happen before a change is reported: saving takes several steps and touches several files. */
 const QUIET_MS = 100;
-/** How long a change is kept back at most, where there is no quiet. */
+/** The longest time that a change is held back while events go on. */
 const LONGEST_MS = 2_000;
-/** How often is looked without being onEvent: network file systems and single files in containers tell nothing. */
+/** How often files are polled: network file systems and single files mounted in containers send no events. */
 const POLL_MS = 2_000;
 /** How far a file system's clock may be behind ours. */
 const SLACK_MS = 20;
 
 /**
- * Calls `onChange` after files say something else or have come or gone, and when a name in one of the folders has.
+ * Calls `onChange` after the content of a file has changed, or after files or names in a folder have come or gone.
  *
- * What is compared is content, so that every way of saving will do: in place, by rename, by turning a symbolic link (as
- * Kubernetes does), deleted and made anew; and so that touching a file is no change. Nothing here keeps the process
- * alive.
+ * It compares content, so that every way of saving works: in place, by rename, by a new symbolic link (as Kubernetes
+ * does), or by deleting and creating. Touching a file is not a change. Watching does not keep the process alive.
  *
  * @param files Files and folders, whether they exist or not.
  * @param since As in {@link Watching.follow}.
@@ -43,7 +43,7 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
   let firstEventAt = 0;
   let last: Promise<void> = Promise.resolve();
 
-  /** One after the other: each compares with what the one before has seen. */
+  /** Runs steps one after the other: each compares with the state that the previous one left. */
   function inTurn(step: () => Promise<void>): Promise<void> {
     last = last.then(() => (closed ? undefined : step()));
     return last;
@@ -77,7 +77,7 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
     );
   }
 
-  /** The folders that files are in, by name and really, and the watched ones. A new folder of an old name is another. */
+  /** Watches the folders of all files, by name and by real path. A new folder with an old name is another folder. */
   async function watchFolders(): Promise<void> {
     const paths = [...known].flatMap(([path, { folder, isFolder }]) => [
       dirname(path),
@@ -101,7 +101,7 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
       watcher.on('error', () => forget(key, watcher));
       watchers.set(key, watcher);
     } catch {
-      // It has gone, or the system's watches are used up: looking every now and then will do.
+      // The folder is gone, or the system has no watches left: polling remains.
     }
   }
 
@@ -125,7 +125,7 @@ export async function watchFiles(files: readonly string[], onChange: () => void,
   }
 
   await inTurn(() => follow(files, since));
-  // While somebody is still saving, that is waited for.
+  // While events still arrive, the timer that they started decides.
   const poll = setInterval(() => void (waiting === undefined && inTurn(compare)), POLL_MS).unref();
 
   return {

@@ -5,13 +5,13 @@ export function either(words: readonly string[]): string {
   return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 }
 
-/** What is secret is masked before, so that this only keeps messages readable: issuers and file names fit in. */
+/** Keeps messages readable: secrets are masked before, and issuers and file names fit in. */
 const maxLength = 200;
 
 /**
  * A string in quotes for a message: one line, at most {@link maxLength} characters, and without what may be secret: the
  * default of a placeholder, everything before an `@` (a URL's password), everything after a `?`, a PEM text
- * that stands where its file's name should, and what looks random: somebody pasted it into the wrong line.
+ * in the place of its file's name, and parts that look random, which may be secrets in the wrong line.
  */
 export function quoted(text: string): string {
   const masked = withoutRandom(withoutDefaults(text))
@@ -20,16 +20,16 @@ export function quoted(text: string): string {
   return JSON.stringify(masked.length > maxLength ? `${masked.slice(0, maxLength)}…` : masked);
 }
 
-/** A string whose placeholders have lost their defaults: one may be a secret of the demo. */
+/** A string without the defaults of its placeholders, which may be secrets. */
 export function withoutDefaults(text: string): string {
   return text.replaceAll(/(\$\{env:[^}]*?:-)[^}]*\}?/g, '$1…}');
 }
 
-/** Letters and digits take turns too often for a name, in this many characters at least. */
+/** A run of at least this many characters looks random if letters and digits alternate this often. */
 const RANDOM_LENGTH = 16;
 const RANDOM_TURNS = 5;
 
-/** A string without the parts of it that look as if a generator had written them: keys, secrets, tokens. */
+/** A string without the parts that look generated: keys, secrets, tokens. */
 export function withoutRandom(text: string): string {
   return text.replaceAll(/[A-Za-z0-9_~+=-]+/g, (run) => {
     const turns = run.match(/[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])/g)?.length ?? 0;
@@ -42,7 +42,7 @@ export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{FFFD}');
 }
 
-/** The one of several words that is a slip of the finger or two away from what was written. */
+/** The word that is at most two typing errors away from what was written, if any. */
 export function didYouMean(written: string, words: readonly string[]): string | undefined {
   // A short word is two edits away from too many.
   const limit = Math.min(2, Math.floor(written.length / 3));

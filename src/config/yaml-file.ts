@@ -20,7 +20,7 @@ export interface YamlFile {
   /** Acyclic, at most {@link maxDepth} deep; undefined when there are problems, null for an empty file. */
   readonly value: unknown;
   readonly problems: readonly Problem[];
-  /** Where a place of the value is written: its key, or what stands there. Of a missing place: where it would belong. */
+  /** Where a place of the value is written: its key or its value. For a missing place, where it would belong. */
   position(path: Path, part: 'key' | 'value'): Position;
 }
 
@@ -28,8 +28,8 @@ export interface YamlFile {
 const maxDepth = 64;
 
 /**
- * The library's own sentences quote the text, which may be a secret that was left unquoted (`client_secret: *x7`), so
- * that we say it ourselves.
+ * Messages for the library's errors. Its own messages quote the text, which may be an unquoted secret
+ * (`client_secret: *x7`).
  */
 const syntax: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: 'an alias can have neither an anchor nor a tag',
@@ -57,7 +57,7 @@ const syntax: Readonly<Record<ErrorCode, string>> = {
   UNEXPECTED_TOKEN: 'unexpected here; is a quote, bracket or line break missing before it?',
 };
 
-/** The one YAML 1.2 document of a text. Never throws: what is wrong with it is in `problems`. */
+/** Parses the one YAML 1.2 document of a text. Never throws: its errors are in `problems`. */
 export function parseYaml(file: string, text: string): YamlFile {
   const lines = new LineCounter();
   const at = (offset: number): Position => {
@@ -89,7 +89,7 @@ export function parseYaml(file: string, text: string): YamlFile {
 
 type Flaw = readonly [offset: number, why: string];
 
-/** At most one a line and ten in all: the parser stumbles on after the first, and would fill a screen. */
+/** At most one error a line and ten in all: after the first error, the parser reports many that follow from it. */
 function flawsOfSyntax(document: Document.Parsed, lines: LineCounter, text: string): Flaw[] {
   const byLine = new Map<number, Flaw>();
   for (const { pos, code } of [...document.errors, ...document.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])) {
@@ -101,7 +101,7 @@ function flawsOfSyntax(document: Document.Parsed, lines: LineCounter, text: stri
   return [...byLine.values()].slice(0, 10);
 }
 
-/** What is YAML, but not for us: 1.1 (where `off` is false), cycles, and tags that stand for more than JSON has. */
+/** YAML that the gateway does not accept: version 1.1 (where `off` is false), cycles, and tags beyond JSON. */
 function flawsOfUse(document: Document.Parsed): Flaw[] {
   if (document.directives.yaml.version !== '1.2') return [[0, 'must be YAML 1.2']];
   const flaws: Flaw[] = [];
@@ -119,7 +119,7 @@ function flawsOfUse(document: Document.Parsed): Flaw[] {
   return flaws;
 }
 
-/** A place deeper than {@link maxDepth}; asked of the value, because aliases nest too. */
+/** A place deeper than {@link maxDepth}, if any. It walks the value, because aliases nest too. */
 function deepest(value: unknown, path: Path): Path | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (path.length >= maxDepth) return path;

@@ -30,20 +30,20 @@ export interface Config {
   readonly tls: Tls | undefined;
   /** Undefined: there is none. */
   readonly admin: AdminSettings | undefined;
-  /** Undefined: proxies cannot ask. */
+  /** Undefined: proxies cannot ask the gateway. */
   readonly forwardAuth: ForwardAuth | undefined;
   /** Addresses and prefixes (CIDR) of proxies whose `X-Forwarded-For` counts. */
   readonly trustedProxies: readonly string[];
   /** Addresses and prefixes (CIDR) of proxies whose `Client-Cert` counts; trust in addresses never implies it. */
   readonly certificateProxies: readonly string[];
-  /** Where replicas keep what they know together; undefined: each for itself. */
+  /** The store that replicas share; undefined: each replica keeps its own state. */
   readonly shared: SharedStore | undefined;
   readonly authorizationServers: ReadonlyMap<string, AuthorizationServer>;
   /** Scope → the scopes that it implies, transitively closed, without itself. */
   readonly scopeHierarchy: ReadonlyMap<string, readonly string[]>;
-  /** Binds MCP sessions to who began them; undefined: random at each start. */
+  /** The key that binds MCP sessions to the callers that began them; undefined: random at each start. */
   readonly sessionKey: string | undefined;
-  /** Host names without port, lower case, under which we are called: a page of another name is rebinding DNS. */
+  /** Host names of the gateway, without port, in lower case. A request for another name may come from DNS rebinding. */
   readonly allowedHosts: ReadonlySet<string>;
   /** Origins, RFC 6454 §6.2, of pages that may call; loopback origins of any port may besides. */
   readonly allowedOrigins: ReadonlySet<string>;
@@ -57,47 +57,50 @@ export interface Config {
   readonly hash: string;
 }
 
-/** The files of our own certificate, as absolute paths. */
+/** The files of the gateway's own certificate, as absolute paths. */
 export interface Tls {
   /** A PEM file: the certificate, then its chain. */
   readonly cert: string;
   /** A PEM file. */
   readonly key: string;
-  /** Who may have issued client certificates, a PEM file; `any`: everybody, for tokens bound to self-signed ones; undefined: none are asked for. */
+  /**
+   * A PEM file with the issuers of client certificates. `any` accepts every issuer, for tokens bound to self-signed
+   * certificates. Undefined: the gateway does not request client certificates.
+   */
   readonly clientCa: string | undefined;
 }
 
-/** The listener where proxies ask whether a request may pass, which they forward themselves. */
+/** The listener where proxies ask whether they may forward a request. */
 export interface ForwardAuth {
   readonly listen: Address;
-  /** Addresses and networks (CIDR) of who may ask: they choose which request it is about. */
+  /** Addresses and networks (CIDR) of the proxies that may ask: they choose the request that the gateway decides on. */
   readonly trusted: readonly string[];
 }
 
 /** A Redis or Valkey. */
 export interface SharedStore {
   readonly url: string;
-  /** What becomes of a request whose replay check cannot be made. */
+  /** Whether a request passes (`open`) whose replay check fails because the store is unavailable. */
   readonly onFailure: 'closed' | 'open';
 }
 
-/** Where spans go. */
+/** The collector of spans. */
 export interface Telemetry {
   /** The collector's base URL, OTLP over HTTP, without a trailing slash. */
   readonly otlp: string;
   /** `service.name` of the spans. */
   readonly serviceName: string;
-  /** Which part of the traces is recorded that nobody has decided on before us: from 0 to 1. */
+  /** The fraction of traces to record, from 0 to 1, if no party before the gateway has decided. */
   readonly sample: number;
   /** Sent to the collector; secrets. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 interface Limits {
-  /** Of a body that we must read, in bytes. */
+  /** The largest request body that the gateway reads, in bytes. */
   readonly requestBodyBytes: number;
-  /** Of a request's header section, in bytes. */
+  /** The largest header section of a request, in bytes. */
   readonly requestHeadersBytes: number;
-  /** Different tokens of one address that authorization servers may refuse; undefined: unlimited. */
+  /** The rate limit on invalid tokens of one address; undefined: unlimited. */
   readonly failures: Rate | undefined;
 }

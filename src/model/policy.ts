@@ -2,7 +2,7 @@ import type { Reason } from './denial.ts';
 import type { TargetKind } from './mcp-methods.ts';
 import type { Claims, Principal } from './principal.ts';
 
-/** The reasons that a policy may give; each means what `docs/reasons.md` says of it. */
+/** The reasons of a policy's denials, explained in `docs/reasons.md`. */
 export const policyReasons = [
   'scope.insufficient',
   'claim.denied',
@@ -33,21 +33,23 @@ export interface McpAttempt {
   /** The JSON-RPC method; undefined for a GET, a DELETE or a client's response. */
   readonly method: string | undefined;
   /**
-   * Everything that must be allowed: what the method's row in `mcp-methods.ts` says that it acts on. A completion acts on
-   * the prompt of its `ref/prompt` or the template of its `ref/resource`, a subscription on each resource.
+   * Everything that must be allowed: what the method's row in `mcp-methods.ts` says that it acts on. A completion acts
+   * on the prompt of its `ref/prompt` or the template of its `ref/resource`, a subscription on each resource.
    */
   readonly targets: readonly McpTarget[];
-  /** `params.arguments` of `tools/call` and `prompts/get`; {@link unknownArguments} where a log is all that there is. */
+  /**
+   * `params.arguments` of `tools/call` and `prompts/get`; {@link unknownArguments} where a log is all that there is.
+   */
   readonly arguments: unknown;
 }
 
-/** Stands for arguments that nobody recorded: what a policy asks of them is then left out of its decision. */
+/** Stands for arguments that were not recorded: a decision then leaves out the conditions on them. */
 export const unknownArguments: unique symbol = Symbol('unknown arguments');
 
 /** What a caller attempts: a plain HTTP request, or one MCP message. */
 export type Attempt = { readonly kind: 'http' } | McpAttempt;
 
-/** A refusal by a policy. `scope` lists all that the operation needs and is empty unless a new token with it would mend this. */
+/** A refusal by a policy. `scope` lists all scopes that the operation needs; it is empty if they would not help. */
 export interface PolicyDenial {
   readonly reason: PolicyReason;
   /** For operators: what was wanted, what was found. */
@@ -83,9 +85,9 @@ export interface Explanation {
 export interface Policy {
   /** The file's name without `.yaml`. */
   readonly name: string;
-  /** The top-level scope: what everybody needs to begin, told in the challenge of a 401. */
+  /** The top-level scope, which every caller needs. The challenge of a 401 names it. */
   readonly scope: readonly string[];
-  /** Whether lists are narrowed to what {@link Policy.couldCall} says. `show` with `mode: shadow`, which changes nothing. */
+  /** Whether lists show only what {@link Policy.couldCall} allows. Always `show` with `mode: shadow`. */
   readonly lists: 'filter' | 'show';
   /** Whether callers with valid tokens may be treated differently: it has a rule, and enforces it. */
   readonly tellsApart: boolean;
@@ -99,11 +101,16 @@ export interface Policy {
    * known yet. Allocates nothing for tools, prompts and resources in lower case: lists are long.
    */
   couldCall(principal: Principal, target: McpTarget): boolean;
-  /** With `mode: shadow` a denial becomes `{ allow: true, shadow: denial }`. Never throws: an error inside is a denial `policy.error`. */
+  /**
+   * With `mode: shadow` a denial becomes `{ allow: true, shadow: denial }`. Never throws: an error is a denial
+   * `policy.error`.
+   */
   decide(principal: Principal, attempt: Attempt): Decision;
-  /** All scopes that an attempt which {@link Policy.decide} allows needed, in the order of a challenge. Never throws. */
+  /**
+   * All scopes that an attempt which {@link Policy.decide} allows needed, in the order of a challenge. Never throws.
+   */
   neededScopes(principal: Principal, attempt: Attempt): readonly string[];
-  /** Every condition that a call falls under with what it found, those too that decide nothing any more. Never throws. */
+  /** Every condition that applies to a call, with what it found, also after the decision is clear. Never throws. */
   explain(principal: Principal, attempt: Attempt): readonly Explanation[];
   /** The path of every rule that a decision can name or rest on, in the order of the conditions. */
   readonly rules: readonly string[];

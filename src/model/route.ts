@@ -2,7 +2,7 @@ import type { AuthorizationServer, ClientCredentials } from './authorization-ser
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
 
-/** What RFC 9728 §2 metadata says of a protected resource, besides what follows from the route itself. */
+/** The RFC 9728 §2 metadata of a protected resource, besides what follows from the route itself. */
 export interface ResourceMetadata {
   /** `resource_name`. */
   readonly name: string | undefined;
@@ -18,13 +18,15 @@ export interface ResourceMetadata {
 /** RFC 8693 §3: `urn:ietf:params:oauth:token-type:access_token` and `…:jwt`. */
 export type TokenType = 'access_token' | 'jwt';
 
-/** A new credential for the upstream by RFC 8693; asked of `server` with the client's token as the subject token. */
+/**
+ * A token exchange, RFC 8693: `server` issues a new token for the upstream, with the client's token as subject token.
+ */
 export interface TokenExchange {
   readonly credentials: ClientCredentials;
   readonly server: AuthorizationServer;
   /** Endpoint; undefined: `token_endpoint` of the server's discovered metadata. */
   readonly endpoint: string | undefined;
-  /** Where the new token is to be good, RFC 8693 §2.1: names that the server knows. Empty: not asked for. */
+  /** The audience of the new token, RFC 8693 §2.1: names that the server knows. Empty: none is requested. */
   readonly audience: readonly string[];
   /** The same as absolute URIs, RFC 8707 §2. */
   readonly resource: readonly string[];
@@ -34,18 +36,18 @@ export interface TokenExchange {
   readonly subjectTokenType: TokenType;
   /** `requested_token_type`. */
   readonly requestedTokenType: TokenType;
-  /** Who acts for the subject: nobody is named, or we by a token of our own (client credentials grant). */
+  /** The actor of the exchange: none, or the gateway by a token of its own (client credentials grant). */
   readonly actor: 'none' | 'client_credentials';
 }
 
-/** What the upstream gets as `Authorization`. The client's own token never, unless `forward` says so. */
+/** What the upstream gets as `Authorization`. Only `forward` sends the client's own token. */
 export type UpstreamToken =
   | { readonly kind: 'none' }
   | { readonly kind: 'forward' }
   | { readonly kind: 'phantom' }
   | { readonly kind: 'exchange'; readonly exchange: TokenExchange };
 
-/** A short JWT for an upstream that wants proof of who calls. */
+/** A short-lived JWT that proves the caller's identity to the upstream. */
 export interface SignedIdentity {
   /** Header name in lower case. */
   readonly header: string;
@@ -56,9 +58,9 @@ export interface SignedIdentity {
 }
 
 /**
- * Response fields by which an upstream commands what is before it, lower case: a frontend to serve a file or another address
- * (`X-Accel-*`, `X-Sendfile`, `X-Reproxy-URL`), a browser to clear or to move what belongs to the whole origin. They reach
- * the client only from an upstream that may send them.
+ * Response fields that command a proxy or a browser in front of the upstream, in lower case. A proxy may serve a file
+ * or another address (`X-Accel-*`, `X-Sendfile`, `X-Reproxy-URL`); a browser may clear or move data of the whole
+ * origin. They reach the client only from an upstream that may send them.
  */
 export const commandFields = [
   'alt-svc',
@@ -77,7 +79,7 @@ export const commandFields = [
 /** One of {@link commandFields}. */
 export type CommandField = (typeof commandFields)[number];
 
-/** A server that knows nothing of users, and what we tell it about them. */
+/** The server behind a route, and what it learns about callers. */
 export interface Upstream {
   /** `http://host:port`, without a path. */
   readonly origin: string;
@@ -85,7 +87,7 @@ export interface Upstream {
   readonly path: string;
   /** Header name in lower case → the claim that it carries. */
   readonly identity: ReadonlyMap<string, string>;
-  /** A signed statement of who calls, beside or instead of the plain headers. */
+  /** A signed statement of the caller's identity, beside or instead of the plain headers. */
   readonly signedIdentity: SignedIdentity | undefined;
   readonly token: UpstreamToken;
   /** Those of {@link commandFields} that reach the client. */
@@ -97,7 +99,7 @@ export interface Upstream {
 
 /** RFC 9449 on one route. */
 export interface Dpop {
-  /** Whether tokens that are bound to nothing are refused. */
+  /** Whether the route refuses tokens that are not bound to a key. */
   readonly required: boolean;
   /** Whether a proof needs a nonce of ours, RFC 9449 §9. */
   readonly nonce: boolean;
@@ -122,10 +124,10 @@ export interface Route {
   readonly protocol: 'http' | 'mcp';
   /** Accepted methods; undefined accepts all. */
   readonly methods: ReadonlySet<string> | undefined;
-  /** Open to everybody, without token or policy. */
+  /** Open to every caller, without token or policy. */
   readonly public: boolean;
   readonly resource: ResourceMetadata | undefined;
-  /** In the order in which they are asked about an opaque token; empty only on a public route. */
+  /** In the order in which they introspect an opaque token; empty only on a public route. */
   readonly authorizationServers: readonly AuthorizationServer[];
   /** `aud` must contain one of them exactly; empty only on a public route. */
   readonly audiences: readonly string[];
@@ -133,11 +135,11 @@ export interface Route {
   /** Absent: any valid token for the audience. */
   readonly policy: Policy | undefined;
   readonly upstream: Upstream;
-  /** A comment goes into an event stream that was quiet for this long; undefined: never. */
+  /** The idle time after which the gateway sends a comment into an event stream; undefined: never. */
   readonly keepaliveMs: number | undefined;
-  /** How often the token of an open stream is asked about again; undefined: it only expires. */
+  /** How often the gateway introspects the token of an open stream again; undefined: the token only expires. */
   readonly revalidateMs: number | undefined;
-  /** How callers prove that a token is theirs, RFC 9449; undefined: DPoP is not served, and bound tokens are refused. */
+  /** Proof of possession, RFC 9449; undefined: the route does not support DPoP and refuses bound tokens. */
   readonly dpop: Dpop | undefined;
   /** Requests of one subject on this route; undefined: unlimited. */
   readonly rate: Rate | undefined;

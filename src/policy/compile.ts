@@ -1,7 +1,7 @@
 /**
  * @module The policy language, `docs/policies.md`: a document is compiled once into conditions (`condition.ts`) and
- * what they stand on top of (`listing.ts`), which are judged for every request (`decide.ts`, `verdict.ts`) and put into
- * words only for a denial (`denial.ts`). Pure: no clock, no files, no YAML.
+ * lists of what may be called (`listing.ts`). Requests are judged by these (`decide.ts`, `verdict.ts`), and only a denial
+ * is put into words (`denial.ts`). Pure: no clock, no files, no YAML.
  */
 
 import type { Policy } from '../model/policy.ts';
@@ -21,8 +21,8 @@ import { PolicyError, type PolicyFault } from './policy-error.ts';
  * An allowed call names as its rule the entry that allowed it (`tools.get_*`), or else `policy`.
  *
  * @param name The file's name without `.yaml`.
- * @throws {PolicyError} for everything at once that the schema cannot see: regular expressions and JSON Pointers that do
- * not parse, patterns that are equal or match nothing, numbers that cannot be compared.
+ * @throws {PolicyError} with every fault that the schema cannot find: regular expressions and JSON Pointers that do not
+ * parse, patterns that are equal or match nothing, numbers that cannot be compared.
  */
 export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const faults: PolicyFault[] = [];
@@ -56,18 +56,20 @@ function claimsRead(readers: readonly (readonly [string, MemberReader])[], claim
   const found = Object.create(null) as Record<string, unknown>;
   for (const [name, read] of readers) {
     const value = read(claims);
-    // No JSON value is as little evidence; null comes closest.
+    // Null is the JSON value that comes closest to a place that cannot be reached.
     if (value !== undefined) found[name] = value === unreachable ? null : value;
   }
   return found;
 }
 
-/** A policy that lists nothing that servers list has nothing to hide. */
+/** `filter` if the policy lists anything that servers list, else `show`. */
 function defaultLists({ tools, resources, prompts }: PolicyDocument): 'filter' | 'show' {
   return (tools ?? resources ?? prompts) === undefined ? 'show' : 'filter';
 }
 
-/** The path of every rule that a decision can name or rest on: conditions, each alternative's too, and what is listed. */
+/**
+ * The paths of all rules that a decision can name: conditions, their alternatives, entries and the keys that list them.
+ */
 function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly string[] {
   const listed = new Set<string>(entries.map(({ key }) => key));
   return [
@@ -81,13 +83,13 @@ function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly stri
   ];
 }
 
-/** What rules read of a token, by claim as written. */
+/** The readers of all claims that the rules use, by claim as written. */
 function claimReaders({ condition }: Rules, entries: readonly Entry[]): ReadonlyMap<string, MemberReader> {
   const conditions = [condition, ...entries.map((entry) => entry.condition)].flatMap(leaves);
   return new Map(conditions.flatMap((leaf) => (leaf.kind === 'claim' ? [[leaf.name, leaf.read] as const] : [])));
 }
 
-/** A group that must hold whole is told by its parts. */
+/** The rules of a condition. An `all` is represented by its parts. */
 function rulesIn(condition: Condition): readonly string[] {
   switch (condition.kind) {
     case 'all':

@@ -5,7 +5,7 @@ import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts
 import { type Predicate, compilePredicates } from './predicate.ts';
 import { malformedPointer } from './describe-value.ts';
 
-/** A compiled rule and what it consists of; `rule` is its path in the policy file. */
+/** A compiled condition; `rule` is its path in the policy file. */
 export type Condition =
   | { readonly kind: 'scope'; readonly rule: string; readonly scopes: readonly string[] }
   | ClaimCondition
@@ -14,14 +14,14 @@ export type Condition =
   | { readonly kind: 'not'; readonly rule: string; readonly condition: Condition }
   | { readonly kind: 'lifetime'; readonly rule: string; readonly seconds: number };
 
-/** What must hold whole. */
+/** Conditions that must all hold. */
 export interface AllCondition {
   readonly kind: 'all';
   readonly rule: string;
   readonly conditions: readonly Condition[];
 }
 
-/** What is asked of one claim. */
+/** A condition on one claim. */
 export interface ClaimCondition {
   readonly kind: 'claim';
   readonly rule: string;
@@ -61,8 +61,8 @@ const keys: {
 const order = Object.keys(keys) as readonly (keyof Wanted)[];
 
 /**
- * Compiles one policy, nested or not, into the conditions that must all hold. Their order is fixed, whatever the file's,
- * and so is the refusal that is reported if several apply. Appends to `faults` what cannot be compiled.
+ * Compiles one policy, nested or not, into the conditions that must all hold. Their order is fixed, whatever the
+ * file's, and so is the refusal that is reported if several apply. Appends to `faults` what cannot be compiled.
  *
  * @param negated Whether it stands under an odd number of `not`: a value of the wrong type then counts as excluded.
  */
@@ -104,7 +104,7 @@ export function scopeTokens(scope: string | readonly string[]): readonly string[
   return Object.freeze([...new Set(typeof scope === 'string' ? scope.split(' ') : scope)]);
 }
 
-/** A duration that the schema's pattern accepted. Any other is at most nothing, so that no token meets it. */
+/** A duration that the schema's pattern accepted. For any other text, no lifetime is short enough. */
 export function durationSeconds(duration: string): number {
   return (durationMs(duration) ?? Number.NaN) / 1000;
 }

@@ -11,18 +11,17 @@ import { type Verdict, graver, judge } from './verdict.ts';
 export interface Rules {
   /** What every request on the route must meet. */
   readonly condition: AllCondition;
-  /** Absent where the policy does not say what may be called: then anything may. */
+  /** Undefined if the policy does not list what may be called: then anything may be. */
   readonly listing: Listing | undefined;
 }
 
-/** The rule that is told when no entry allowed the call, but the policy's own conditions did. */
+/** The rule of a call that the policy's own conditions allow, without an entry. */
 const ownRule = 'policy';
 
 const allowed: Decision = Object.freeze({ allow: true, rule: ownRule });
 
 /**
- * Decides by rules that are enforced. Never throws: an error inside is a denial, because what was not decided must not
- * pass.
+ * Decides one call. Never throws: an error is a denial, because a call without a decision must not pass.
  */
 export function decide(rules: Rules, principal: Principal, attempt: Attempt): Decision {
   try {
@@ -34,8 +33,8 @@ export function decide(rules: Rules, principal: Principal, attempt: Attempt): De
 }
 
 /**
- * All scopes that an attempt needs, in the order of a challenge: what a later stage adds its own to. Of a condition that
- * cannot be evaluated (it passed in shadow) none are known.
+ * All scopes that an attempt needs, in the order of a challenge. A later stage adds scopes of its own to them. Empty if
+ * a condition cannot be evaluated, which is possible in shadow mode.
  */
 export function scopesOf({ condition, listing }: Rules, principal: Principal, attempt: Attempt): readonly string[] {
   const entries = attempt.kind === 'http' || listing === undefined ? [] : entriesFor(listing, attempt);
@@ -47,14 +46,14 @@ export function scopesOf({ condition, listing }: Rules, principal: Principal, at
   }
 }
 
-/** Lets pass what would be denied, and says so; `mode: shadow`. */
+/** The decision of `mode: shadow`: a denial becomes an allowed call that records it. */
 export function inShadow(decision: Decision): Decision {
   return decision.allow ? decision : { allow: true, rule: decision.rule, shadow: decision.denial };
 }
 
 function decideOrThrow({ condition, listing }: Rules, principal: Principal, attempt: Attempt): Decision {
   const own = judge(condition, principal);
-  // Refused callers learn nothing of what is listed.
+  // A refused caller must not learn what is listed.
   if (own === 'refused' || attempt.kind === 'http' || listing === undefined) {
     return own === 'met' ? allowed : denied(policyDenial([condition], own, principal));
   }
@@ -80,8 +79,8 @@ function denied(denial: PolicyDenial): Decision {
 }
 
 /**
- * Whether some token of this caller could call it, for `lists: filter`: what lacks only a scope stays visible, so that
- * step-up can be found, and so does what lacks only a shorter life. Arguments are not known before the call.
+ * Whether another token of this caller could call a target, for `lists: filter`. A target stays visible if only a scope
+ * is missing, so that clients can step up, or if the token only lives too long. Arguments are unknown before the call.
  */
 export function couldCall({ condition, listing }: Rules, principal: Principal, { kind, name }: McpTarget): boolean {
   try {
@@ -92,7 +91,7 @@ export function couldCall({ condition, listing }: Rules, principal: Principal, {
     const method = methodEntry(listing, kind);
     return method === undefined || judge(method.condition, principal) !== 'refused';
   } catch {
-    // As in `decide`: what cannot be evaluated would be denied.
+    // `decide` would deny a call whose conditions cannot be evaluated.
     return false;
   }
 }

@@ -5,10 +5,10 @@ import { describeValue } from './describe-value.ts';
 import { type Verdict, judge } from './verdict.ts';
 
 /**
- * Puts into words why an operation's conditions, which have `verdict` together, were not met.
+ * The denial of an operation whose conditions have `verdict` together.
  *
  * `scope` lists all that the operation needs, not only what is missing (RFC 6750 §3: "the required scope of the access
- * token"): a client asks for exactly what it is told, and would lose what it had. Equal for equal callers, because MCP
+ * token"): a client requests exactly these, and would lose the scopes it had. Equal for equal callers, because MCP
  * clients compare challenges to detect a loop.
  */
 export function policyDenial(conditions: readonly Condition[], verdict: Verdict, principal: Principal): PolicyDenial {
@@ -38,7 +38,7 @@ export function policyDenial(conditions: readonly Condition[], verdict: Verdict,
   }
 }
 
-/** The first condition that gives several their verdict. Of a group it is the part, but where no alternative could be mended. */
+/** The first condition with the verdict of all. For a group it is the part, except for alternatives that all fail. */
 function decisive(
   conditions: readonly Condition[],
   verdict: Verdict,
@@ -50,7 +50,7 @@ function decisive(
   return condition;
 }
 
-/** The first of several with the verdict that they have together. */
+/** The first condition that has the verdict of all. */
 function withVerdict(conditions: readonly Condition[], verdict: Verdict, principal: Principal): Condition {
   const condition = conditions.find((each) => judge(each, principal) === verdict);
   if (condition === undefined) throw new TypeError(`no condition is ${verdict}`);
@@ -63,7 +63,7 @@ function claimDetail({ name, read, predicates }: ClaimCondition, principal: Prin
   return `claim ${name}: wanted ${failed?.wanted}, found ${describeValue(found)}`;
 }
 
-/** What `max_lifetime` wants and what a token has. */
+/** The lifetime that `max_lifetime` accepts and that of the token, in words. */
 export function lifetimeInWords(
   seconds: number,
   { expiresAt, issuedAt }: Principal,
@@ -79,7 +79,9 @@ function lifetimeDetail(seconds: number, principal: Principal): string {
   return `wanted ${wanted}, found ${found}`;
 }
 
-/** Without duplicates, in the order of the policy. Excluded conditions need nothing. */
+/**
+ * The scopes that conditions need, without duplicates, in the order of the policy. Conditions under `not` need none.
+ */
 export function neededScopes(conditions: readonly Condition[], principal: Principal): readonly string[] {
   return [...new Set(conditions.flatMap((each) => scopesIn(each, principal)))];
 }

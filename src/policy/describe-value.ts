@@ -25,8 +25,8 @@ export function describeValue(value: unknown): string {
   return `${value as number | boolean | null}`;
 }
 
-/** What denials say of {@link unreachable}. */
-const unreachableInWords = 'a value on the way to it that is no object';
+/** The words for {@link unreachable}. */
+const unreachableInWords = 'a value on the way to it that is not an object';
 
 function quoted(text: string): string {
   const isWhole = text.length <= maxLength || (text.length <= maxUrlLength && plainUrl.test(text));
@@ -38,12 +38,13 @@ function quoted(text: string): string {
   );
 }
 
-/** What is told to an author whose pointer does not parse. */
+/** The fault of a pointer that does not parse. */
 export function malformedPointer(pointer: string): string {
-  return `${describeValue(pointer)} is not a JSON Pointer (RFC 6901): within a name "~" is written "~0" and "/" is written "~1"`;
+  const rule = 'within a name, write "~" as "~0" and "/" as "~1"';
+  return `${describeValue(pointer)} is not a JSON Pointer (RFC 6901): ${rule}`;
 }
 
-/** Arguments are a part of the request's body, which the log never shows; of claims the value is told. */
+/** The kind of an argument. Its value is part of the request's body, which the log never shows. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === unreachable) return unreachableInWords;

@@ -1,8 +1,8 @@
+/** @module The documents that `schema/policy.schema.json` accepts, as types; `tsc` compares the keys of both. */
+
 import type { DocumentPath } from './policy-error.ts';
 
-/** What `schema/policy.schema.json` lets through, as types. Change the two together. */
-
-/** A claim value that can be compared as a whole. JSON null is not one: it says nothing that `present` could not say. */
+/** A claim value that can be compared as a whole. JSON null is not one: `present` covers it. */
 export type Scalar = string | number | boolean;
 
 /** Predicates of one mapping; all of them must hold. */
@@ -23,10 +23,10 @@ export interface PredicateDocument {
   readonly integer?: true;
 }
 
-/** What is asked of one value: a scalar means `equals`, a list `one_of`. */
+/** A condition on one value: a scalar means `equals`, a list means `one_of`. */
 export type ValueDocument = Scalar | readonly Scalar[] | PredicateDocument;
 
-/** A policy as it may be nested, or stand under a tool. Everything that it states must hold. */
+/** A policy that may be nested or belong to an entry. Every condition in it must hold. */
 export interface ConditionDocument {
   /** Scope tokens (RFC 6749 §3.3), as a list or separated by single spaces; all of them. */
   readonly scope?: string | readonly string[];
@@ -39,13 +39,15 @@ export interface ConditionDocument {
   readonly max_lifetime?: string;
 }
 
-/** What stands under a tool or a prompt. */
+/** The entry of a tool or a prompt. */
 export interface EntryDocument extends ConditionDocument {
   /** By JSON Pointer into `params.arguments`. */
   readonly arguments?: Readonly<Record<string, ValueDocument>>;
 }
 
-/** A file `policies/NAME.yaml`, `docs/policies.md`. The mere presence of a listing denies whatever no listing lists. */
+/**
+ * A file `policies/NAME.yaml`, `docs/policies.md`. If a listing is present, even empty, whatever it lacks is denied.
+ */
 export interface PolicyDocument extends ConditionDocument {
   readonly mode?: 'enforce' | 'shadow';
   /** By tool name or pattern. */
@@ -59,7 +61,7 @@ export interface PolicyDocument extends ConditionDocument {
   readonly lists?: 'filter' | 'show';
 }
 
-/** A regular expression of a policy, and where it stands. */
+/** A regular expression of a policy, and its place. */
 export interface MatchedPattern {
   readonly path: DocumentPath;
   readonly source: string;

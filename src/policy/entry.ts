@@ -10,21 +10,21 @@ import { type Predicate, compilePredicates } from './predicate.ts';
 /** The keys of a policy that say what may be called. */
 export type ListingKey = 'tools' | 'resources' | 'prompts' | 'methods';
 
-/** What a policy lists under one name or pattern. */
+/** One name or pattern that a policy lists. */
 export interface Entry {
   readonly key: ListingKey;
   /** As written: a name, or a pattern. */
   readonly name: string;
   /** Path in the policy file. */
   readonly rule: string;
-  /** What it asks on top of the policy's own conditions. */
+  /** Its conditions, in addition to the policy's own. */
   readonly condition: AllCondition;
   readonly arguments: readonly ArgumentCondition[];
   /** The answer to a call that it allows, made once. */
   readonly allowed: Decision;
 }
 
-/** Finds the one entry that a name falls under, if any. */
+/** Finds the one entry that covers a name, if any. */
 export type FindEntry = (name: string) => Entry | undefined;
 
 /** Compiles what one key lists. Appends to `faults` what cannot be compiled. */
@@ -47,7 +47,7 @@ export function compileEntries(
   });
 }
 
-/** What is asked of one argument of a call. */
+/** A condition on one argument of a call. */
 export interface ArgumentCondition {
   readonly rule: string;
   /** As written: a JSON Pointer into `params.arguments`. */
@@ -77,8 +77,8 @@ export function takesArguments({ method }: McpAttempt): boolean {
 }
 
 /**
- * Why a call's arguments are refused, by the first condition that is not met. A challenge never goes with it: another
- * token would not change the arguments.
+ * The denial of a call by the first condition on its arguments that is not met. It never has a challenge, because
+ * another token would not change the arguments.
  *
  * @throws whatever a predicate throws.
  */

@@ -10,8 +10,8 @@ import { describeValue, kindOf } from './describe-value.ts';
 import { judge } from './verdict.ts';
 
 /**
- * Every condition that a call falls under, with what it wanted and what it found. Walks all of them, where `decide` stops
- * at the first that settles the matter; each is judged by the code that decides.
+ * Every condition that applies to a call, with what it wanted and what it found. It walks all of them, where `decide`
+ * stops at the first that denies. The code that decides judges each of them.
  */
 export function explain({ condition, listing }: Rules, principal: Principal, attempt: Attempt): readonly Explanation[] {
   const own = partsOf(condition, principal);
@@ -38,13 +38,13 @@ function ofEntry(entry: Entry, principal: Principal, attempt: McpAttempt): Expla
     rule: entry.rule,
     kind: 'listed',
     outcome: worst(parts),
-    wanted: 'what is asked of it',
+    wanted: 'all of its conditions',
     found: describeValue(entry.name),
     parts,
   };
 }
 
-/** The conditions that must all hold are told one by one. */
+/** The conditions of an `all`, one by one. */
 function partsOf({ conditions }: AllCondition, principal: Principal): readonly Explanation[] {
   return conditions.map((each) => ofCondition(each, principal));
 }

@@ -1,6 +1,6 @@
 /**
- * Each broader scope with everything that it implies, also by way of others, and without itself. Scopes that imply each
- * other in a circle mean the same and are no error.
+ * Each broader scope with every scope that it implies, directly or through others, without itself. Scopes that imply
+ * each other in a circle are equivalent, which is not an error.
  */
 export function closeHierarchy(
   scopes: Readonly<Record<string, readonly string[]>>,
@@ -19,7 +19,7 @@ function impliedBy(scope: string, direct: ReadonlyMap<string, readonly string[]>
   return [...reached];
 }
 
-/** Granted scopes and all that they imply by a closed hierarchy; what `Principal.scopes` holds. */
+/** Granted scopes and all scopes that they imply by a closed hierarchy, for `Principal.scopes`. */
 export function expandScopes(
   granted: readonly string[],
   hierarchy: ReadonlyMap<string, readonly string[]>,

@@ -25,9 +25,9 @@ const listedKinds = {
 >;
 
 /**
- * Compiles what a policy says of what may be called. Appends to `faults` what cannot be compiled.
+ * Compiles the lists of what may be called. Appends to `faults` what cannot be compiled.
  *
- * @returns undefined where it says nothing: then everything may be called that its own conditions allow.
+ * @returns undefined if the policy has none: then everything may be called that its own conditions allow.
  */
 export function compileListing(document: PolicyDocument, faults: PolicyFault[]): Listing | undefined {
   const { tools, resources, prompts, methods } = document;
@@ -67,7 +67,7 @@ function isOnlyByName(method: string): boolean {
   return mcpMethod(plainName(method)).allowedBy === 'exact entry';
 }
 
-/** `methods: { tools/call: {} }` alone looks as if it allowed every tool. It never allows any. */
+/** Reports `methods: { tools/call: {} }` without `tools`: it looks as if it allowed every tool, but allows none. */
 function checkMethods(document: PolicyDocument, faults: PolicyFault[]): void {
   for (const [method, known] of knownRequests) {
     if (known.allowedBy !== 'target') continue;
@@ -78,24 +78,24 @@ function checkMethods(document: PolicyDocument, faults: PolicyFault[]): void {
   }
 }
 
-/** The entry of `methods` that the call of a listed thing meets besides its own, if any. */
+/** The entry of `methods` that applies to calls of a kind of target, if any. */
 export function methodEntry(listing: Listing, kind: McpTarget['kind']): Entry | undefined {
   return listing.method?.(usedBy[kind]);
 }
 
 /**
- * Every entry that a message falls under, and whose conditions it must meet: those of what it acts on, then that of its
- * method, if any. None for housekeeping that `methods` does not mention.
+ * The entries whose conditions a message must meet: those of its targets, then that of its method, if any. None for
+ * housekeeping that `methods` does not list.
  *
- * @returns what is not listed, where something is not: each thing that the message acts on must be, and the method of a
- *   message that acts on nothing and is no housekeeping.
+ * @returns an {@link Unlisted} if a target is not listed, or the method of a message that has no target and is not
+ *   housekeeping.
  */
 export function entriesFor(listing: Listing, { method, targets }: McpAttempt): readonly Entry[] | Unlisted {
   const known = mcpMethod(method);
   const entries: Entry[] = [];
   for (const { kind, name } of targets) {
     const find = listing[kind];
-    // What a completion refers to decides where the policy lists such things, else `methods` must allow it.
+    // The reference of a completion decides if the policy lists its kind; otherwise `methods` must allow the method.
     if (find === undefined && known.allowedBy === 'reference') continue;
     const entry = find?.(name);
     if (entry === undefined) return unlistedTarget(kind, name);
@@ -110,7 +110,7 @@ export function entriesFor(listing: Listing, { method, targets }: McpAttempt): r
   return decided || known.allowedBy === 'housekeeping' ? entries : unlistedMethod(method);
 }
 
-/** Something that the policy does not list. */
+/** A target or method that the policy does not list. */
 interface Unlisted {
   readonly reason: PolicyReason;
   readonly rule: ListingKey;
@@ -119,14 +119,14 @@ interface Unlisted {
   readonly found: string;
 }
 
-/** What a message acts on, or undefined where it names nothing. */
+/** A target that is not listed; its name is undefined if the message has none. */
 function unlistedTarget(kind: McpTarget['kind'], name: string | undefined): Unlisted {
   const { key, reason, word } = listedKinds[kind];
   const found = `${describeValue(name)}${name === undefined ? '' : whyUnlisted(kind, name)}`;
   return { reason, rule: key, wanted: `a ${word} that is listed`, found };
 }
 
-/** What its spelling has to do with it, if anything. */
+/** Whether only its spelling keeps a target from being covered, in words. */
 function whyUnlisted(kind: McpTarget['kind'], name: string): string {
   const flaw = kind === 'resource' ? uriFlaw(name) : undefined;
   if (flaw !== undefined) return `: only an exact entry covers a URI with ${flaw}`;
@@ -134,14 +134,14 @@ function whyUnlisted(kind: McpTarget['kind'], name: string): string {
   return plain === name ? '' : `: only an exact entry covers a name that some servers read as ${describeValue(plain)}`;
 }
 
-/** A method that neither `methods` lists nor anything else allows. */
+/** A method that is not listed and not housekeeping. */
 function unlistedMethod(method: string | undefined): Unlisted {
   const wanted = 'a method that is listed or protocol housekeeping';
   const why = mcpMethod(method).allowedBy === 'exact entry' ? ': only an exact entry covers it' : '';
   return { reason: 'method.unlisted', rule: 'methods', wanted, found: `${describeValue(method)}${why}` };
 }
 
-/** There is no challenge, even where a scope is missing too: a new token would not help. */
+/** The denial of an unlisted target or method. It has no challenge: a new token would not help. */
 export function unlistedDenial({ reason, rule, wanted, found }: Unlisted): PolicyDenial {
   return { reason, rule, detail: `wanted ${wanted}, found ${found}`, scope: [] };
 }

@@ -10,9 +10,9 @@ export interface PatternTable {
 }
 
 /**
- * Compiles the names of entries. An exact name beats a pattern; of patterns the one with more characters besides `*`
- * wins, and of two with equally many the first in code unit order, so that the order of the file never matters. Appends
- * to `faults` the patterns that are equal.
+ * Compiles the names of entries. An exact name has priority over a pattern, and a pattern with more characters besides
+ * `*` over one with fewer. Ties go to the first in code unit order, so that the order of the file never matters.
+ * Appends equal patterns to `faults`.
  */
 export function patternTable(
   entries: readonly Entry[],
@@ -29,7 +29,8 @@ export function patternTable(
     const pattern = compile(entry.name);
     const equal = patterns.get(pattern.canonical);
     if (equal !== undefined) {
-      const message = `matches the same ${entry.key} as ${JSON.stringify(equal.entry.name)}; only one of them can apply`;
+      const other = JSON.stringify(equal.entry.name);
+      const message = `matches the same ${entry.key} as ${other}; only one of them can apply`;
       faults.push({ path: [entry.key, entry.name], message });
     }
     patterns.set(pattern.canonical, { ...pattern, entry });
@@ -47,13 +48,15 @@ export function patternTable(
   };
 }
 
-/** Whether a careless reader would take `name`, which the pattern of `found` covers, for a name that another entry decides. */
+/**
+ * Whether a lenient server may take `name`, which the pattern of `found` covers, for a name that another entry decides.
+ */
 export type IsMistakable = (name: string, found: Entry) => boolean;
 
 /**
- * Compiles a second table of the entries, by their names as `fold` leaves them. A name that a pattern covers only as it is
- * spelled would reach past the entry of its plain spelling at a server that folds names: `get_SECRET` under `get_*` beside
- * an exact `get_secret`.
+ * Compiles a second table of the entries, by their names after `fold`. At a server that folds names, a name that a
+ * pattern covers only in its own spelling would bypass the entry of its folded spelling: `get_SECRET` under `get_*`
+ * beside an exact `get_secret`.
  */
 export function mistakableNames(
   entries: readonly Entry[],
@@ -70,7 +73,7 @@ export function mistakableNames(
   return (name, found) => {
     const folded = fold(name);
     if (folded === name && allFolded) return false;
-    // By name, not by entry: of two that fold alike each decides what is spelled like it.
+    // By name, not by entry: if two entries fold alike, each decides the names that are spelled like it.
     return (exact(folded) ?? matching(folded))?.name !== names.get(found.rule);
   };
 }

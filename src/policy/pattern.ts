@@ -4,14 +4,14 @@ export interface Pattern {
   readonly canonical: string;
   /** Characters that are not `*`, in UTF-16 code units: the more, the more specific. */
   readonly literals: number;
-  /** How many of its wildcards know no bounds: of two with equally many literals, the fewer the more specific. */
+  /** The number of `**`: of two patterns with equally many literals, the one with fewer is more specific. */
   readonly unbounded: number;
   readonly matches: (name: string) => boolean;
 }
 
 /**
- * Compiles a name in which `*` stands for any run of characters, also none. Everything else stands for itself, case and
- * all. Each part is searched once and never again, so that no name that a caller makes up can be slow to match.
+ * Compiles a name in which `*` stands for any run of characters, also none. Every other character stands for itself, in
+ * its case. Each part is searched only once, so that no name that a caller chooses is slow to match.
  */
 export function namePattern(pattern: string): Pattern {
   const canonical = pattern.replaceAll(/\*+/g, '*');
@@ -38,9 +38,9 @@ export function namePattern(pattern: string): Pattern {
 }
 
 /**
- * Compiles a URI in which `*` stands for any run of characters within a segment, also none, and `**` for any run at all.
- * A segment ends at `/`, `?` and `#` (RFC 3986 §3.3): a query is not part of what `*` covers. Everything else stands for
- * itself, case and all.
+ * Compiles a URI in which `*` stands for any run of characters within a segment, also none, and `**` for any run at
+ * all. A segment ends at `/`, `?` and `#` (RFC 3986 §3.3), so that `*` never covers a query. Every other character
+ * stands for itself, in its case.
  */
 export function uriPattern(pattern: string): Pattern {
   const canonical = pattern.replaceAll(/\*{2,}/g, '**');
@@ -52,7 +52,9 @@ export function uriPattern(pattern: string): Pattern {
   };
 }
 
-/** Far more than a uri of the longest length takes that was not made to be slow; one that was is an error, and denied. */
+/**
+ * Far more steps than any ordinary URI takes. A URI made to be slow exceeds them, which is an error and thus a denial.
+ */
 const MAX_STEPS = 50_000;
 
 /**
@@ -83,7 +85,7 @@ function matchesUri(pattern: string, uri: string): boolean {
       }
       continue;
     }
-    // Nothing is left for the literals to come; longer wildcards would leave still less.
+    // The URI ends before the pattern's literals do; longer wildcards would leave even less for them.
     if (at === uri.length) return step === pattern.length;
     if (pattern[step] === uri[at]) {
       step++;

@@ -1,7 +1,7 @@
 /** Where in a document: member names and list indexes, from the top. */
 export type DocumentPath = readonly (string | number)[];
 
-/** One mistake in a policy document, told to its author. */
+/** One mistake in a policy document. */
 export interface PolicyFault {
   readonly path: DocumentPath;
   /** What was found and what would be accepted. */

@@ -3,7 +3,7 @@ import { unreachable } from '../json/pointer.ts';
 import type { DocumentPath, PolicyFault } from './policy-error.ts';
 import { describeValue } from './describe-value.ts';
 
-/** One question to one JSON value. Missing values are `undefined`. */
+/** A compiled predicate on one JSON value. A missing value is `undefined`. */
 export interface Predicate {
   /** What holds, as in `wanted …, found …`. */
   readonly wanted: string;
@@ -11,13 +11,15 @@ export interface Predicate {
   readonly test: (value: unknown) => boolean;
 }
 
-/** Longest string that `matches` tests, in UTF-16 code units; `config/slow-pattern.ts` bounds the time for each of them. */
+/**
+ * Longest string that `matches` tests, in UTF-16 code units; `config/slow-pattern.ts` bounds the time for each of them.
+ */
 export const maxMatchedLength = 4096;
 
 /** How many values of a list are named in a denial. */
 const maxListed = 8;
 
-/** What surrounds a predicate. */
+/** The surroundings of a predicate. */
 interface Context {
   /** Where it stands. */
   readonly path: DocumentPath;
@@ -56,7 +58,7 @@ const predicates: {
 const names = Object.keys(predicates) as readonly (keyof Wanted)[];
 
 /**
- * Compiles what is asked of one value; all predicates returned must hold. Values are never coerced: number 1 is not
+ * Compiles a condition on one value; all predicates returned must hold. Values are never coerced: number 1 is not
  * `"1"`, and only finite numbers are below or above one. Appends to `faults` what cannot be compiled.
  *
  * A value of a type that a predicate cannot compare is never evidence, neither for it nor, under `not`, against it: the
@@ -91,7 +93,9 @@ function compileOne<Name extends keyof Wanted>(
   return wanted === undefined ? undefined : predicates[name](wanted, context);
 }
 
-/** A predicate on values of one type. A missing value fails it; a value of another type counts as excluded under `not`. */
+/**
+ * A predicate on values of one type. A missing value fails it; a value of another type counts as excluded under `not`.
+ */
 function typed<Value>(
   wanted: string,
   negated: boolean,
@@ -114,7 +118,9 @@ function isList(value: ValueDocument): value is readonly Scalar[] {
   return Array.isArray(value);
 }
 
-/** A JSON integer, or a string that is one: an optional `-` and decimal digits. Beyond 2^53 both are rounded: not one. */
+/**
+ * A JSON integer, or a string that is one: an optional `-` and decimal digits. Beyond 2^53 both are rounded: not one.
+ */
 function parseInteger(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^-?[0-9]+$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
@@ -131,7 +137,7 @@ function oneOf(values: readonly Scalar[], context: Context): Predicate {
   const types: ReadonlySet<string> = new Set(values.map((value) => typeof value));
   const names = values.slice(0, maxListed).map(describeValue).join(', ') + (values.length > maxListed ? ', …' : '');
   const parses = (found: unknown): boolean => integer && types.has('number') && isInteger(found);
-  // An array or object is not in the set even when it holds the same: `contains` asks for elements.
+  // Arrays and objects are never in the set: `contains` tests elements.
   return typed(
     values.length === 1 ? names : `one of ${names}`,
     negated,
@@ -143,7 +149,7 @@ function oneOf(values: readonly Scalar[], context: Context): Predicate {
 function contains(element: Scalar, context: Context): Predicate {
   checkComparable(element, context);
   const { negated } = context;
-  // Not in a string either, be it separated by spaces: "trader" is also in "no-trader x" for whoever splits carelessly.
+  // A string never contains anything, even one separated by spaces: "no-trader x" contains "trader" too.
   return typed(
     `an array that contains ${describeValue(element)}`,
     negated,
@@ -152,7 +158,7 @@ function contains(element: Scalar, context: Context): Predicate {
   );
 }
 
-/** Refuses a number that a token could not carry, or that other numbers in a token would be rounded to. */
+/** Reports a number that a token cannot carry, or that other numbers in a token would be rounded to. */
 function checkComparable(value: Scalar, { path, faults }: Context): void {
   if (typeof value !== 'number') return;
   if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return;
@@ -179,10 +185,10 @@ function isFinite(value: unknown): value is number | string {
 function matches(source: string, { path, faults, negated }: Context): Predicate | undefined {
   let expression: RegExp;
   try {
-    // Not `v`: it refuses `[a-z-]`, which everybody writes. Neither `g` nor `y`: the expression must keep no state.
+    // Not `v`, which rejects the common `[a-z-]`. Neither `g` nor `y`: the expression must keep no state.
     expression = new RegExp(source, 'u');
   } catch (error) {
-    // V8 repeats the whole source, line breaks and all, before what is wrong with it.
+    // V8 repeats the whole source, with its line breaks, before the actual error.
     const why = (error as SyntaxError).message.replace(/[^]*: /, '');
     faults.push({
       path,
@@ -192,7 +198,7 @@ function matches(source: string, { path, faults, negated }: Context): Predicate 
   }
   const isString = (found: unknown): found is string => typeof found === 'string';
   return typed(`a string that matches ${describeValue(source)}`, negated, isString, (found) => {
-    // Not false: under `not` a caller could pass by making a claim of theirs long enough.
+    // Not false: under `not`, a caller could pass with a claim that is long enough.
     if (found.length > maxMatchedLength) {
       throw new RangeError(`matches tests ${maxMatchedLength} characters, found ${found.length}`);
     }
@@ -200,7 +206,7 @@ function matches(source: string, { path, faults, negated }: Context): Predicate 
   });
 }
 
-/** Null is what some servers send for a claim that they have no value for: absent. */
+/** Null counts as absent: some servers send it for a claim without a value. */
 function present(wanted: boolean, { negated }: Context): Predicate {
   return {
     wanted: wanted ? 'a value' : 'no value',

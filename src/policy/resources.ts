@@ -4,7 +4,7 @@ import { mistakableNames, patternTable } from './pattern-table.ts';
 import { uriPattern } from './pattern.ts';
 import type { PolicyFault } from './policy-error.ts';
 
-/** The two ways to ask `resources`. */
+/** The two lookups of `resources`. */
 export interface ResourceTables {
   readonly resource: FindEntry;
   /** By RFC 6570 template, exactly as listed or by a pattern that covers whatever it may expand to. */
@@ -12,15 +12,17 @@ export interface ResourceTables {
 }
 
 /**
- * Compiles the entries of `resources`. A URI that is not listed exactly as it is must be in its canonical spelling for a
- * pattern to be tried. Its plain spelling must be decided by the same entry, and so must what is left without its query.
+ * Compiles the entries of `resources`. A URI that is not listed exactly as it is must be in its canonical spelling for
+ * a pattern to be tried. Its plain spelling must be decided by the same entry, and so must what is left without its
+ * query.
  */
 export function resourceTables(entries: readonly Entry[], faults: PolicyFault[]): ResourceTables {
   const { exact, matching } = patternTable(entries, uriPattern, faults);
   for (const entry of entries) checkReachable(entry, faults);
-  // RFC 3986 §6.2.2.1: a server may take `stock://AAPL` and `stock://aapl` for one, and a file system `/Plan` and `/plan`.
+  // RFC 3986 §6.2.2.1: a server may take `stock://AAPL` and `stock://aapl` for one, and a file system `/Plan` and
+  // `/plan`.
   const isMistakable = mistakableNames(entries, uriPattern, plainUri);
-  // A server that reads files drops query and fragment, `fileURLToPath` for one. A pattern that names either is meant so.
+  // A server that reads files drops query and fragment, as `fileURLToPath` does. A pattern with either is deliberate.
   const dropsIntoAnother = (uri: string, found: Entry): boolean => {
     const bare = uri.replace(/[?#].*/s, '');
     if (bare === uri || /[?#]/.test(found.name)) return false;
@@ -49,9 +51,9 @@ export function resourceTables(entries: readonly Entry[], faults: PolicyFault[])
  */
 const expression = /\{([+#./;?&=,!@|]?)[^{}]*\}/g;
 
-/** A pattern that can never match is a mistake of its author. */
+/** Reports a pattern that can never match, which is a mistake. */
 function checkReachable({ key, name }: Entry, faults: PolicyFault[]): void {
-  // Where a wildcard may stand for the scheme too, nothing can be said.
+  // If a wildcard may stand for the scheme too, the URIs are unknown.
   if (!/^[^*:]+:.*\*/.test(name)) return;
   const flaw = uriFlaw(name.replaceAll('*', 'x'));
   if (flaw === undefined) return;
@@ -62,8 +64,8 @@ function checkReachable({ key, name }: Entry, faults: PolicyFault[]): void {
 export const maxUriLength = 2048;
 
 /**
- * Ways to spell a URI that some server reads as another one. A pattern that is meant to cover one folder must not let
- * into its neighbour whoever writes `..` in a way that only the server understands.
+ * Spellings of a URI that some servers read as another URI. Otherwise a caller could write `..` in a way that only the
+ * server understands, and leave the folder that a pattern covers.
  */
 const flaws: readonly (readonly [what: string, sign: RegExp])[] = [
   ['a scheme in lower case is missing', /^(?![a-z][a-z0-9+.-]*:)/],
@@ -94,7 +96,7 @@ const flaws: readonly (readonly [what: string, sign: RegExp])[] = [
   ],
 ];
 
-/** What makes a URI ambiguous; undefined where it has its one canonical spelling. Allocates nothing. */
+/** The reason why a URI is ambiguous; undefined if it is in canonical form. Allocates nothing. */
 export function uriFlaw(uri: string): string | undefined {
   if (uri.length > maxUriLength) return 'excessive length';
   for (const [what, sign] of flaws) if (sign.test(uri)) return what;
@@ -106,7 +108,7 @@ const encodedText = /(?:%20|%[89A-F][0-9A-F])+/g;
 /** Dots and spaces at the end of a segment, which Windows drops. */
 const segmentEnd = /(?<![\s.])[\s.]+(?=[/?#]|$)/gu;
 
-/** A canonical URI as a careless server sees it: without regard to case, invisible characters and ends of segments. */
+/** A canonical URI as a lenient server sees it: without regard to case, invisible characters and ends of segments. */
 export function plainUri(uri: string): string {
   return withoutInvisible(uri.replaceAll(encodedText, decoded)).replaceAll(segmentEnd, '');
 }

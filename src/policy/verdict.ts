@@ -2,20 +2,22 @@ import type { Principal } from '../model/principal.ts';
 import type { Condition } from './condition.ts';
 
 /**
- * What a condition says of a caller. `scope`: only scopes are missing, which a new token could bring (and with it a new
- * lifetime). `lifetime`: only the token lives too long. `refused`: no scope could mend it.
+ * The result of a condition for a caller. `scope`: only scopes are missing, which a new token could have (and with it a
+ * new lifetime). `lifetime`: only the token lives too long. `refused`: no scope would help.
  */
 export type Verdict = 'met' | 'lifetime' | 'scope' | 'refused';
 
 const gravity: Readonly<Record<Verdict, number>> = { met: 0, lifetime: 1, scope: 2, refused: 3 };
 
-/** The verdict on two conditions that must both hold. A refusal hides a missing scope: a challenge for it would loop. */
+/**
+ * The verdict on two conditions that must both hold. A refusal hides a missing scope: a challenge for it would loop.
+ */
 export function graver(one: Verdict, other: Verdict): Verdict {
   return gravity[one] >= gravity[other] ? one : other;
 }
 
 /**
- * Decides one condition. Allocates nothing, so that the words for a denial are found by walking it again.
+ * Judges one condition. It allocates nothing: `policyDenial` walks the condition again to put a denial into words.
  *
  * @throws whatever a predicate throws: it must not turn into a verdict that a `not` would invert.
  */
@@ -45,7 +47,7 @@ export function judge(condition: Condition, principal: Principal): Verdict {
 function livesAtMost(seconds: number, { expiresAt, issuedAt }: Principal): boolean {
   if (expiresAt === undefined || issuedAt === undefined) return false;
   const lifetime = expiresAt - issuedAt;
-  // A negative lifetime is a server's mistake, and no proof that the token is short-lived.
+  // A negative lifetime is a mistake of the server and does not prove that the token is short-lived.
   return lifetime >= 0 && lifetime <= seconds;
 }
 
@@ -58,7 +60,9 @@ function judgeAll(conditions: readonly Condition[], principal: Principal): Verdi
   return verdict;
 }
 
-/** One alternative decides: a met one, else the first that lacks only scopes, else the first that only lives too long. */
+/**
+ * `met` if an alternative is met, else `scope` or `lifetime` if one has that verdict, in this order, else `refused`.
+ */
 function judgeAny(alternatives: readonly Condition[], principal: Principal): Verdict {
   let verdict: Verdict = 'refused';
   for (const alternative of alternatives) {

@@ -27,7 +27,7 @@ describe('a policy', () => {
     [
       'what only compiling finds',
       'claims:\n  "/a~b": x\n',
-      ':2:11: claims["/a~b"]: "/a~b" is not a JSON Pointer (RFC 6901): within a name "~" is written "~0" and "/" is written "~1"',
+      ':2:11: claims["/a~b"]: "/a~b" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"',
     ],
     [
       'a placeholder',

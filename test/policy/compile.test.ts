@@ -63,7 +63,7 @@ describe('faults', () => {
 
   test('a malformed JSON Pointer says how to write it', () => {
     expect(faults({ claims: { '/a~b': 'x' } })[0]?.message).toBe(
-      '"/a~b" is not a JSON Pointer (RFC 6901): within a name "~" is written "~0" and "/" is written "~1"',
+      '"/a~b" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"',
     );
   });
 

@@ -99,7 +99,7 @@ test.each<[PolicyDocument, Given, Attempt | undefined, string]>([
     { claims: { '/a/b': 1 } },
     { claims: { a: '{"b":1}' } },
     undefined,
-    'claim /a/b: wanted 1, found a value on the way to it that is no object',
+    'claim /a/b: wanted 1, found a value on the way to it that is not an object',
   ],
   // Arguments are a part of the request's body: their values are not told.
   ...(

@@ -56,12 +56,12 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
   test('of what is called; of arguments the kind alone', () => {
     const document = { tools: { pay: { scope: 'payments', arguments: { '/amount': { at_most: 10 } } } } };
     expect(explained(document, { scope: 'payments' }, call('pay', { amount: 4711 }))).toEqual([
-      'tools.pay fails: wanted what is asked of it, found "pay"',
+      'tools.pay fails: wanted all of its conditions, found "pay"',
       '  tools.pay.scope holds: wanted scope "payments", found "payments"',
       '  tools.pay.arguments./amount fails: wanted argument /amount: a number of at most 10, found another number',
     ]);
     expect(explained(document, { scope: 'payments' }, call('pay', { amount: 10 }))).toEqual([
-      'tools.pay holds: wanted what is asked of it, found "pay"',
+      'tools.pay holds: wanted all of its conditions, found "pay"',
       '  tools.pay.scope holds: wanted scope "payments", found "payments"',
       '  tools.pay.arguments./amount holds: wanted argument /amount: a number of at most 10, found another number',
     ]);
@@ -79,7 +79,7 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
   test('of a completion, whose arguments are its own, nothing that is asked of arguments', () => {
     const document = { prompts: { sum: { arguments: { '/team': 'sales' } } } };
     expect(explained(document, {}, message('completion/complete', 'prompt sum'))).toEqual([
-      'prompts.sum holds: wanted what is asked of it, found "sum"',
+      'prompts.sum holds: wanted all of its conditions, found "sum"',
     ]);
   });
   test('of several that are asked of one argument, each', () => {
@@ -96,9 +96,9 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
       'not fails: wanted not all of these, found 1 of 1 hold',
       '  not holds: wanted all of these, found 1 of 1 hold',
       '    not.claims.risk holds: wanted claim risk: a number above 50 (or another type), found "72"',
-      'tools.pay fails: wanted what is asked of it, found "pay"',
+      'tools.pay fails: wanted all of its conditions, found "pay"',
       '  tools.pay.arguments./amount fails: wanted argument /amount: not a number above 9 (or another type), found another string',
-      '  tools.pay.arguments./options/as_admin fails: wanted argument /options/as_admin: no value, found a value on the way to it that is no object',
+      '  tools.pay.arguments./options/as_admin fails: wanted argument /options/as_admin: no value, found a value on the way to it that is not an object',
     ]);
   });
   test('that cannot be evaluated is an error, also under not', () => {
@@ -113,12 +113,12 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
     const argument =
       '  tools.pay.arguments./amount unknown: wanted argument /amount: a number of at most 10, found unknown';
     expect(explained(document, { scope: 'payments' }, call('pay', unknownArguments))).toEqual([
-      'tools.pay unknown: wanted what is asked of it, found "pay"',
+      'tools.pay unknown: wanted all of its conditions, found "pay"',
       '  tools.pay.scope holds: wanted scope "payments", found "payments"',
       argument,
     ]);
     expect(explained(document, {}, call('pay', unknownArguments))).toEqual([
-      'tools.pay fails: wanted what is asked of it, found "pay"',
+      'tools.pay fails: wanted all of its conditions, found "pay"',
       '  tools.pay.scope fails: wanted scope "payments", found no scope',
       argument,
     ]);
@@ -126,7 +126,7 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
   test('nor is a call whose argument some readers would find under its name and others not', () => {
     const document = { tools: { pay: { scope: 'payments', arguments: { '/amount': { at_most: 10 } } } } };
     expect(explained(document, {}, call('pay', { Amount: 4711 }))).toEqual([
-      'tools.pay error: wanted what is asked of it, found "pay"',
+      'tools.pay error: wanted all of its conditions, found "pay"',
       '  tools.pay.scope fails: wanted scope "payments", found no scope',
       '  tools.pay.arguments./amount error: wanted argument /amount: a number of at most 10, found nothing',
     ]);

@@ -249,7 +249,7 @@ test.each<[PolicyDocument, string]>([
   ],
   [
     { prompts: { p: { arguments: { '/a~b': 1 } } } },
-    'prompts.p.arguments./a~b: "/a~b" is not a JSON Pointer (RFC 6901): within a name "~" is written "~0" and "/" is written "~1"',
+    'prompts.p.arguments./a~b: "/a~b" is not a JSON Pointer (RFC 6901): within a name, write "~" as "~0" and "/" as "~1"',
   ],
   [
     { methods: { 'x/*': {}, 'x/**': {} } },
