@@ -87,11 +87,12 @@ describe('MCP 2026-07-28, §Standard Request Headers: what Mcp-Name repeats', ()
   });
 
   test.each(['resources/subscribe', 'resources/unsubscribe', 'tasks/result'])('%s is of legacy revisions', (method) => {
-    const given = { ...headers, mcpMethod: method, mcpName: undefined };
-    const message = { ...call, method, params: { _meta: meta } };
-    expect(() => requireAgreement(given, message)).toThrow(
-      expect.objectContaining({ reason: 'message.method', messageId: 7 }),
-    );
+    const message = { ...call, method, params: { _meta: meta, uri: 'x://a', taskId: 'a' } };
+    for (const mcpName of [undefined, 'another']) {
+      expect(() => requireAgreement({ ...headers, mcpMethod: method, mcpName }, message)).toThrow(
+        expect.objectContaining({ reason: 'message.method', messageId: 7 }),
+      );
+    }
   });
 });
 

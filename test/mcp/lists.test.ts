@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventSplitter, eventData, withData } from '../../src/mcp/event-stream.ts';
 import { createEventFilter, createJsonFilter, type Rewriting } from '../../src/mcp/body-filter.ts';
-import { filteredMessage, withoutTasks } from '../../src/mcp/lists.ts';
+import { filteredMessage, mayListTasks, withoutTasks } from '../../src/mcp/lists.ts';
 import { mcpMethod } from '../../src/model/mcp-methods.ts';
 import type { McpTarget } from '../../src/model/policy.ts';
 
@@ -166,6 +166,15 @@ describe('a JSON body', () => {
   test('without a byte stays so', () => {
     expect(createJsonFilter(lists).end()).toEqual([]);
   });
+});
+
+test.each([
+  ['{"result":{"tasks":[{"taskId":"a"}]}}', true],
+  ['{"result":{"tasks":[]}}', false],
+  ['{"result":{"taskId":"a"}}', false],
+  ['{"result":{"tools":[]}}', false],
+])('whether a message may list tasks: %s', (text, wanted) => {
+  expect([mayListTasks(text), mayListTasks(Buffer.from(text))]).toEqual([wanted, wanted]);
 });
 
 describe('withoutTasks', () => {
