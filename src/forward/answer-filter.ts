@@ -8,6 +8,7 @@ import {
   type Rewriting,
 } from '../mcp/body-filter.ts';
 import { createEventIdFilter } from '../mcp/event-ids.ts';
+import { mayGiveHandle } from '../mcp/handles.ts';
 import { filteredMessage, mayListTasks, withoutTasks } from '../mcp/lists.ts';
 import type { ToolHeaders } from '../mcp/tool-headers.ts';
 import type { Grant } from '../model/grant.ts';
@@ -190,13 +191,10 @@ function listRewriting({ principal }: Grant, { policy }: Route): Rewriting {
 /** The text of a message with the upstream's handles bound to the caller; undefined where it has none. */
 export type BindHandles = (text: string, grant: Grant) => string | undefined;
 
-/** The names of the members that hold handles, `taskIds` too. */
-const names = ['taskId', 'requestState'];
-
 /** What binds the handles of an answer. Nothing has to be read: a handle that slips by unbound opens nothing. */
 function handleRewriting(grant: Grant, bindHandles: BindHandles): Rewriting {
   return {
-    concerns: (part) => names.some((name) => part.includes(name)),
+    concerns: mayGiveHandle,
     rewrite: (text) => bindHandles(text, grant),
     mustRead: false,
   };

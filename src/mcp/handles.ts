@@ -120,6 +120,18 @@ export function givenHandles(message: unknown): readonly Handle[] {
   return places.flatMap((place) => givenAt(place, message));
 }
 
+/** The names of the members that give out handles, without those that contain another: `taskIds` contains `taskId`. */
+const givingMembers: readonly string[] = [...resultPlaces, ...relatedTasks, ...[...givingNotifications.values()].flat()]
+  .flatMap(({ path }) => path.filter((step) => step !== '*').slice(-1))
+  .filter(
+    (name, i, names) => names.indexOf(name) === i && !names.some((other) => other !== name && name.includes(other)),
+  );
+
+/** Whether a message may give out a handle; the others need not be parsed. */
+export function mayGiveHandle(message: Buffer): boolean {
+  return givingMembers.some((name) => message.includes(name));
+}
+
 function givenAt({ kind, path }: HandlePlace, message: Members): readonly Handle[] {
   let found: { readonly path: readonly string[]; readonly value: unknown }[] = [{ path: [], value: message }];
   for (const step of path) {

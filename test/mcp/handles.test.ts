@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { createsNoTask, givenHandles, mayYieldHandle, presentedHandles } from '../../src/mcp/handles.ts';
+import {
+  createsNoTask,
+  givenHandles,
+  isNamedTask,
+  mayGiveHandle,
+  mayYieldHandle,
+  presentedHandles,
+} from '../../src/mcp/handles.ts';
 import { Denial } from '../../src/model/denial.ts';
 
 const related = 'io.modelcontextprotocol/related-task';
@@ -17,6 +24,23 @@ function shown(method: string | undefined, message: object): readonly string[] |
 function text({ kind, path, value }: ReturnType<typeof givenHandles>[number]): string {
   return `${kind} ${path.join('.')} ${value}`;
 }
+
+test.each([
+  [{ params: { taskId: 'a' } }, [true]],
+  [{ params: { _meta: { [related]: { taskId: 'a' } }, requestState: 's' } }, [false, false]],
+])('Mcp-Name repeats the task that a request acts on, and no other handle: %j', (message, wanted) => {
+  expect(presentedHandles('tasks/get', message, 1).map(isNamedTask)).toEqual(wanted);
+});
+
+test.each([
+  ['{"result":{"taskId":"a"}}', true],
+  ['{"result":{"requestState":"s"}}', true],
+  ['{"params":{"notifications":{"taskIds":["a"]}}}', true],
+  ['{"params":{"_meta":{"io.modelcontextprotocol/relatedTaskIds":["a"]}}}', true],
+  ['{"result":{"content":[{"text":"task"}]}}', false],
+])('whether a message may give out a handle: %s', (text, wanted) => {
+  expect(mayGiveHandle(Buffer.from(text))).toBe(wanted);
+});
 
 describe('what a client shows', () => {
   test.each([
