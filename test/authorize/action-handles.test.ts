@@ -44,7 +44,7 @@ async function posted(body: Buffer<ArrayBuffer>, fields: Partial<Call['fields']>
   }
 }
 
-test('a task of the caller is the upstream’s own again, in the message and in its header', async () => {
+test('restores the upstream’s id of the caller’s task, in the message and in its header', async () => {
   expect(await posted(request('tasks/get', { taskId: task }))).toMatchObject({
     body: request('tasks/get', { taskId: 't 1' }),
     mcpName: 't 1',
@@ -57,11 +57,11 @@ test.each([
   ['tasks/get', { taskId: task }, new Set(['t 1'])],
   ['tasks/list', {}, new Set()],
   ['tools/call', { name: 'pay' }, undefined],
-])('only a new task and those that the message shows are handed out: %s', async (method, params, tasks) => {
+])('gives out only a new task and those that the message presents: %s', async (method, params, tasks) => {
   expect(await posted(request(method, params))).toHaveProperty('tasks', tasks);
 });
 
-test('a message without handles goes on as the very bytes that were read', async () => {
+test('forwards the same bytes for a message without handles', async () => {
   const { body } = (await posted(ping)) as { body: Buffer };
   expect(body).toBe(ping);
 });
@@ -75,7 +75,7 @@ test.each([
   expect(await posted(body, { mcpName })).toMatchObject(wanted);
 });
 
-test('Mcp-Name does not name a task that the body does not name: it would go on as it came', async () => {
+test('refuses a task that Mcp-Name names and the body does not', async () => {
   const found = await posted(request('tasks/get', {}), { mcpName: 't 1' });
   expect(found).toEqual(['message.header_mismatch', 1, undefined]);
 });
@@ -89,10 +89,10 @@ test.each([
   expect(await posted(body, { ...modern, mcpMethod, mcpName: 'x' })).toEqual(wanted);
 });
 
-test('a legacy client declares no tasks in a request: an unknown task is unknown', async () => {
+test('refuses an unknown task of a legacy client as unknown, since legacy requests declare no tasks', async () => {
   expect(await posted(request('tasks/get', { taskId: 'x' }))).toEqual(['handle.unknown', 1, undefined]);
 });
 
-test('a modern answer may tell of a task that the client runs', async () => {
+test('passes a task that the client runs in a modern response', async () => {
   expect(await posted(answer, modern)).toMatchObject({ era: 'modern', body: answer });
 });

@@ -42,7 +42,7 @@ async function action(
 }
 
 describe('http', () => {
-  test('is decided on by its head; the body is not read', async () => {
+  test('reads the header section alone, and not the body', async () => {
     expect(await action('http', 'POST', { contentType: 'text/plain' })).toEqual({
       attempt: { kind: 'http' },
       messageId: null,
@@ -59,7 +59,7 @@ describe('http', () => {
 });
 
 describe('mcp', () => {
-  test('a POST is its message, with the bytes that were read', async () => {
+  test('a POST gives its message, with the bytes that were read', async () => {
     expect(await action('mcp', 'POST', { contentType: 'application/json' })).toEqual({
       attempt: { kind: 'mcp', method: 'ping', targets: [], arguments: undefined },
       messageId: 1,
@@ -73,7 +73,7 @@ describe('mcp', () => {
     });
   });
 
-  test.each(['GET', 'DELETE'])('a %s has none', async (method) => {
+  test.each(['GET', 'DELETE'])('a %s has no message', async (method) => {
     expect(await action('mcp', method, {})).toEqual({
       attempt: { kind: 'mcp', method: undefined, targets: [], arguments: undefined },
       messageId: null,
@@ -89,7 +89,7 @@ describe('mcp', () => {
   });
 
   test.each([
-    ['a session that was given to nobody', 'GET', { mcpSessionId: 'x' }, 'session.unknown'],
+    ['a session that was given to no caller', 'GET', { mcpSessionId: 'x' }, 'session.unknown'],
     ['a GET with a counted body', 'GET', { contentLength: '3' }, 'request.framing'],
     ['a DELETE with a chunked body', 'DELETE', { transferEncoding: 'chunked' }, 'request.framing'],
     ['no content type', 'POST', {}, 'body.type'],
@@ -123,7 +123,7 @@ describe('mcp', () => {
     ['/mcp/sse', 'route.unknown'],
     ['/', 'route.unknown'],
     ['', 'route.unknown'],
-  ])('a page or an old event stream below the endpoint is no message: %s', async (path, wanted) => {
+  ])('refuses a page or an old event stream below the endpoint: %s', async (path, wanted) => {
     const found = await action('mcp', 'GET', {}, { path });
     expect(typeof found === 'string' ? found : 'read').toBe(wanted);
   });
@@ -144,7 +144,7 @@ describe('mcp', () => {
 describe('Mcp-Session-Id', () => {
   const json = { contentType: 'application/json' };
 
-  test('is the upstream’s own again, and in a session the stream is its owner’s', async () => {
+  test('becomes the upstream’s own again, and the stream of a session is its owner’s', async () => {
     expect(await action('mcp', 'GET', { mcpSessionId: mine })).toMatchObject({
       sessionId: 'theirs',
       mayYieldHandle: true,
@@ -152,7 +152,7 @@ describe('Mcp-Session-Id', () => {
     expect(await action('mcp', 'POST', { ...json, mcpSessionId: mine })).toHaveProperty('sessionId', 'theirs');
   });
 
-  test('of nobody is refused, with the id of the message', async () => {
+  test('of no caller is refused, with the id of the message', async () => {
     const refused = ({ reason, messageId }: Denial): unknown => [reason, messageId];
     expect(await action('mcp', 'GET', { mcpSessionId: 'theirs' }, { refused })).toEqual(['session.unknown', null]);
     expect(await action('mcp', 'POST', { ...json, mcpSessionId: 'theirs' }, { refused })).toEqual([
@@ -161,7 +161,7 @@ describe('Mcp-Session-Id', () => {
     ]);
   });
 
-  test('MCP 2026-07-28 has no sessions: the header is ignored, and goes nowhere', async () => {
+  test('is dropped in MCP 2026-07-28, which has no sessions', async () => {
     const fields = { ...json, mcpSessionId: mine, mcpProtocolVersion: '2026-07-28' };
     const body = Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}');
     expect(await action('mcp', 'POST', fields, { body })).toMatchObject({ era: 'modern', sessionId: undefined });
@@ -173,7 +173,7 @@ describe('Last-Event-ID', () => {
   const event = (id: string, session: string): string =>
     sessions.bind(Buffer.from(id, 'latin1').toString('base64url'), lengthPrefixed(['tools', 'event', session]));
 
-  test('is the upstream’s own again, in the session in which it was given', async () => {
+  test('becomes the upstream’s own again, in the session that it belongs to', async () => {
     const inSession = { mcpSessionId: mine, lastEventId: event('stream_1\xe9', 'theirs') };
     expect(await action('mcp', 'GET', inSession)).toHaveProperty('lastEventId', 'stream_1\xe9');
     expect(await action('mcp', 'POST', { ...json, ...inSession })).toHaveProperty('lastEventId', 'stream_1\xe9');
@@ -194,7 +194,7 @@ describe('Last-Event-ID', () => {
     expect(await action('mcp', 'POST', { ...json, ...fields }, { refused })).toEqual(['handle.unknown', 1]);
   });
 
-  test('MCP 2026-07-28 resumes no stream: the header is ignored, and goes nowhere', async () => {
+  test('is dropped in MCP 2026-07-28, which resumes no stream', async () => {
     const fields = { ...json, lastEventId: '1', mcpProtocolVersion: '2026-07-28' };
     const body = Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}');
     expect(await action('mcp', 'POST', fields, { body })).toMatchObject({ era: 'modern', lastEventId: undefined });

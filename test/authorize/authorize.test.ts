@@ -29,12 +29,12 @@ describe('a caller', () => {
     });
   });
 
-  test('passes with what the policy decided', () => {
+  test('passes with the decision of the policy', () => {
     const allowed = { allow: true, rule: 'scope' } as Decision;
     expect(createAuthorize(route(allowed))(alice, action).decision).toBe(allowed);
   });
 
-  test('is refused with all that the policy said', () => {
+  test('is refused with the reason, detail, scope and rule of the policy', () => {
     let denial: unknown;
     try {
       createAuthorize(route(refusal))(alice, action);
@@ -52,7 +52,7 @@ describe('a caller', () => {
   });
 });
 
-describe('nobody', () => {
+describe('no principal', () => {
   test('R-161: passes on a public route only', () => {
     expect(createAuthorize(route(undefined, true))(undefined, action).principal).toBeUndefined();
   });
@@ -60,7 +60,7 @@ describe('nobody', () => {
   test.each([
     ['without a policy', route()],
     ['with one', route({ allow: true, rule: '' })],
-  ])('elsewhere it is a bug that a stage before let it come so far: %s', (_what, closed) => {
+  ])('on any other route it is a bug of an earlier stage: %s', (_what, closed) => {
     expect(() => createAuthorize(closed)(undefined, action)).toThrow(TypeError);
   });
 });

@@ -20,18 +20,18 @@ const callerOf = (subject?: string, clientId?: string): Principal =>
   ({ issuer, callerKey: callerKey({ issuer, subject, clientId }) }) as Principal;
 const alice = callerOf('alice', 'app');
 
-describe('what a session belongs to', () => {
+describe('the owner of a session', () => {
   test.each([
-    ['on a public route everybody', undefined, ['tools']],
+    ['every caller of a public route', undefined, ['tools']],
     ['a person, whatever client speaks for them', alice, ['tools', issuer, 'subject', 'alice']],
-    ['a client that speaks for nobody else', callerOf(undefined, 'app'), ['tools', issuer, 'client', 'app']],
+    ['a client that acts for no user', callerOf(undefined, 'app'), ['tools', issuer, 'client', 'app']],
     ['a person without a client', callerOf('alice'), ['tools', issuer, 'subject', 'alice']],
   ])('%s', (_who, principal, owner) => expect(ownerOf(tools, principal)).toBe(lengthPrefixed(owner)));
 
-  test('RFC 7662 §2.2: both may be absent; nobody shares nothing, not even with themselves', () => {
-    const nobody = callerOf();
-    expect(ownerOf(tools, nobody)).toMatch(/^5:tools22:https:\/\/issuer\.example6:nobody36:[\da-f-]{36}$/);
-    expect(ownerOf(tools, nobody)).not.toEqual(ownerOf(tools, nobody));
+  test('RFC 7662 §2.2: without subject and client, no two requests have the same owner', () => {
+    const unknown = callerOf();
+    expect(ownerOf(tools, unknown)).toMatch(/^5:tools22:https:\/\/issuer\.example6:nobody36:[\da-f-]{36}$/);
+    expect(ownerOf(tools, unknown)).not.toEqual(ownerOf(tools, unknown));
   });
 });
 
@@ -39,17 +39,17 @@ describe('Mcp-Session-Id', () => {
   const sessions = createOwnerBound('a key of at least thirty-two characters');
   const by = (era: 'legacy' | 'modern'): Grant => ({ principal: alice, action: { era } }) as Grant;
 
-  test('is bound to who got it', () => {
+  test('is bound to its owner', () => {
     const bound = createSessionId(tools, sessions)('theirs', by('legacy')) ?? '';
     expect(bound).not.toBe('theirs');
     expect(sessions.unbind(bound, ownerOf(tools, alice))).toBe('theirs');
   });
 
-  test('is none in MCP 2026-07-28, which has no sessions', () => {
+  test('is dropped in MCP 2026-07-28, which has no sessions', () => {
     expect(createSessionId(tools, sessions)('theirs', by('modern'))).toBeUndefined();
   });
 
-  test('means nothing to us where a route is not MCP', () => {
+  test('passes unchanged on an HTTP route', () => {
     expect(createSessionId({ ...tools, protocol: 'http' }, sessions)('theirs', by('legacy'))).toBe('theirs');
   });
 });
@@ -66,7 +66,7 @@ test('binds the id of an event, in the bytes of a header, to the caller and the 
   expect(sessions.unbind(bound, eventOwner(tools, alice, undefined))).toBeUndefined();
 });
 
-test('binds the handles of an answer to the caller and the request, of tasks only those that the action says', () => {
+test('binds the handles of an answer to the caller and the request, and only the tasks that the action names', () => {
   const asked: unknown[] = [];
   const handles = { bindAll: (...given: unknown[]) => String(asked.push(...given)) } as unknown as HandleBinding;
   const [tasks, owner] = [new Set(['a']), lengthPrefixed(['tools', issuer, 'subject', 'alice'])];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseToRewrite } from '../../src/json/lossless.ts';
 
-describe('what is read and written again', () => {
+describe('a text that is parsed and serialized again', () => {
   test.each([
     '9007199254740993',
     '1e400',
@@ -20,7 +20,7 @@ describe('what is read and written again', () => {
     expect(JSON.stringify(parseToRewrite(text)).replaceAll(/\s/g, '')).toBe(text.replaceAll(/\s/g, ''));
   });
 
-  test('any number anywhere keeps its digits', () => {
+  test('every number keeps its digits', () => {
     const digits = fc.stringMatching(/^-?(?:0|[1-9][0-9]{0,20})(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,4})?$/);
     const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
     const around = fc.constantFrom(

@@ -67,7 +67,7 @@ test.each(['/~', '/a~', '/a~2', '/~/a', '/a/~~0'])('%s is malformed', (name) => 
 });
 
 describe('properties', () => {
-  test('any path through an object is found by its pointer', () => {
+  test('a pointer finds any path through an object', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 5 }), (keys) => {
         const json = keys.reduceRight((inner, key) => `{${JSON.stringify(key)}:${inner}}`, '"found"');
@@ -92,7 +92,7 @@ test.each([undefined, null, 7, 'text', [], {}])('a pointer into %j finds nothing
   expect(pointerReader('/0')?.(value)).toBeUndefined();
 });
 
-describe('of what a caller sends', () => {
+describe('a pointer into a value that a caller sent', () => {
   const sent = { amount: 7, nothing: null, to: [{ IBAN: 'SE1' }], ſcope: 'x', ﬁle: 'x', café: 'x' };
   test.each([
     ['/amount', 7],
@@ -122,7 +122,7 @@ test('a pointer may begin in a list', () => {
   expect(pointerReader('/0/a')?.([{ a: 1 }])).toBe(1);
 });
 
-describe('what a condition finds of a claim', () => {
+describe('the value of a claim for a condition', () => {
   const claims = { realm: '{"roles":["admin"]}', roles: ['a'], none: null };
   test.each([
     ['/realm/roles', unreachable],

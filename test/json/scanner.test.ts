@@ -112,7 +112,7 @@ describe('the values of RFC 8259', () => {
   ])('not %j', (text) => expect([scanned(text), parses(text)]).toEqual(['malformed', false]));
 });
 
-describe('keys that somebody takes for one', () => {
+describe('keys that some parsers take for equal', () => {
   test.each([
     ['twice', '{"a":1,"a":1}'],
     ['in another case', '{"a":1,"A":1}'],
@@ -141,7 +141,7 @@ describe('keys that somebody takes for one', () => {
   );
 });
 
-describe('wherever in a string it stands', () => {
+describe('anywhere in a string', () => {
   const places = Array.from({ length: 80 }, (_, before) => before);
   const around = (before: number, what: string): string => `"${'é'.repeat(before)}${what}${'x'.repeat(40)}"`;
 
@@ -169,7 +169,7 @@ describe('wherever in a string it stands', () => {
     for (const before of places) expect(scanned(around(before, String.raw`\ud83d`))).toBe('ambiguous');
   });
 
-  test('one without its end is malformed', () => {
+  test('a string without its end is malformed', () => {
     for (const before of places) expect(scanned(`"${'x'.repeat(before)}`)).toBe('malformed');
   });
 });
@@ -197,7 +197,7 @@ describe('limits', () => {
     ['numbers', `[${'1,'.repeat(400_000)}1]`],
     ['a digit string', '1'.repeat(1_000_000)],
     ['escaped keys', `[${'{"\\u0041":"\\u0041"},'.repeat(40_000)}1]`],
-  ])('1 MB of %s takes no more than a moment', (_what, text) => {
+  ])('1 MB of %s takes less than a second', (_what, text) => {
     expect(cpuTime(() => expect(scanned(text)).toBe('accepted'))).toBeLessThan(1000);
   });
 });
@@ -235,7 +235,7 @@ const text = fc.oneof(
   fc.string({ unit: 'binary' }),
 );
 
-test('it is malformed exactly where JSON.parse refuses, ambiguous only beyond that', () => {
+test('refuses as malformed exactly what JSON.parse refuses', () => {
   fc.assert(
     fc.property(text, (json) => {
       const text = json.toWellFormed();
@@ -246,7 +246,7 @@ test('it is malformed exactly where JSON.parse refuses, ambiguous only beyond th
   );
 });
 
-test('what JSON.stringify makes of distinct keys is accepted', () => {
+test('accepts what JSON.stringify writes for distinct keys', () => {
   const key = fc.stringMatching(/^[a-z]{0,4}$/);
   const { tree } = fc.letrec((tie) => ({
     tree: fc.oneof({ maxDepth: 4 }, fc.string({ unit: 'grapheme' }), fc.double(), tie('list'), tie('object')),

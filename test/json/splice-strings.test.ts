@@ -24,27 +24,30 @@ describe('spliceStrings', () => {
     ['is no string', '{"a":{"b":["x"]}}'],
     ['stands twice', '{"a":{"b":"x","b":"x"}}'],
     ['is below a string', '{"a":"x"}'],
-  ])('a string that %s', (_, text) => {
+  ])('throws for a string that %s', (_, text) => {
     expect(() => spliceStrings(text, [{ path: ['a', 'b'], from: 'x', to: 'z' }])).toThrow(SyntaxError);
   });
 
-  test.each(['{"a":{"b":"x', '{"a":{"c":[1', '{"a":{"b', '{"a":{"c":[tru'])('no JSON: %s', (text) => {
-    expect(() => spliceStrings(text, [{ path: ['a', 'b'], from: 'x', to: 'z' }])).toThrow(JsonScanError);
-  });
+  test.each(['{"a":{"b":"x', '{"a":{"c":[1', '{"a":{"b', '{"a":{"c":[tru'])(
+    'throws for text that is not JSON: %s',
+    (text) => {
+      expect(() => spliceStrings(text, [{ path: ['a', 'b'], from: 'x', to: 'z' }])).toThrow(JsonScanError);
+    },
+  );
 
-  test('a lone surrogate elsewhere stays as it was escaped', () => {
+  test('keeps an escaped lone surrogate elsewhere', () => {
     const text = String.raw`{"c":["\\ud800","\ud800"],"a":{"\udc00":1,"b":"x"}}`;
     const changes = [{ path: ['a', 'b'], from: 'x', to: 'z' }];
     expect(spliceStrings(text, changes)).toBe(text.replace('"x"', '"z"'));
   });
 
-  test('one string within another', () => {
+  test('throws for one string within another', () => {
     const paths = [['a'], ['a', 'b']];
     const changes = paths.map((path) => ({ path, from: 'x', to: 'z' }));
     expect(() => spliceStrings('{"a":"x"}', changes)).toThrow(SyntaxError);
   });
 
-  test('what stands in the way as something else is left alone', () => {
+  test('skips a duplicate key whose value is no container', () => {
     const changes = [{ path: ['a', 'b'], from: 'x', to: 'z' }];
     expect(spliceStrings('{"a":"","a":{"b":"x"}}', changes)).toBe('{"a":"","a":{"b":"z"}}');
   });

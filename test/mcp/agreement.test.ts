@@ -15,7 +15,7 @@ const claiming = (version: string) => ({
 });
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`;
 
-describe('legacy: headers decide nothing', () => {
+describe('a legacy message: the gateway does not compare its headers', () => {
   test.each([
     ['no header at all', none],
     ['a legacy version', { ...none, mcpProtocolVersion: '2025-06-18' }],
@@ -35,7 +35,11 @@ describe('R-102: MCP 2026-07-28, Streamable HTTP §Server Validation: agreement'
       { ...headers, mcpMethod: 'tools/list', mcpName: undefined },
       { ...call, method: 'tools/list' },
     ],
-    ['a method whose name nobody checks', { ...headers, mcpMethod: 'ping', mcpName: 'x' }, { ...call, method: 'ping' }],
+    [
+      'a method without a target, whatever Mcp-Name says',
+      { ...headers, mcpMethod: 'ping', mcpName: 'x' },
+      { ...call, method: 'ping' },
+    ],
     ['encoded without need', { ...headers, mcpName: base64('echo') }, call],
     [
       'encoded, in whole groups',
@@ -43,12 +47,12 @@ describe('R-102: MCP 2026-07-28, Streamable HTTP §Server Validation: agreement'
       { ...call, params: { name: 'abc', _meta: meta } },
     ],
     [
-      'a name that is none, which is refused as a message',
+      'a name that is not a string, which is refused as a message',
       { ...headers, mcpName: 'x' },
       { ...call, params: { name: 1, _meta: meta } },
     ],
     [
-      'initialize that claims the version: the server says that it has none',
+      'initialize that claims the version, which the server answers',
       { ...headers, mcpMethod: 'initialize', mcpName: undefined },
       { ...call, method: 'initialize', params: { _meta: meta } },
     ],
@@ -76,7 +80,7 @@ describe('MCP 2026-07-28, §Standard Request Headers: what Mcp-Name repeats', ()
     ['tasks/get', 'taskId'],
     ['tasks/update', 'taskId'],
     ['tasks/cancel', 'taskId'],
-  ])('of %s its %s', (method, parameter) => {
+  ])('%s: its %s', (method, parameter) => {
     const message = { ...call, method, params: { [parameter]: 'x', _meta: meta } };
     expect(requireAgreement({ ...headers, mcpMethod: method, mcpName: 'x' }, message)).toBe('modern');
     for (const mcpName of ['y', undefined]) {
@@ -86,20 +90,23 @@ describe('MCP 2026-07-28, §Standard Request Headers: what Mcp-Name repeats', ()
     }
   });
 
-  test.each(['resources/subscribe', 'resources/unsubscribe', 'tasks/result'])('%s is of legacy revisions', (method) => {
-    const message = { ...call, method, params: { _meta: meta, uri: 'x://a', taskId: 'a' } };
-    for (const mcpName of [undefined, 'another']) {
-      expect(() => requireAgreement({ ...headers, mcpMethod: method, mcpName }, message)).toThrow(
-        expect.objectContaining({ reason: 'message.method', messageId: 7 }),
-      );
-    }
-  });
+  test.each(['resources/subscribe', 'resources/unsubscribe', 'tasks/result'])(
+    'refuses %s, which only legacy revisions have',
+    (method) => {
+      const message = { ...call, method, params: { _meta: meta, uri: 'x://a', taskId: 'a' } };
+      for (const mcpName of [undefined, 'another']) {
+        expect(() => requireAgreement({ ...headers, mcpMethod: method, mcpName }, message)).toThrow(
+          expect.objectContaining({ reason: 'message.method', messageId: 7 }),
+        );
+      }
+    },
+  );
 });
 
 test.each([
   [{ ...headers, mcpMethod: 'x'.repeat(100) }, call, `Mcp-Method is "${'x'.repeat(64)}", the body says "tools/call"`],
   [{ ...headers, mcpProtocolVersion: undefined }, call, `MCP-Protocol-Version is nothing, the body says "${modern}"`],
-])('the log says what was found, never more than its beginning', (given, message, detail) => {
+])('the detail quotes at most 64 characters of a header', (given, message, detail) => {
   expect(() => requireAgreement(given, message)).toThrow(expect.objectContaining({ detail }));
 });
 
@@ -178,13 +185,13 @@ describe('MCP 2026-07-28, §Server Validation: refusals carry the request id', (
   test.each([
     ['by its header', { ...headers, mcpProtocolVersion: 'x' }, { ...call, params: {} }, 5],
     ['by its claim, which only modern messages have', { ...headers, mcpProtocolVersion: 'x' }, claiming('x'), 1],
-  ])('R-106: an unsupported version %s is told what is supported', (_, given, message, count) => {
+  ])('R-106: the refusal of an unsupported version lists the supported ones: %s', (_, given, message, count) => {
     const legacy = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
     const data = { supported: [...legacy, modern].slice(-count), requested: 'x' };
     expect(() => requireAgreement(given, message)).toThrow(expect.objectContaining({ data }));
   });
 
-  test('and which it asked for, but no more than its beginning', () => {
+  test('and quotes at most 64 characters of the requested version', () => {
     const given = { ...headers, mcpProtocolVersion: 'x'.repeat(100) };
     const data = expect.objectContaining({ requested: 'x'.repeat(64) }) as unknown;
     expect(() => requireAgreement(given, { ...call, params: {} })).toThrow(expect.objectContaining({ data }));
@@ -201,7 +208,7 @@ function eraOf(given: MessageHeaders, message: Parameters<typeof requireAgreemen
   }
 }
 
-test('for any headers and message: an era, in the modern one the same on both sides, or a Denial with the id', () => {
+test('any headers and message give an era, with equal headers and body in the modern one, or a Denial with the id', () => {
   const version = fc.constantFrom(modern, '2025-06-18', '2099-01-01', undefined);
   const word = fc.constantFrom('tools/call', 'tools/list', 'initialize', 'tasks/result', 'echo', 'écho', undefined);
   const encoded = word.map((text) => (text === undefined ? undefined : base64(text)));

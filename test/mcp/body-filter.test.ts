@@ -23,7 +23,7 @@ const blind: Rewriting = {
 const spaces = (length: number): Buffer => Buffer.alloc(length, 'x');
 
 describe('a JSON body', () => {
-  test('up to 8 MiB is held until it is whole', () => {
+  test('of up to 8 MiB is held until it is complete', () => {
     for (const rewriting of [changing, reading]) {
       const filter = createJsonFilter(rewriting);
       expect(filter.push(spaces(LONGEST))).toEqual([]);
@@ -31,14 +31,14 @@ describe('a JSON body', () => {
     }
   });
 
-  test('beyond, it goes on unread, or not at all where it must be read', () => {
+  test('of more passes unread, or is refused where it must be read', () => {
     expect(() => createJsonFilter(reading).push(spaces(LONGEST + 1))).toThrow(RangeError);
     const filter = createJsonFilter(changing);
     expect(filter.push(spaces(LONGEST + 1))).toHaveLength(1);
     expect(filter.end()).toEqual([]);
   });
 
-  test('that is not concerned is not even decoded', () => {
+  test('that holds nothing to change is not decoded', () => {
     const filter = createJsonFilter(blind);
     filter.push(Buffer.from('{}'));
     expect(filter.end().join('')).toBe('{}');
@@ -52,33 +52,33 @@ describe('an event', () => {
     ['event: endpoint\ndata: {"result":{}}\n\n', false],
     ['event: message\ndata: /messages\n\n', false],
     ['data: event: endpoint\n\n', false],
-  ])('%j goes on unread: %s', (text, goesOn) => {
+  ])('%j passes unread: %s', (text, goesOn) => {
     const out = createEventFilter(reading).push(Buffer.from(text)).join('');
     expect(out === text).toBe(goesOn);
   });
 
-  test('up to 8 MiB is held until it is whole', () => {
+  test('of up to 8 MiB is held until it is complete', () => {
     for (const rewriting of [changing, reading]) {
       expect(createEventFilter(rewriting).push(spaces(LONGEST))).toEqual([]);
     }
   });
 
-  test('beyond, it goes on unread, or not at all where it must be read', () => {
+  test('of more passes unread, or is refused where it must be read', () => {
     expect(() => createEventFilter(reading).push(spaces(LONGEST + 1))).toThrow(RangeError);
     expect(createEventFilter(changing).push(spaces(LONGEST + 1))).toHaveLength(1);
   });
 
-  test('that is not concerned is not even decoded', () => {
+  test('that holds nothing to change is not decoded', () => {
     expect(createEventFilter(blind).push(Buffer.from('data: {}\n\n')).join('')).toBe('data: {}\n\n');
   });
 
-  test('after whose last nothing is held, there is nothing more', () => {
+  test('after the last event the filter has nothing left to send', () => {
     const filter = createEventFilter(changing);
     filter.push(Buffer.from('data: {}\n\n'));
     expect(filter.end()).toEqual([]);
   });
 
-  test('WHATWG HTML §9.2.6: of a stream that begins with a BOM is data all the same', () => {
+  test('WHATWG HTML §9.2.6: after a BOM at the start of the stream is read', () => {
     expect(createEventFilter(changing).push(Buffer.from('\ufeffdata: {}\n\n')).join('')).toBe('data: changed\n\n');
     const within: Rewriting = { ...changing, rewrite: (text) => (text === '{"a":"\ufeff"}' ? 'changed' : undefined) };
     const event = 'data: {"a":"\ufeff"}\n\n';
@@ -90,7 +90,7 @@ describe('an event', () => {
   });
 });
 
-describe('HTTP+SSE of 2024-11-05: an event that says where messages are sent', () => {
+describe('HTTP+SSE of 2024-11-05: an event that names the URL for messages', () => {
   test.each([
     'event: endpoint\ndata: /messages?session=a\n\n',
     'event:endpoint\r\ndata: /\r\n\r\n',
@@ -107,20 +107,20 @@ describe('HTTP+SSE of 2024-11-05: an event that says where messages are sent', (
     ['event: endpoint\n', '{"result":"/a"}'],
     ['event: endpoint\n', '/a {"result":{}}'],
     ['event: endpoint\n', 'ftp://tools.example/a'],
-  ])('%j with the data %j is a message as any other', (event, data) => {
+  ])('%j with the data %j is read as a message', (event, data) => {
     const text = `${event}data: ${data}\n\n`;
     expect(createEventFilter(changing).push(Buffer.from(text)).join('')).toBe(`${event}data: changed\n\n`);
   });
 });
 
 describe('a body that is not read', () => {
-  test('is refused at its first byte where it must be read', () => {
+  test('is refused at its first byte if it must be read', () => {
     const filter = createUnreadableFilter();
     expect(() => filter.push(Buffer.from('x'))).toThrow(expect.objectContaining({ reason: 'upstream.invalid' }));
     expect(createUnreadableFilter().end()).toEqual([]);
   });
 
-  test('is dropped where it says nothing', () => {
+  test('is dropped if it says nothing', () => {
     const filter = createDroppingFilter();
     expect(filter.push(Buffer.from('x'))).toEqual([]);
     expect(filter.end()).toEqual([]);
@@ -137,7 +137,7 @@ describe('WHATWG HTML §9.2.6: the data of an event', () => {
     ['id: 1', ''],
   ])('%j is %j', (event, data) => expect(eventData(event)).toBe(data));
 
-  test('is replaced whole', () => expect(withData('id: 1\ndata\ndata: a\n\n', 'b')).toBe('id: 1\ndata: b\n\n'));
+  test('is replaced as a whole', () => expect(withData('id: 1\ndata\ndata: a\n\n', 'b')).toBe('id: 1\ndata: b\n\n'));
 });
 
 /** What comes out of `text` in pieces that are cut at `cuts`. */
@@ -153,7 +153,7 @@ describe('a public result becomes private', () => {
   const said = '\\"cacheScope\\":\\"public\\"';
   const body = `{"id":1,"result":{"contents":[{"text":"é ${said}"}],"ttlMs":5,"cacheScope" : "public"}}`;
 
-  test('wherever its text is cut, and nothing else changes', () => {
+  test('however the body is split into chunks, and nothing else changes', () => {
     const wanted = body.replace('"cacheScope" : "public"', '"cacheScope" : "private"');
     fc.assert(
       fc.property(fc.array(fc.nat(200)), (cuts) => {
@@ -171,7 +171,7 @@ describe('a public result becomes private', () => {
     ['', ''],
   ])('%j', (text, wanted) => expect(filtered(text)).toBe(wanted));
 
-  test('and each event goes on as it comes', () => {
+  test('and each event passes at once', () => {
     const event = 'data: {"method":"notifications/progress"}\n\n';
     expect(createPrivateFilter().push(Buffer.from(event)).join('')).toBe(event);
   });
@@ -180,11 +180,11 @@ describe('a public result becomes private', () => {
     ['the beginning of the member', '"cacheScope" :', []],
     ['space before another', ' ', [' ']],
     ['a member with more space than a serializer writes', `"cacheScope":${' '.repeat(200)}`, undefined],
-  ])('and nothing is held but what may be the member: %s', (_, text, wanted) => {
+  ])('and only the beginning of the member is held: %s', (_, text, wanted) => {
     expect(createPrivateFilter().push(Buffer.from(text)).map(String)).toEqual(wanted ?? [text]);
   });
 
-  test('and at its end nothing is left, or the very bytes that were held', () => {
+  test('and the end of the body releases the held bytes unchanged', () => {
     const filter = createPrivateFilter();
     filter.push(Buffer.from('{}'));
     expect(filter.end()).toEqual([]);

@@ -73,7 +73,7 @@ describe('WHATWG HTML §9.2 — the ids of an event stream', () => {
     expect(through(text, [4096])).toBe(text);
   });
 
-  test('wherever the stream is cut', () => {
+  test('finds each id, however the stream is split into chunks', () => {
     const piece = constantFrom(
       'id: 1',
       'id:',
@@ -113,13 +113,13 @@ describe('WHATWG HTML §9.2 — the ids of an event stream', () => {
     ['an id goes on with the end of its line', 'id: 1\nda', 'id: <1>\nda'],
     ['a line that is too long for an id', `${longest}x`, `${longest}x`],
     ['a word that ends like the beginning of an id', 'data: hi', 'data: hi'],
-  ])('goes on at once, in one piece: %s', (_, text, wanted) => expect(atOnce(text)).toEqual([wanted]));
+  ])('passes at once, in one piece: %s', (_, text, wanted) => expect(atOnce(text)).toEqual([wanted]));
 
-  test.each(['i', 'id: 1', longest, bom.slice(0, 2), ''])('nothing goes on of what is held: %j', (text) =>
+  test.each(['i', 'id: 1', longest, bom.slice(0, 2), ''])('holds back what may become an id: %j', (text) =>
     expect(atOnce(text)).toEqual([]),
   );
 
-  test('hands on the very bytes where nothing changes', () => {
+  test('passes the same buffer where nothing changes', () => {
     // Not from the memory that small buffers share.
     const chunk = Buffer.alloc(16, 'data: {"id":1}\n\n');
     const filter = createEventIdFilter(bind);

@@ -27,7 +27,7 @@ function split(chunks: readonly Buffer[]): readonly string[] {
 }
 
 describe('WHATWG HTML §9.2 — for any stream', () => {
-  test('however it is cut: the same events, and every byte', () => {
+  test('any chunks give the same events, byte for byte', () => {
     fc.assert(
       fc.property(stream, fc.array(fc.nat(60), { maxLength: 6 }), (bytes, cuts) => {
         const at = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((one, other) => one - other)];
@@ -39,7 +39,7 @@ describe('WHATWG HTML §9.2 — for any stream', () => {
     );
   });
 
-  test('data that are put into an event are found in it', () => {
+  test('eventData reads the data that withData writes', () => {
     const data = fc.array(fc.stringMatching(/^[^\r\n]{0,8}$/), { minLength: 1, maxLength: 3 });
     fc.assert(
       fc.property(stream, data, (bytes, lines) => {
@@ -67,4 +67,4 @@ test.each([
   ['the stream of another request', { ...listen, attempt: { kind: 'mcp', method: 'tools/call' } }],
   ['a legacy stream', { ...listen, era: 'legacy' }],
   ['a stream over HTTP', { ...listen, attempt: { kind: 'http', method: 'subscriptions/listen' } }],
-])('%s ends as it is', (_, action) => expect(subscriptionEnd(action as unknown as Action)).toBeUndefined());
+])('%s has no event at its end', (_, action) => expect(subscriptionEnd(action as unknown as Action)).toBeUndefined());

@@ -47,7 +47,7 @@ const answered = (taskId: string): string =>
 const batch = (id: string): string => `[{"result":{}}, {"result":{"taskId":"${id}"}}]`;
 
 describe('binding', () => {
-  test('comes back to its owner, whatever it is made of', () => {
+  test('gives any handle back to its owner', () => {
     assert(
       property(string({ unit: 'binary' }), (value) => {
         const task = boundTask(value);
@@ -69,19 +69,19 @@ describe('binding', () => {
     expect(() => unbound(text)).toThrow(expect.objectContaining({ reason: 'handle.unknown', messageId: 1 }));
   });
 
-  test('only the handle changes: spaces, escapes and numbers stay', () => {
+  test('changes only the handle: spaces, escapes and numbers stay', () => {
     expect(unbound(oddRequest(boundTask('a'))).text).toBe(oddRequest('a'));
     expect(binding.bindAll(oddAnswer('a'), alice, undefined)).toBe(oddAnswer(boundTask('a')));
   });
 
-  test('an escaped spelling of the same handle is the same', () => {
+  test('accepts an escaped spelling of the same handle', () => {
     const escaped = boundTask('a').replace('Y', String.raw`\u0059`);
     expect(unbound(`{"method":"tasks/get","params":{"task\\u0049d":"${escaped}"}}`).text).toBe(
       String.raw`{"method":"tasks/get","params":{"task\u0049d":"a"}}`,
     );
   });
 
-  test('binds only the tasks that it is told, and any state', () => {
+  test('binds only the given tasks, and any state', () => {
     const text = '{"result":{"taskId":"a","task":{"taskId":"b"},"requestState":"c"}}';
     const { result } = JSON.parse(binding.bindAll(text, alice, new Set(['b'])) ?? '') as { result: object };
     expect(result).toEqual({
@@ -92,7 +92,7 @@ describe('binding', () => {
     expect(binding.bindAll('{"result":{"taskId":"a"}}', alice, new Set())).toBeUndefined();
   });
 
-  test('tells which tasks a message shows', () => {
+  test('lists the tasks that a message presents', () => {
     const related = { 'io.modelcontextprotocol/relatedTaskIds': [boundTask('b')] };
     const message = { method: 'tasks/get', params: { taskId: boundTask('a'), _meta: related } };
     expect(unbound(JSON.stringify(message)).tasks).toEqual(new Set(['a', 'b']));
@@ -106,7 +106,7 @@ describe('binding', () => {
     const later = (ms: number): void => void (now = Date.UTC(2026, 10, 22) + ms);
     afterEach(() => later(0));
 
-    test('comes back in the request that it was given for', () => {
+    test('is accepted in the request that it belongs to', () => {
       expect(unbound(call).text).toBe(JSON.stringify({ method: 'tools/call', params: { requestState: 's' } }));
     });
 
@@ -120,14 +120,14 @@ describe('binding', () => {
       expect(() => unbound(call, context)).toThrow(expect.objectContaining({ reason: 'handle.unknown', messageId: 1 }));
     });
 
-    test('serves for ten minutes', () => {
+    test('expires after ten minutes', () => {
       later(10 * 60 * 1000 - 1);
       expect(unbound(call).text).toContain('"s"');
       later(10 * 60 * 1000);
       expect(() => unbound(call)).toThrow(expect.objectContaining({ reason: 'handle.unknown' }));
     });
 
-    test('is given anew with each round', () => {
+    test('is bound again in each round', () => {
       later(9 * 60 * 1000);
       const round = JSON.stringify({ method: 'tools/call', params: { requestState: stateOf('s') } });
       later(18 * 60 * 1000);
@@ -135,14 +135,14 @@ describe('binding', () => {
     });
   });
 
-  test('a task is bound to no request, and lasts', () => {
+  test('a task id is bound to no request and does not expire', () => {
     const task = boundTask('a');
     now += 10 * 365 * 24 * 3600 * 1000;
     expect(unbound(askedFor(task), by('alice', 'tasks/get', 'x')).text).toBe(askedFor('a'));
     now = Date.UTC(2026, 10, 22);
   });
 
-  test('a batch', () => {
+  test('binds the handles of a batch', () => {
     expect(binding.bindAll(batch('a'), alice, undefined)).toBe(batch(boundTask('a')));
   });
 
@@ -156,11 +156,11 @@ describe('binding', () => {
     '{"result":{"taskId":"\\ud800"}}',
   ])('%s has none', (text) => expect(binding.bindAll(text, alice, undefined)).toBeUndefined());
 
-  test('a handle that stands twice is not guessed at', () => {
+  test('throws for a duplicate handle', () => {
     expect(() => binding.bindAll('{"result":{"taskId":"a","taskId":"b"}}', alice, undefined)).toThrow(SyntaxError);
   });
 
-  test('in a client’s answer, what is not bound is of a task that it runs itself', () => {
+  test('leaves the id of a task that the client runs itself in its response', () => {
     expect(unbound(answered('own')).text).toBe(answered('own'));
     expect(unbound(answered(boundTask('a'))).text).toBe(answered('a'));
   });
@@ -176,7 +176,7 @@ describe('binding', () => {
     ['', '=?base64??='],
   ])('Mcp-Name of %j', (task, field) => expect(unbound(askedFor(boundTask(task))).mcpName).toBe(field));
 
-  test('Mcp-Name repeats the task that a request is about, whatever else it shows', () => {
+  test('Mcp-Name repeats the task that a request acts on, whatever else the request presents', () => {
     const given = JSON.parse(binding.bindAll('{"result":{"requestState":"s"}}', alice, undefined) ?? '') as {
       result: { requestState: string };
     };

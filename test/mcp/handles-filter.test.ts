@@ -38,7 +38,7 @@ function through(filter: ReturnType<typeof createEventFilter>, text: string, cut
 }
 
 describe('in an answer', () => {
-  test('of events, wherever the stream is cut', () => {
+  test('as events, however the stream is split into chunks', () => {
     assert(
       property(array(nat(400)), (cuts) => {
         expect(through(createEventFilter(rewriting), events('é'), cuts)).toBe(events(bound));
@@ -46,7 +46,7 @@ describe('in an answer', () => {
     );
   });
 
-  test('of JSON, wherever it is cut', () => {
+  test('as JSON, however it is split into chunks', () => {
     assert(
       property(array(nat(100)), (cuts) => {
         expect(through(createJsonFilter(rewriting), message('é'), cuts)).toBe(message(bound));
@@ -58,7 +58,7 @@ describe('in an answer', () => {
   test.each([
     ['JSON', createJsonFilter],
     ['an event', createEventFilter],
-  ])('%s that is too long to be read goes on as it is', (_, create) => {
+  ])('%s that is too long to read passes unchanged', (_, create) => {
     const long = `data: {"result":{"taskId":"a","x":"${'x'.repeat(9 * 1024 * 1024)}"}}`;
     const filter = create(rewriting);
     expect(Buffer.concat(filter.push(Buffer.from(long))).length).toBe(long.length);

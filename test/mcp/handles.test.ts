@@ -42,7 +42,7 @@ test.each([
   expect(mayGiveHandle(Buffer.from(text))).toBe(wanted);
 });
 
-describe('what a client shows', () => {
+describe('the handles that a client presents', () => {
   test.each([
     ['tasks/get', { params: { taskId: 'a' } }, ['task params.taskId a']],
     ['tasks/result', { params: { taskId: 'a' } }, ['task params.taskId a']],
@@ -111,7 +111,7 @@ describe('what a client shows', () => {
   ])('%s %j → refused', (method, message, wanted) => expect(shown(method, message)).toBe(wanted));
 });
 
-describe('what a server gives out', () => {
+describe('the handles that a server gives out', () => {
   test.each([
     [{ result: { task: { taskId: 'a', status: 'working' } } }, ['task result.task.taskId a']],
     [{ result: { taskId: 'a', resultType: 'task' } }, ['task result.taskId a']],

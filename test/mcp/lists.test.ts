@@ -16,7 +16,7 @@ describe('filteredMessage', () => {
     ['resources/list', 'resources', 'uri', 'resource'],
     ['resources/templates/list', 'resourceTemplates', 'uriTemplate', 'template'],
     ['prompts/list', 'prompts', 'name', 'prompt'],
-  ])('%s: what is not visible is left out', (method, member, name, kind) => {
+  ])('%s: removes the entries that are not visible', (method, member, name, kind) => {
     expect(mcpMethod(method).list).toEqual({ member, name, kind });
     const asked: McpTarget[] = [];
     const text = message({ [member]: [{ [name]: 'a' }, { [name]: 'hidden' }, { [name]: 'b' }], nextCursor: 'c' });
@@ -42,7 +42,7 @@ describe('filteredMessage', () => {
     expect(filteredMessage(text, visible)).toBeUndefined();
   });
 
-  test('an entry without a name is left out: nobody can judge it', () => {
+  test('removes an entry without a name, on which no policy can decide', () => {
     expect(filteredMessage(message({ tools: [{}, 1, null, { name: 1 }] }), visible)).toBe(message({ tools: [] }));
   });
 
@@ -58,7 +58,7 @@ describe('filteredMessage', () => {
     );
   });
 
-  test('a list that is null goes on, as Go writes an empty one', () => {
+  test('passes a list that is null, as Go writes an empty one', () => {
     expect(filteredMessage(message({ tools: null }), visible)).toBeUndefined();
   });
 
@@ -68,11 +68,11 @@ describe('filteredMessage', () => {
     message({ tools: [{ name: 'a', NAME: 'hidden' }] }),
     '{"Result":{}}',
     '[[]]',
-  ])('%s cannot be filtered: some clients would read another list', (text) => {
+  ])('refuses %s, because some clients would read another list', (text) => {
     expect(() => filteredMessage(text, visible)).toThrow(expect.objectContaining({ reason: 'upstream.invalid' }));
   });
 
-  test('what is not JSON cannot be filtered', () => {
+  test('throws for text that is not JSON', () => {
     expect(() => filteredMessage('{', visible)).toThrow(SyntaxError);
   });
 });
@@ -93,7 +93,7 @@ describe('event streams', () => {
     'retry: 10\n\n',
   ].join('');
 
-  test('only the list is changed, wherever the stream is cut', () => {
+  test('change in the list alone, however the stream is split into chunks', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(400)), (cuts) => {
         const filter = createEventFilter(lists);
@@ -109,19 +109,19 @@ describe('event streams', () => {
     );
   });
 
-  test('an event goes on as soon as it is whole', () => {
+  test('pass each event once it is complete', () => {
     const filter = createEventFilter(lists);
     expect(filter.push(Buffer.from('data: {}\n'))).toEqual([]);
     expect(filter.push(Buffer.from('\ndata: {'))).toEqual([Buffer.from('data: {}\n\n')]);
   });
 
-  test('an event that does not end is dropped: nobody has filtered it', () => {
+  test('drop an event that does not end, since it was not filtered', () => {
     const filter = createEventFilter(lists);
     expect(filter.push(Buffer.from(`data: ${message({ tools: [{ name: 'hidden' }] })}\n`))).toEqual([]);
     expect(filter.end()).toEqual([]);
   });
 
-  test('data in several lines is one message', () => {
+  test('read data in several lines as one message', () => {
     const text = 'data: {"result":\ndata: {"tools":[{"name":"hidden"}]}}\n\n';
     expect(eventData(text)).toBe('{"result":\n{"tools":[{"name":"hidden"}]}}');
     expect(createEventFilter(lists).push(Buffer.from(text)).join('')).toBe('data: {"result":{"tools":[]}}\n\n');
@@ -136,7 +136,7 @@ describe('event streams', () => {
     ]);
   });
 
-  test('an event beyond the bound is broken off', () => {
+  test('end at an event that is too long', () => {
     expect(() => createEventSplitter(100).push(Buffer.alloc(200, 'x'))).toThrow(RangeError);
   });
 
@@ -157,13 +157,13 @@ describe('a JSON body', () => {
     );
   });
 
-  test('that is written in another way goes on as it was decided on', () => {
+  test('with other spaces or duplicate keys is serialized again from what was filtered', () => {
     const filter = createJsonFilter(lists);
     filter.push(Buffer.from('{ "result" : {"tools":[{"name":"hidden"}]}, "result" : {} }'));
     expect(filter.end().join('')).toBe('{"result":{}}');
   });
 
-  test('without a byte stays so', () => {
+  test('that is empty stays empty', () => {
     expect(createJsonFilter(lists).end()).toEqual([]);
   });
 });
@@ -195,12 +195,12 @@ describe('withoutTasks', () => {
       '{"result":{"tasks":[{"name":"a"},"b",null]}}',
       '{"result":{"tasks":[{"name":"a"},"b",null]}}',
     ],
-  ])('takes out %s', (_, text, wanted) => expect(withoutTasks(text) ?? text).toBe(wanted));
+  ])('removes %s', (_, text, wanted) => expect(withoutTasks(text) ?? text).toBe(wanted));
 
   test.each(['{"result":{"content":[{"taskId":"a"}]}}', '{"result":null}', '{"method":"x"}', '"tasks"', 'null', '[]'])(
     '%s lists none',
     (text) => expect(withoutTasks(text)).toBeUndefined(),
   );
 
-  test('throws for what is not JSON', () => expect(() => withoutTasks('{"tasks"')).toThrow(SyntaxError));
+  test('throws for text that is not JSON', () => expect(() => withoutTasks('{"tasks"')).toThrow(SyntaxError));
 });

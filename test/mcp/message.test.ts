@@ -105,9 +105,11 @@ describe('what is refused', () => {
     '{"jsonrpc":"2.0","id":1,"Result":{}}',
     '{"jsonrpc":"2.0","id":1,"method":"n","Params":{}}',
     '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","Arguments":{}}}',
-  ])('a key that some readers take for ours: %s', (text) => expect(reason(text)).toBe('body.ambiguous'));
+  ])('refuses a key that some parsers take for the expected one: %s', (text) =>
+    expect(reason(text)).toBe('body.ambiguous'),
+  );
 
-  test('a request and a response in one', () => {
+  test('refuses a request and a response in one message', () => {
     expect(reason('{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}')).toBe('body.message');
   });
 });
@@ -147,7 +149,7 @@ describe('SEP-414: the trace that _meta names', () => {
   ])('%j names none', (meta) => expect(traceOf(meta)).toBeUndefined());
 });
 
-test('arguments are an object or absent; of a method of a vendor they are what it likes', () => {
+test('arguments are an object or absent; for a vendor’s method they may be any value', () => {
   const read = (text: string): unknown => readMessage(Buffer.from(text), none).arguments;
   expect(read(call('{"name":"x"}'))).toBeUndefined();
   expect(read(call('{"name":"x","arguments":{"a":1}}'))).toEqual({ a: 1 });
@@ -167,7 +169,7 @@ describe('MCP 2026-07-28: only requests repeat themselves in headers', () => {
   });
 });
 
-test('nothing of Object.prototype is a member', () => {
+test('reads no member of Object.prototype', () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']) {
     expect(readMessage(Buffer.from(call(`{"name":"${name}"}`)), none).targets).toEqual([{ kind: 'tool', name }]);
     const refused = name === '__proto__' ? 'body.ambiguous' : 'body.message';
@@ -176,7 +178,7 @@ test('nothing of Object.prototype is a member', () => {
   expect(reason('{"__proto__":{"jsonrpc":"2.0","method":"n"}}')).toBe('body.ambiguous');
 });
 
-test('for any bytes: a message or a Denial', () => {
+test('any bytes give a message or a Denial', () => {
   const text = fc.oneof(fc.json(), fc.string({ unit: 'binary' }), fc.constantFrom(call('{"name":"x"}')));
   fc.assert(
     fc.property(

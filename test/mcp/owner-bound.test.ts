@@ -6,17 +6,17 @@ import { createOwnerBound } from '../../src/mcp/owner-bound.ts';
 const key = 'a key of at least thirty-two characters';
 const owner = lengthPrefixed(['tools', 'https://issuer.example', 'subject', 'alice']);
 
-test('comes back to its owner, on every replica with the same key', () => {
+test('gives a handle back to its owner, on every replica with the same key', () => {
   const bound = createOwnerBound(key).bind('session.1', owner);
   expect(bound).toMatch(/^session\.1\.[A-Za-z0-9_-]{22}$/);
   expect(createOwnerBound(key).unbind(bound, owner)).toBe('session.1');
 });
 
-test('keeps its form from release to release: replicas of two releases serve the same clients', () => {
+test('keeps its form, since replicas of two releases serve the same clients', () => {
   expect(createOwnerBound(key).bind('session.1', owner)).toBe('session.1.fvVinBIE47qv2eatScpwUg');
 });
 
-test('whatever the handle is', () => {
+test('binds any handle', () => {
   const sessions = createOwnerBound(key);
   fc.assert(
     fc.property(fc.string({ maxLength: 4 }), (handle) => {
@@ -30,16 +30,16 @@ test.each([
   ['another issuer', ['tools', 'https://other.example', 'subject', 'alice']],
   ['another route', ['other', 'https://issuer.example', 'subject', 'alice']],
   ['the same letters, parted otherwise', ['tools', 'https://issuer.examples', 'ubject', 'alice']],
-])('is not given to %s', (_, other) => {
+])('gives no handle to %s', (_, other) => {
   const sessions = createOwnerBound(key);
   expect(sessions.unbind(sessions.bind('session', owner), lengthPrefixed(other))).toBeUndefined();
 });
 
-test('under another key it is nothing', () => {
+test('gives no handle under another key', () => {
   expect(createOwnerBound(`${key}.`).unbind(createOwnerBound(key).bind('s', owner), owner)).toBeUndefined();
 });
 
-test('nobody makes one up', () => {
+test('refuses any text that it did not bind', () => {
   const sessions = createOwnerBound(key);
   fc.assert(
     fc.property(fc.string(), (made) => {
@@ -49,7 +49,7 @@ test('nobody makes one up', () => {
   );
 });
 
-test('has one spelling', () => {
+test('accepts one spelling of the MAC', () => {
   const sessions = createOwnerBound(key);
   for (const id of ['a', 'b', 'c', 'd', 'e']) {
     const bound = sessions.bind(id, owner);

@@ -38,7 +38,7 @@ function read(called: string, given: Readonly<Record<string, unknown>>): readonl
   }
 }
 
-test('for any parameters: what they name and nothing else, or a Denial', () => {
+test('any parameters give what they name and nothing else, or a Denial', () => {
   fc.assert(
     fc.property(method, params, (called, given) => {
       const found = read(called, given);
@@ -69,7 +69,7 @@ const of = (method: string, params: Record<string, unknown>): unknown => {
 const listening = (notifications: unknown): unknown => of('subscriptions/listen', { notifications });
 const refused = ['body.message', 7];
 
-describe('what a message is about', () => {
+describe('what a message acts on', () => {
   test.each([
     ['tools/call', { name: 'a', uri: 'b' }, [{ kind: 'tool', name: 'a' }]],
     ['prompts/get', { name: 'a', uri: 'b' }, [{ kind: 'prompt', name: 'a' }]],
@@ -90,12 +90,12 @@ describe('what a message is about', () => {
     },
   );
 
-  test('a name with a NUL, which ends there for some', () => {
+  test('refuses a name with a NUL, where the name ends in C', () => {
     expect(of('tools/call', { name: 'pay\0_read' })).toEqual(['body.ambiguous', 7]);
   });
 });
 
-describe('R-95: completion/complete is about what it refers to', () => {
+describe('R-95: completion/complete acts on what it refers to', () => {
   test.each([
     [{ type: 'ref/prompt', name: 'a' }, [{ kind: 'prompt', name: 'a' }]],
     [{ type: 'ref/resource', uri: 'x://a' }, [{ kind: 'resource', name: 'x://a' }]],
@@ -111,7 +111,7 @@ describe('R-95: completion/complete is about what it refers to', () => {
   ])('%j', (ref, wanted) => expect(of('completion/complete', { ref })).toEqual(wanted));
 });
 
-describe('R-96: MCP 2026-07-28: subscriptions/listen is about each resource that it asks to hear of', () => {
+describe('R-96: MCP 2026-07-28: subscriptions/listen acts on each resource that it subscribes to', () => {
   test.each([
     [
       { resourceSubscriptions: ['x://a', 'x://b'] },
@@ -133,7 +133,7 @@ describe('R-96: MCP 2026-07-28: subscriptions/listen is about each resource that
     [{ resourceSubscriptions: ['x://a\0b'] }, ['body.ambiguous', 7]],
   ])('%j', (notifications, wanted) => expect(listening(notifications)).toEqual(wanted));
 
-  test('each is decided on its own, so that there is a bound', () => {
+  test('refuses more than 100 subscriptions, because the policy decides on each', () => {
     const uris = Array.from({ length: 101 }, (_, i) => `x://${i}`);
     expect(listening({ resourceSubscriptions: uris.slice(1) })).toHaveLength(100);
     expect(listening({ resourceSubscriptions: uris })).toEqual(refused);

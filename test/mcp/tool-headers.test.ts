@@ -11,8 +11,8 @@ const listOf = (...tools: readonly unknown[]): string => JSON.stringify({ id: 1,
 const declaring = (name: string, properties: object): object => ({ name, inputSchema: { properties } });
 const region = { region: { type: 'string', 'x-mcp-header': 'Region' } };
 
-describe('what a list declares', () => {
-  test('is learnt along properties, with the type', () => {
+describe('the headers that a list declares', () => {
+  test('are learnt along properties, with their type', () => {
     const headers = createToolHeaders();
     headers.learn(
       listOf(declaring('a', { ...region, n: { properties: { m: { type: 'integer', 'x-mcp-header': 'M' } } } })),
@@ -34,19 +34,19 @@ describe('what a list declares', () => {
     ['items', listOf(declaring('a', { r: { items: { 'x-mcp-header': 'Item' } } }))],
     ['properties null', listOf({ name: 'a', inputSchema: { properties: null } })],
     ['properties that are none', listOf({ name: 'a', inputSchema: { properties: 1 } })],
-  ])('%s teaches nothing', (_what, text) => {
+  ])('are not learnt from %s', (_what, text) => {
     const headers = createToolHeaders();
     headers.learn(text);
     expect(headers.of('a')).toEqual([]);
   });
 
-  test('is taken from each answer of a batch', () => {
+  test('are learnt from each answer of a batch', () => {
     const headers = createToolHeaders();
     headers.learn(`[${listOf(declaring('a', region))},${listOf(declaring('b', region))}]`);
     expect([headers.of('a'), headers.of('b')].map(({ length }) => length)).toEqual([1, 1]);
   });
 
-  test('only lists that may say something new are read', () => {
+  test('are read only in lists that may change what is known', () => {
     const headers = createToolHeaders();
     expect(headers.concerns(listOf({ name: 'a' }))).toBe(false);
     headers.learn(listOf({ name: 'a' }));
@@ -58,7 +58,7 @@ describe('what a list declares', () => {
 });
 
 describe('its memory is bounded', () => {
-  test('by the number of tools: the one listed longest ago is forgotten', () => {
+  test('by the number of tools: the least recently listed one is evicted', () => {
     const headers = createToolHeaders();
     headers.learn(listOf(declaring('first', region), declaring('second', region)));
     headers.learn(listOf(declaring('first', region)));
@@ -84,7 +84,7 @@ describe('its memory is bounded', () => {
   });
 });
 
-test('what is just within the bounds is learnt', () => {
+test('and takes what is just within the bounds', () => {
   const headers = createToolHeaders();
   let deep: object = { 'x-mcp-header': 'Deep' };
   for (let i = 0; i < 16; i += 1) deep = { properties: { p: deep } };
@@ -106,7 +106,7 @@ test.each([
   expect(headers.of('a')).toEqual([{ field: 'mcp-param-n', path: ['n'], isNumber }]);
 });
 
-test('each upstream has its own', () => {
+test('each upstream has a memory of its own', () => {
   const of = createToolHeaderMemory();
   of('http://a/mcp').learn(listOf(declaring('a', region)));
   expect(of('http://a/mcp').of('a')).toHaveLength(1);
@@ -185,6 +185,6 @@ test('each declared header counts', () => {
   expect(refusal([other, at('r')], { r: 'eu' }, ['us'])).toEqual(['message.header_mismatch', 7]);
 });
 
-test('a tool that declares none is free in what its callers send', () => {
+test('a tool that declares no header accepts any', () => {
   expect(refusal([], { r: 'eu' }, ['us', 'eu'])).toBeUndefined();
 });
