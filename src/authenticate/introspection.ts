@@ -57,7 +57,7 @@ export function createIntrospector(
     const answer = await client.post('introspection', endpoint, form, credentials, { accept, onBehalfOf });
     // An empty answer in place of a phantom token means that the token is not active.
     if (isSigned && answer.status === 204) return undefined;
-    // RFC 7662 §2.3: a 401 is about our credentials, never about the token.
+    // RFC 7662 §2.3: a 401 refuses the gateway's credentials, never the token.
     if (answer.status !== 200)
       throw unavailable(
         `${withoutQuery(endpoint)} answered ${answer.status}; check introspection.client_id and its secret or key`,
