@@ -19,7 +19,7 @@ function planted(path: string, text: string): readonly SourceFile[] {
   return [{ path, text }];
 }
 
-describe('what imports are found', () => {
+describe('the scan for imports', () => {
   const forms: readonly (readonly [text: string, specifier: string])[] = [
     [`import { a } from './a.ts';`, './a.ts'],
     [`import type { A } from './a.ts';`, './a.ts'],
@@ -35,18 +35,18 @@ describe('what imports are found', () => {
     expect(importsOf({ path: 'src/x.ts', text }).map((found) => found.specifier)).toEqual([specifier]);
   });
 
-  test('none in comments and strings', () => {
+  test('finds none in comments and strings', () => {
     const text = `/**\n * import { a } from './a.ts';\n */\n// import './a.ts'\nconst from = 'from';\n`;
     expect(importsOf({ path: 'src/x.ts', text })).toEqual([]);
   });
 
-  test('ones that cannot be read are errors, not overlooked', () => {
+  test('reports unreadable imports', () => {
     for (const text of [['await ', '(name)'].join('import'), ['create', '(import.meta.url)'].join('Require')]) {
       expect(() => importsOf({ path: 'src/x.ts', text })).toThrow('not written out');
     }
   });
 
-  test('as many as there are lines that begin one', () => {
+  test('finds one for each line that begins with an import', () => {
     const lines = src.flatMap(({ text }) => text.match(/^import\b|^export\b.*\bfrom '/gm) ?? []);
     const statements = src.flatMap(importsOf).length;
     expect(lines.length).toBeGreaterThan(100);
@@ -55,7 +55,7 @@ describe('what imports are found', () => {
 });
 
 describe('src/', () => {
-  test('imports go down the layers: no stage knows another, the pipeline only the model', () => {
+  test('imports only lower layers: no stage imports another, the pipeline only the model', () => {
     expect(rules.wrongDirections(src)).toEqual([]);
   });
 
@@ -74,7 +74,7 @@ describe('src/', () => {
     expect(rules.wrongDirections(planted(path as string, `import type { X } from '${target}';`))).toHaveLength(1);
   });
 
-  test('each package has its owner, and pure folders use neither packages nor Node', () => {
+  test('uses each package in its owner’s folder only, and neither packages nor Node in pure folders', () => {
     expect(rules.foreignPackages(src)).toEqual([]);
   });
 
@@ -88,12 +88,12 @@ describe('src/', () => {
     expect(rules.foreignPackages(planted(path as string, `import type { X } from '${target}';`))).toHaveLength(1);
   });
 
-  test('pure folders are told the time, chance and answers, and do not ask for them', () => {
+  test('gets time, randomness and answers as arguments in pure folders', () => {
     expect(rules.impurities(src)).toEqual([]);
     expect(rules.impurities(planted('src/policy/x.ts', 'const now = Date.now();'))).toHaveLength(1);
   });
 
-  test('each step in pipeline.ts names the file that implements it', () => {
+  test('names in pipeline.ts the file of each step', () => {
     const text = src.find(({ path }) => path === 'src/pipeline.ts')?.text ?? '';
     const steps = [...text.matchAll(/^export interface (?:Stages|Gateway) \{\n(.*?)^\}/gms)].flatMap(([, body = '']) =>
       body.split(/;\n(?= {2}\/\*\*|$)/).filter((member) => member.includes('(')),
@@ -104,7 +104,7 @@ describe('src/', () => {
     expect(named.filter((file) => !paths.has(`src/${file}`))).toEqual([]);
   });
 
-  test('no two files import each other, not even by way of others', () => {
+  test('has no circular imports', () => {
     expect(rules.cycles(src)).toEqual([]);
   });
 
@@ -116,24 +116,24 @@ describe('src/', () => {
     expect(rules.cycles(circle)).toEqual(['src/lib/a.ts → src/lib/b.ts → src/lib/c.ts → src/lib/a.ts']);
   });
 
-  test('no file has more than 300 lines', () => {
+  test('has no file of more than 300 lines', () => {
     expect(src.filter(({ text }) => text.split('\n').length > 301).map(({ path }) => path)).toEqual([]);
   });
 });
 
 describe('src/, test/ and demo/', () => {
-  test('every import of our own carries its extension', () => {
+  test('imports own files with their extension', () => {
     expect(rules.withoutExtension(typescript)).toEqual([]);
     expect(rules.withoutExtension(planted('src/lib/x.ts', `import './y';`))).toHaveLength(1);
   });
 
-  test('no default exports', () => {
+  test('has no default exports', () => {
     expect(rules.defaultExports(typescript)).toEqual([]);
     expect(rules.defaultExports(planted('src/lib/x.ts', 'export default 1;'))).toHaveLength(1);
     expect(rules.defaultExports(planted('src/lib/x.ts', 'export { x as default };'))).toHaveLength(1);
   });
 
-  test('no barrels', () => {
+  test('has no barrels', () => {
     expect(typescript.filter(({ path }) => path.endsWith('/index.ts')).map(({ path }) => path)).toEqual([]);
   });
 });
@@ -152,7 +152,7 @@ describe('the package', () => {
     (name) => filesIn('.', new RegExp(`^${name}$`))[0]?.text ?? '',
   ) as [string, string];
 
-  test('depends on what src/ imports, and on nothing else', () => {
+  test('depends exactly on what src/ imports', () => {
     const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> };
     const imported = src
       .flatMap(importsOf)
@@ -162,13 +162,13 @@ describe('the package', () => {
     expect(Object.keys(rules.owners).toSorted()).toEqual(Object.keys(dependencies).toSorted());
   });
 
-  test('is locked without the host of a registry, so that everybody installs from their own', () => {
+  test('is locked without the host of a registry, so that each installation uses its own', () => {
     expect(lock).toContain('"lockfileVersion"');
     expect(lock).not.toContain('"resolved"');
   });
 });
 
-test('no file names a place on somebody’s machine', () => {
+test('no file contains a path of a developer’s machine', () => {
   // Spelt so that this line is none.
   const place = new RegExp(`(?<![\\w.}*-])/(?:${['work', 'root', 'home'].join('|')})/`);
   expect(place.test(['cd ', 'root', 'x'].join('/'))).toBe(true);

@@ -76,8 +76,8 @@ const upTo = ['arrive', 'canonical', 'publish', 'route', 'allow', 'preflight', '
 const whole = [...upTo, 'limit', 'readAction', 'authorize', 'exchange', 'record', 'hold', 'forward'];
 const decided = { call, route, principal, attempt: action.attempt, rule: 'scope', shadow: grant.decision.shadow };
 
-describe('each step gets the proof of those before it', () => {
-  test('and none is left out', async () => {
+describe('each step gets the results of the steps before it', () => {
+  test('and no step is left out', async () => {
     const { steps } = await served();
     expect(steps).toEqual([
       ['arrive', request, expect.anything()],
@@ -99,7 +99,7 @@ describe('each step gets the proof of those before it', () => {
     ]);
   });
 
-  test('also if steps have to wait', async () => {
+  test('if a step is asynchronous', async () => {
     const soon = Object.fromEntries(
       ['authenticate', 'readAction', 'exchange'].map((name) => [name, () => Promise.resolve(answers[name])]),
     );
@@ -109,7 +109,7 @@ describe('each step gets the proof of those before it', () => {
     expect(steps.at(-1)).toEqual(['forward', granted]);
   });
 
-  test('an upgrade, with what came after its head', async () => {
+  test('forwards an upgrade with the bytes after its head', async () => {
     const { steps, names } = await served({}, head);
     const asUpgrade = whole.flatMap((name) => (name === 'admit' ? ['admit', 'admitUpgrade'] : name));
     expect(names).toEqual([...asUpgrade.slice(0, -1), 'forwardUpgrade']);
@@ -121,16 +121,16 @@ describe('each step gets the proof of those before it', () => {
     expect(steps.at(-1)).toEqual(['forwardUpgrade', granted, head, expect.any(Function) as unknown]);
   });
 
-  test('nothing is counted on a route without limit', async () => {
+  test('counts nothing on a route without a limit', async () => {
     expect((await served({ limit: undefined })).names).toEqual(whole.filter((name) => name !== 'limit'));
   });
 
-  test.each(['publish', 'preflight'])('nothing comes after what %s answers', async (name) => {
+  test.each(['publish', 'preflight'])('runs no step after %s has answered', async (name) => {
     expect((await served({ [name]: () => true })).names).toEqual(whole.slice(0, whole.indexOf(name) + 1));
   });
 });
 
-describe('SEP-414: a call is recorded in the trace', () => {
+describe('SEP-414: records a call in the trace', () => {
   test.each([
     ['of its header, though its message names another', 'of the header', 'of the message', 'of the header'],
     ['of its message where no header names one', undefined, 'of the message', 'of the message'],
@@ -141,14 +141,14 @@ describe('SEP-414: a call is recorded in the trace', () => {
     expect(steps.find(([name]) => name === 'record')?.[1]).toHaveProperty('call', { ...call, trace });
   });
 
-  test('and is not copied for it', async () => {
+  test('without a copy of the call', async () => {
     const { steps } = await served();
     const recorded = steps.find(([name]) => name === 'record')?.[1] as { call: unknown } | undefined;
     expect(recorded?.call).toBe(call);
   });
 });
 
-describe('a refusal is recorded once, and answered', () => {
+describe('records a refusal once and answers it', () => {
   test.each(whole.slice(1, whole.indexOf('record')))('by %s', async (name) => {
     const { steps, names } = await served({ [name]: refuses });
     const before = whole.slice(0, whole.indexOf(name) + 1);
@@ -176,7 +176,7 @@ describe('a refusal is recorded once, and answered', () => {
     ]);
   });
 
-  test('with the id of the message, where only the refusal knows it', async () => {
+  test('with the id of the message that the refusal carries', async () => {
     const known = new Denial('body.message', 'why', { messageId: 'x' });
     const { steps } = await served({
       readAction: () => {
@@ -187,7 +187,7 @@ describe('a refusal is recorded once, and answered', () => {
   });
 });
 
-describe('what goes wrong after a call was allowed is no second decision', () => {
+describe('records no second decision for an error after a call was allowed', () => {
   test.each(['hold', 'forward'])('in %s', async (name) => {
     const { steps, names } = await served({ [name]: refuses });
     expect(names).toEqual([...whole.slice(0, whole.indexOf(name) + 1), 'failed', 'refuse']);
@@ -195,7 +195,7 @@ describe('what goes wrong after a call was allowed is no second decision', () =>
     expect(steps.at(-1)).toEqual(['refuse', call, denial, 7]);
   });
 
-  test('in an upgrade, whenever that is', async () => {
+  test('at any time in an upgrade', async () => {
     const later = (...given: readonly unknown[]): unknown => (given.at(-1) as (denial: Denial) => void)(denial);
     const { names } = await served({ forwardUpgrade: later }, head);
     expect(names.slice(-3)).toEqual(['forwardUpgrade', 'failed', 'refuse']);
@@ -205,34 +205,28 @@ describe('what goes wrong after a call was allowed is no second decision', () =>
 test.each([
   ['before a route is known', 'canonical', arrived, undefined, 'gateway.refuse'],
   ['on a route', 'allow', call, route, 'refuse'],
-])(
-  'an error of the gateway itself is no decision, and is answered too: %s',
-  async (_when, name, known, on, refusal) => {
-    const cause = new TypeError('a bug');
-    const { steps } = await served({
-      [name]: () => {
-        throw cause;
-      },
-    });
-    const error = expect.objectContaining({ reason: 'gateway.error', cause }) as unknown;
-    expect(steps.slice(-2)).toEqual([
-      ['failed', known, on, error],
-      [refusal, known, error, null],
-    ]);
-  },
-);
+])('answers a bug of the gateway without recording a decision: %s', async (_when, name, known, on, refusal) => {
+  const cause = new TypeError('a bug');
+  const { steps } = await served({
+    [name]: () => {
+      throw cause;
+    },
+  });
+  const error = expect.objectContaining({ reason: 'gateway.error', cause }) as unknown;
+  expect(steps.slice(-2)).toEqual([
+    ['failed', known, on, error],
+    [refusal, known, error, null],
+  ]);
+});
 
 test.each([
   ['on its route', {}, route, call],
   ['on none', { canonical: refuses }, undefined, arrived],
-])(
-  'the end of a call is told, %s, and nobody counts it as served before it was answered',
-  async (_where, other, ...of) => {
-    const { steps, response } = await served(other);
-    response.emit('close');
-    expect(steps.at(-1)).toEqual(['answered', ...of, 499]);
-    response.statusCode = 204;
-    response.emit('close');
-    expect(steps.at(-1)).toEqual(['answered', ...of, 204]);
-  },
-);
+])('reports the end of a call %s, with 499 before an answer', async (_where, other, ...of) => {
+  const { steps, response } = await served(other);
+  response.emit('close');
+  expect(steps.at(-1)).toEqual(['answered', ...of, 499]);
+  response.statusCode = 204;
+  response.emit('close');
+  expect(steps.at(-1)).toEqual(['answered', ...of, 204]);
+});

@@ -44,7 +44,7 @@ afterAll(async () => {
   await Promise.all([issuer.close(), upstream.close()]);
 });
 
-test('an allowed call reaches the upstream with its identity and without its token', async () => {
+test('forwards an allowed call with its identity and without its token', async () => {
   const token = await issuer.sign({ aud: 'https://api.example', scope: 'read', risk: 20 });
   const response = await fetch(`${gateway.url}/api/x?y=1`, {
     headers: { authorization: `Bearer ${token}`, 'x-auth-subject': 'mallory' },
@@ -56,7 +56,7 @@ test('an allowed call reaches the upstream with its identity and without its tok
   expect(seen?.headers.authorization).toBeUndefined();
 });
 
-test('a refused call does not', async () => {
+test('does not forward a refused call', async () => {
   const before = upstream.seen.length;
   const response = await fetch(`${gateway.url}/api/x`);
   expect(response.status).toBe(401);

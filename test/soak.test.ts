@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { soak } from '../bench/soak/soak.ts';
 import { verdict } from '../bench/soak/verdict.ts';
 
-test('every request of a mixed load is accounted for, and nothing is left of it', { timeout: 300_000 }, async () => {
+test('accounts for every request of a mixed load, and leaks nothing', { timeout: 300_000 }, async () => {
   const soaked = await soak({
     durationMs: 12_000,
     perSecond: 50,

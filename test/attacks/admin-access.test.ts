@@ -90,7 +90,7 @@ describe('a web page that binds its name to the admin listener’s address', () 
     }
   });
 
-  test('nor with a second Host, with none, or with another in the request line', async () => {
+  test('reads nothing with two Hosts, without one, or with another in the request line', async () => {
     for (const path of paths) {
       expect((await ask(gateway, `GET ${path}`, 'Host: localhost', 'Host: evil.example')).status).toBe(400);
       expect((await ask(gateway, `GET ${path}`)).status).toBe(400);
@@ -99,7 +99,7 @@ describe('a web page that binds its name to the admin listener’s address', () 
     }
   });
 
-  test('learns at /healthz that the process lives, and no more', async () => {
+  test('learns from /healthz only that the process is alive', async () => {
     const { status, text } = await ask(gateway, 'GET /healthz', 'Host: evil.example');
     expect([status, text]).toEqual([200, expect.stringContaining('\r\n{"status":"ok"}\r\n')]);
     expect(text).not.toMatch(/access-control-allow/i);
@@ -107,7 +107,7 @@ describe('a web page that binds its name to the admin listener’s address', () 
 });
 
 describe('a compromised upstream that reaches the admin listener', () => {
-  test.each(['/', '/console.json', '/elsewhere'])('is refused %s without the token', async (path) => {
+  test.each(['/', '/console.json', '/elsewhere'])('cannot read %s without the token', async (path) => {
     const missing = await ask(withToken, `GET ${path}`, 'Host: gateway:9090');
     expect([missing.status, missing.text]).toEqual([401, expect.stringMatching(/^www-authenticate: Bearer\r$/im)]);
     const unset = await ask(gateway, `GET ${path}`, 'Host: gateway:9090');
@@ -119,12 +119,12 @@ describe('a compromised upstream that reaches the admin listener', () => {
     ['a name of admin.hosts', 'Host: Prometheus.Internal.:9090'],
     ['loopback, for a machine that a proxy names', 'Host: 127.0.0.1:9090', 'X-Forwarded-For: 172.18.0.4'],
     ['loopback, by a proxy', 'Host: localhost', 'Via: 1.1 proxy'],
-  ])('by %s too', async (_title, ...lines) => {
+  ])('cannot read anything with the method %s', async (_title, ...lines) => {
     const { status, text } = await ask(withToken, 'GET /console.json', ...lines);
     expect([status, text]).toEqual([401, expect.not.stringMatching(DETAIL)]);
   });
 
-  test('gets the bare status of /readyz, so that probes need no token, and the metrics', async () => {
+  test('reads the metrics and the bare status of /readyz, as probes do', async () => {
     for (const to of [gateway, withToken]) {
       const ready = await ask(to, 'GET /readyz', 'Host: gateway:9090');
       expect([ready.status, ready.text]).toEqual([200, expect.not.stringMatching(DETAIL)]);
@@ -136,7 +136,7 @@ describe('a compromised upstream that reaches the admin listener', () => {
   const other = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal);
-  test.skipIf(other === undefined)('is no less refused for a Host that says loopback', async () => {
+  test.skipIf(other === undefined)('is refused even if its Host says loopback', async () => {
     const from = other?.address;
     for (const host of ['localhost', '127.0.0.1', '[::1]']) {
       const request = get(`${withToken.adminUrl}/console.json`, {
@@ -154,7 +154,7 @@ describe('a caller that guesses the token', () => {
   const guess = (token: string, path = '/readyz') =>
     ask(withToken, `GET ${path}`, 'Host: gateway:9090', `Authorization: Bearer ${token}`);
 
-  test('has ten guesses a minute, on whichever page, and the right token does not pass either after them', async () => {
+  test('has ten guesses a minute over all pages; after them, the right token is refused too', async () => {
     const guesses = [TOKEN.slice(1), `${TOKEN}x`, TOKEN.toUpperCase(), `"${TOKEN}"`, 'x'];
     const pages = ['/', '/readyz', '/console.json', '/elsewhere'];
     await withToken.clearLog();
@@ -173,7 +173,7 @@ describe('a caller that guesses the token', () => {
     expect((await guess(TOKEN)).status).toBe(200);
   });
 
-  test('gains nothing by guessing at once', async () => {
+  test('gains nothing from parallel guesses', async () => {
     const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => guess(`wrong-${i}`)));
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(10);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
@@ -185,7 +185,7 @@ describe('a caller that guesses the token', () => {
     expect((await ask(withToken, 'GET /', 'Host: gateway:9090', `Cookie: ${cookie}`)).status).toBe(200);
   });
 
-  test('does not use up the guesses of others with the right token', async () => {
+  test('uses up no guesses by calls with the right token', async () => {
     for (let i = 0; i < 20; i += 1) expect((await guess(TOKEN)).text).toMatch(DETAIL);
   });
 });
@@ -194,7 +194,7 @@ describe('a session cookie', () => {
   const read = async (cookie: string) =>
     (await ask(withToken, 'GET /console.json', 'Host: gateway:9090', `Cookie: ${cookie}`)).status;
 
-  test('is not readable for scripts, not sent by other sites, and ends after eight hours', async () => {
+  test('is hidden from scripts and other sites, and expires after eight hours', async () => {
     const { text } = await ask(
       withToken,
       'POST /sign-in',
@@ -245,21 +245,21 @@ describe('a session cookie', () => {
   });
 });
 
-describe('signing in through an operator’s browser', () => {
+describe('another site that signs in through an operator’s browser', () => {
   test.each([
     ['another site', 'Origin: http://evil.example', 'Sec-Fetch-Site: cross-site'],
     ['another port of the host', 'Origin: http://gateway:8080', 'Sec-Fetch-Site: same-site'],
     ['no origin', 'Accept: */*'],
     ['an opaque origin', 'Origin: null'],
     ['an origin that the browser calls another', 'Origin: http://gateway:9090', 'Sec-Fetch-Site: same-site'],
-  ])('is refused from %s, right token or not', async (_title, ...lines) => {
+  ])('is refused from %s, even with the right token', async (_title, ...lines) => {
     for (const token of [TOKEN, 'wrong'])
       expect(
         await ask(withToken, 'POST /sign-in', 'Host: gateway:9090', `Authorization: Bearer ${token}`, ...lines),
       ).toMatchObject({ status: 403, text: expect.not.stringMatching(/set-cookie/i) as string });
   });
 
-  test('is refused on loopback too without the right token', async () => {
+  test('is refused on loopback without the right token', async () => {
     for (const credential of ['Authorization: Bearer wrong', 'Authorization: Basic eDp5', 'Accept: */*'])
       expect(
         await ask(withToken, 'POST /sign-in', 'Host: localhost', 'Origin: http://localhost', credential),
@@ -267,7 +267,7 @@ describe('signing in through an operator’s browser', () => {
   });
 });
 
-test('no answer may be framed, kept, sniffed or read by another site', async () => {
+test('forbids other sites to frame, store, sniff or read any answer', async () => {
   for (const path of ['/healthz', ...paths]) {
     for (const to of [gateway, withToken]) {
       for (const host of ['localhost', 'gateway', 'evil.example']) {

@@ -51,7 +51,7 @@ async function expectRefused(token: string): Promise<void> {
   world.secrets.push(token);
   const { decisions } = await world.withstand(get('/api', token), { statuses: [401] });
   expect(decisions).toMatchObject([{ allow: false, reason: expect.stringMatching(/^token\./) as string }]);
-  expect(asked, 'nobody is asked who the token names').toBe(0);
+  expect(asked, 'no request to a server that the token names').toBe(0);
 }
 
 /** Everything by which a token may say which key is good for it. */
@@ -100,14 +100,14 @@ describe('an algorithm that needs no secret', () => {
     [0],
     [[]],
     [['RS256']],
-  ])('alg %j, with each header that might choose a key', async (alg) => {
+  ])('is refused: alg %j, with each header that might choose a key', async (alg) => {
     for (const trick of alg === 'none' ? tricks() : [{}, { kid: 'k1' }]) {
       for (const signature of ['', 'AA'])
         await expectRefused(forged({ alg, typ: 'at+jwt', ...trick }, () => signature));
     }
   });
 
-  test.each(symmetric)('%s with what everybody can fetch as the secret', async (alg) => {
+  test.each(symmetric)('is refused: %s, with published values as the secret', async (alg) => {
     const jwk = world.issuer.key.publicJwk;
     const key = createPublicKey({ key: jwk, format: 'jwk' });
     const secrets = [
@@ -134,8 +134,8 @@ describe('an algorithm that needs no secret', () => {
   });
 });
 
-describe('a key that the token brings along, or names', () => {
-  test('chooses nothing', async () => {
+describe('a key in the header of a token, or a URL of one', () => {
+  test('is ignored', async () => {
     for (const trick of tricks()) await expectRefused(byAttacker(trick));
   });
 
@@ -151,14 +151,14 @@ describe('a key that the token brings along, or names', () => {
     'dir',
     'A128KW',
     'constructor',
-  ])('alg %s, which is not configured', async (alg) => {
+  ])('refuses alg %s, which is not configured', async (alg) => {
     for (const trick of [{ kid: 'k1' }, { jwk: attacker.publicJwk }])
       await expectRefused(byAttacker({ ...trick, alg }));
   });
 });
 
-describe('a token that was good', () => {
-  test('with another header, other claims, or another signature', async () => {
+describe('a valid token', () => {
+  test('is refused with another header, other claims or another signature', async () => {
     const good = await world.token();
     const [header = '', payload = '', signature = ''] = good.split('.');
     const escalated = base64url({ ...claims(), scope: 'read admin' });
@@ -180,7 +180,7 @@ describe('a token that was good', () => {
     }
   });
 
-  test('in other spellings of its signature, each of which would take a place in the cache', async () => {
+  test('is refused in other spellings of its signature, which would each fill an entry of the cache', async () => {
     const good = await world.token();
     // One byte more than whole groups of three: four bits of the last letter mean nothing.
     const last = alphabet.indexOf(good.at(-1) ?? '');
@@ -191,7 +191,7 @@ describe('a token that was good', () => {
       await expectRefused(token);
   });
 
-  test.each(['sig', 'enc', 'x', ''])('and a published key of use %j', async (use) => {
+  test.each(['sig', 'enc', 'x', ''])('is refused if the use of its published key is %j', async (use) => {
     const other = await createKey('k2');
     world.issuer.keys = [world.issuer.key.publicJwk, { ...other.publicJwk, use }];
     try {

@@ -59,7 +59,7 @@ const singletons: readonly (readonly [field: string, values: readonly string[]])
   ['Proxy-Authorization', ['Basic a', 'Basic b']],
 ];
 
-describe.each(['http', 'https'])('by %s', (scheme) => {
+describe.each(['http', 'https'])('over %s', (scheme) => {
   let world: AttackWorld;
   beforeAll(async () => {
     world = await startAttackWorld({ tls: scheme === 'https' });
@@ -67,7 +67,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
   afterAll(() => world.close());
 
   test.each(scheme === 'http' ? methods : ['POST'])(
-    '%s with a body that ends in two places: 400, and nothing goes on',
+    'answers 400 to %s whose body has two possible ends, and forwards nothing',
     async (method) => {
       for (const fields of scheme === 'http' ? ambiguous : ambiguous.filter((_, i) => i % 16 === 0)) {
         for (const target of method === 'POST' ? ['/public', '/api'] : ['/public']) {
@@ -84,7 +84,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
   );
 
   test.each(singletons)(
-    'two %s: 400, in either order, however they are spelled',
+    'answers 400 to two %s, in either order and any spelling',
     async (field, [one, two]) => {
       const reason = field === 'Authorization' ? 'request.credentials' : 'request.duplicate_header';
       for (const [first, second] of [
@@ -108,7 +108,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     ['chunked', chunked],
     ['chunked, and a length', chunked],
     ['nothing but its end', '0\r\n\r\n'],
-  ])('a transfer coding in HTTP/1.0, %s: 400, and the connection closes', async (title, body) => {
+  ])('answers 400 to a transfer coding in HTTP/1.0 and closes the connection: %s', async (title, body) => {
     const old = (...lines: readonly string[]): string =>
       head('POST /public', 'Connection: keep-alive', 'Transfer-Encoding: chunked', ...lines).replace('1.1', '1.0');
     const attack = old(...(title.endsWith('length') ? ['Content-Length: 4'] : [])) + body + inner;
@@ -124,7 +124,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     });
   });
 
-  test('a token in two places: 400; one in the query or a form alone is never looked at', async () => {
+  test('answers 400 to a token in two places, and ignores one in the query or a form', async () => {
     const { authorization } = world;
     const token = authorization.slice('Authorization: Bearer '.length);
     await world.withstand(lastHead(`GET /api?access_token=${token}`), {

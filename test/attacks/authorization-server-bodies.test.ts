@@ -24,7 +24,7 @@ test.each<Fault>([
   'two lengths',
   'a page',
   'an error',
-])('%s: nothing of it is believed, kept or shown', async (fault) => {
+])('answers 503 to %s from an authorization server, and discloses none of it', async (fault) => {
   [server, upstream] = await Promise.all([startFaultServer(), startUpstream()]);
   const before = process.memoryUsage().rss;
   server.fault('all', fault);

@@ -22,7 +22,7 @@ test.each([
   ['of no messages', '[1, null, "x"]'],
   ['of a thousand', `[${Array.from({ length: 1000 }, () => allowed).join()}]`],
   ['with space before it', ` \r\n\t[${allowed}]`],
-])('R-100: a batch %s is refused whole', async (_what, body) => {
+])('R-100: refuses a batch %s as a whole', async (_what, body) => {
   for (const version of ['2025-03-26', '2025-11-25']) {
     const { answers } = await world.withstand(post(world.authorization, body, `MCP-Protocol-Version: ${version}`), {
       statuses: [400],
@@ -33,7 +33,7 @@ test.each([
 });
 
 test.each(['true', 'null', '1', `"${'x'.repeat(10)}"`, JSON.stringify(denied)])(
-  'what is no message at all: %s',
+  'refuses a body that is not a message: %s',
   async (body) => {
     await world.withstand(post(world.authorization, body), { statuses: [400], reasons: ['body.message'] });
   },
@@ -47,6 +47,6 @@ test.each([
   ['a name that is a list', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["get_price"]}}'],
   ['an id that is a batch', `{"jsonrpc":"2.0","id":[${denied}],"method":"ping"}`],
   ['an id that is null', '{"jsonrpc":"2.0","id":null,"method":"ping"}'],
-])('two messages in one: %s', async (_what, body) => {
+])('refuses a malformed message: %s', async (_what, body) => {
   await world.withstand(post(world.authorization, body), { statuses: [400], reasons: ['body.message'] });
 });

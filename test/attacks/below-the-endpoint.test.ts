@@ -34,7 +34,7 @@ test.each(below)('R-107: refuses a harmless message at %s', async (target) => {
   expect(bodyOf(answers[0])).toMatchObject({ error: { code: 404, data: { reason: 'route.unknown' } } });
 });
 
-test.each(below)('asks for no token at %s, where nothing is served', async (target) => {
+test.each(below)('answers 404 at %s without asking for a token', async (target) => {
   const { answers } = await world.withstand(posted(target), { statuses: [404], reasons: ['route.unknown'] });
   expect(answers[0]).not.toMatch(/^www-authenticate:/im);
 });
@@ -55,19 +55,19 @@ test('R-107: refuses a query at the endpoint', async () => {
   await world.withstand(get('/mcp?confirm=yes', await world.token()), { statuses: [400], reasons: ['route.query'] });
 });
 
-test('answers a query without a token as any call without a token', async () => {
+test('answers 401 to a query without a token', async () => {
   await world.withstand(posted('/mcp?confirm=yes'), { statuses: [401], reasons: ['credentials.missing'] });
 });
 
 test.each([
   ['/mcp/admin/shutdown', 404, 'route.unknown'],
   ['/mcp?confirm=yes', 400, 'route.query'],
-] as const)('refuses a question of a proxy about %s', async (target, status, reason) => {
+] as const)('refuses a proxy’s question about %s', async (target, status, reason) => {
   const question = posted(`/_sallyport/authorize${target}`, world.authorization);
   await world.withstand(question, { statuses: [status], reasons: [reason] }, world.gateway.forwardAuthUrl);
 });
 
-test('R-107: forwards both where the route says so', async () => {
+test('R-107: forwards both if the route says so', async () => {
   for (const rest of ['', '/', '/messages', '/messages?sessionId=1', '?api_key=2']) {
     // oxlint-disable-next-line no-await-in-loop -- One request at a time.
     await world.withstand(posted(`/legacy${rest}`, world.authorization), {

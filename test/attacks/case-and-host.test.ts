@@ -19,8 +19,8 @@ function cases(text: string): string[] {
   );
 }
 
-describe('a door in other letters', () => {
-  test('is the same door or none: no case of /admin lets anybody past its policy', async () => {
+describe('a path in other letters', () => {
+  test('is the same path or none: no case of /admin avoids its policy', async () => {
     for (const name of cases('admin')) {
       const attack = lastHead(`GET /${name}`, world.authorization);
       if (name === 'admin') await world.withstand(attack, { statuses: [403], reasons: ['scope.insufficient'] });
@@ -28,7 +28,7 @@ describe('a door in other letters', () => {
     }
   });
 
-  test('nor does an encoding of a letter, or a letter that folds to it', async () => {
+  test('avoids no policy with an encoded letter, or one that folds to it', async () => {
     const letters = 'admin'.split('').map((letter, i) => [letter, i] as const);
     const encodings = letters.flatMap(([letter, i]) =>
       [letter, letter.toUpperCase()].map(
@@ -52,7 +52,7 @@ describe('a door in other letters', () => {
     }
   });
 
-  test('methods have one case, RFC 9110 §9.1', async () => {
+  test('refuses methods in other cases, RFC 9110 §9.1', async () => {
     for (const method of ['get', 'Get', 'gET', 'post', 'Options', 'GETT', 'X']) {
       await world.withstand(lastHead(`${method} /public`), { statuses: [400], reasons: ['request.malformed'] });
     }
@@ -68,7 +68,7 @@ describe('Host', () => {
     'gateway.test:65535',
     '[::1]',
     '[::1]:8080',
-  ])('%s is ours: the decision is the same', async (host) => {
+  ])('allows the Host %s, with the same decision', async (host) => {
     await world.withstand(withHost(host), { statuses: [200], reached: ['GET /public'], reasons: ['allow'] });
     await world.withstand(withHost(host, '/api'), { statuses: [401], reasons: ['credentials.missing'] });
   });
@@ -97,7 +97,7 @@ describe('Host', () => {
     'null',
     '*',
     '',
-  ])('%j is not: refused', async (host) => {
+  ])('refuses the Host %j', async (host) => {
     for (const target of ['/public', '/api', '/mcp']) {
       const { decisions } = await world.withstand(Buffer.from(withHost(host, target), 'utf8'), { statuses: [403] });
       expect(decisions).toMatchObject([{ reason: 'request.host' }]);

@@ -43,11 +43,11 @@ test.each([
   ['a backslash', 'x\\", y="'],
   ['a template', '${7*7}{{7*7}}%0d%0aX-Injected:1'],
   ['a thousand letters', 'x'.repeat(1000)],
-])('a tool with %s in its name breaks no header and no line of the log', async (_what, name) => {
+])('escapes %s in the name of a tool, in headers and in the log', async (_what, name) => {
   await expectRefused(name);
 });
 
-test('nor does any other', async () => {
+test('escapes any other name of a tool', async () => {
   const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).filter((name) => !name.includes('\0'));
   await fc.assert(
     fc.asyncProperty(text, async (name) => {
@@ -57,7 +57,7 @@ test('nor does any other', async () => {
   );
 });
 
-test('a scope, subject and client of any letters break no line of the log', async () => {
+test('escapes scopes, subjects and clients in the log', async () => {
   const odd = 'x"\r\n\u001b[2J\u2028{"allow":true}';
   const token = await world.token({ sub: odd, client_id: odd, scope: 'none' });
   const { decisions, answers } = await world.withstand(post(`Authorization: Bearer ${token}`, callOf('pay')), {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { get } from './requests.ts';
 import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
-/** What JavaScript, and nobody else, takes for a number under 50, an empty string or an equal one. */
+/** Values that JavaScript alone coerces to a number under 50, an empty string or an equal one. */
 const tricks: readonly unknown[] = [
   undefined,
   null,
@@ -70,7 +70,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe.each(Object.keys(conditions))('%s', (name) => {
-  test('holds for what is plainly so, and for nothing else', async () => {
+  test('holds for values of its type only', async () => {
     const fulfils = conditions[name]?.[1] ?? (() => false);
     for (const risk of tricks) {
       const token = await world.token({ risk });
@@ -84,7 +84,7 @@ describe.each(Object.keys(conditions))('%s', (name) => {
   });
 });
 
-test('a claim that is named like what every object has is not there unless the token has it', async () => {
+test('does not find claims named after inherited properties, unless the token has them', async () => {
   const paths = [
     '__proto__',
     'constructor',

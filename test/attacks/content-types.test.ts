@@ -13,7 +13,7 @@ afterAll(() => world.close());
 const denied = callOf('delete_everything');
 const form = `jsonrpc=2.0&method=tools/call&params=${encodeURIComponent('{"name":"delete_everything"}')}`;
 
-describe('R-101: what an upstream may parse as a message all the same is not forwarded unread', () => {
+describe('R-101: does not forward a body unread that an upstream may parse as a message', () => {
   test.each([
     'text/plain',
     'text/json',
@@ -36,19 +36,19 @@ describe('R-101: what an upstream may parse as a message all the same is not for
     '"application/json"',
     'application/json\u00A0',
     '',
-  ])('Content-Type: %s', async (type) => {
+  ])('refuses Content-Type: %s', async (type) => {
     await world.withstand(post(world.authorization, denied, `Content-Type: ${type}`), {
       statuses: [415],
       reasons: ['body.type'],
     });
   });
 
-  test('no Content-Type at all', async () => {
+  test('refuses a body without a Content-Type', async () => {
     const request = lastHead('POST /mcp', world.authorization, `Content-Length: ${denied.length}`) + denied;
     await world.withstand(request, { statuses: [415], reasons: ['body.type'] });
   });
 
-  test('two of them', async () => {
+  test('refuses two Content-Types', async () => {
     const lines = ['Content-Type: application/json', 'Content-Type: text/plain'];
     await world.withstand(post(world.authorization, denied, ...lines), {
       statuses: [400],
@@ -57,7 +57,7 @@ describe('R-101: what an upstream may parse as a message all the same is not for
   });
 });
 
-describe('a message that is packed', () => {
+describe('a compressed message', () => {
   test.each<[string, Buffer]>([
     ['gzip', gzipSync(denied)],
     ['x-gzip', gzipSync(denied)],
@@ -68,21 +68,21 @@ describe('a message that is packed', () => {
     ['GZIP', gzipSync(denied)],
     ['unknown', Buffer.from(denied)],
     ['', Buffer.from(denied)],
-  ])('Content-Encoding: %s', async (encoding, body) => {
+  ])('is refused with Content-Encoding: %s', async (encoding, body) => {
     await world.withstand(post(world.authorization, body, `Content-Encoding: ${encoding}`), {
       statuses: [415],
       reasons: ['body.encoding'],
     });
   });
 
-  test('and says nothing of it, is not JSON', async () => {
+  test('is refused as invalid JSON without a Content-Encoding', async () => {
     await world.withstand(post(world.authorization, gzipSync(denied)), {
       statuses: [400],
       reasons: ['body.malformed'],
     });
   });
 
-  test('for the transfer alone is no way either', async () => {
+  test('is refused with a transfer coding', async () => {
     const packed = gzipSync(denied);
     const head = lastHead(
       'POST /mcp',
@@ -104,7 +104,7 @@ test.each([
   'APPLICATION/JSON',
   'application/json; charset=utf-8',
   'application/json;charset="UTF-8"',
-])('Content-Type: %s is read, and decided', async (type) => {
+])('decides on a message with Content-Type: %s', async (type) => {
   const { answers } = await world.withstand(post(world.authorization, denied, `Content-Type: ${type}`), {
     statuses: [403],
     reasons: ['tool.unlisted'],
@@ -113,7 +113,7 @@ test.each([
 });
 
 test.each(['GET', 'DELETE', 'OPTIONS', 'PUT', 'PATCH', 'QUERY', 'PROPFIND'])(
-  'a %s with a message in it is not forwarded unread',
+  'does not forward a %s with a message in it unread',
   async (method) => {
     const request = post(world.authorization, denied).toString().replace('POST', method);
     const { answers } = await world.withstand(request, { statuses: [expect.any(Number) as number] });
@@ -121,6 +121,6 @@ test.each(['GET', 'DELETE', 'OPTIONS', 'PUT', 'PATCH', 'QUERY', 'PROPFIND'])(
   },
 );
 
-test('a form in the place of a message', async () => {
+test('refuses a form in place of a message', async () => {
   await world.withstand(post(world.authorization, form), { statuses: [400], reasons: ['body.malformed'] });
 });

@@ -54,7 +54,7 @@ afterAll(() => world.close());
 
 describe('a page of another origin', () => {
   test.each(starts)(
-    '%s: 403, with a token or without, and nothing that lets the page read it',
+    'gets 403 that it cannot read, with or without a token: %s',
     async (start) => {
       for (const origin of foreign) {
         for (const credential of [world.authorization, 'X-None: 1', 'Access-Control-Request-Method: GET']) {
@@ -69,7 +69,7 @@ describe('a page of another origin', () => {
     60_000,
   );
 
-  test('also where it shakes hands for a WebSocket, which browsers do not ask leave for', async () => {
+  test('gets 403 for a WebSocket handshake, which browsers send without a preflight', async () => {
     const handshake = [
       'Upgrade: websocket',
       'Sec-WebSocket-Version: 13',
@@ -84,7 +84,7 @@ describe('a page of another origin', () => {
     }
   });
 
-  test('also where a proxy asks', async () => {
+  test('gets 403 if a proxy asks about it', async () => {
     for (const origin of foreign) {
       const asked = ['X-Forwarded-Method: GET', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];
       const question = lastHead('GET /_sallyport/authorize', ...asked, `Origin: ${origin}`);
@@ -93,7 +93,7 @@ describe('a page of another origin', () => {
   });
 });
 
-test('a page of ours, or of this machine, is served', async () => {
+test('serves pages of its own origin and of the same machine', async () => {
   for (const origin of own) {
     await world.withstand(lastHead('GET /public', `Origin: ${origin}`), {
       statuses: [200],
@@ -103,7 +103,7 @@ test('a page of ours, or of this machine, is served', async () => {
   }
 });
 
-test('a name that was bound to our address is not ours, whatever the page says of itself', async () => {
+test('refuses a name that was rebound to the gateway’s address, with any Origin', async () => {
   for (const start of starts) {
     for (const origin of ['http://evil', 'http://gateway.test', 'http://localhost']) {
       const attack = lastHead(start, `Origin: ${origin}`, world.authorization).replace(
@@ -115,7 +115,7 @@ test('a name that was bound to our address is not ours, whatever the page says o
   }
 });
 
-test('what is published is for every page: it holds no secret', async () => {
+test('lets every page read the metadata, which holds no secret', async () => {
   const attack = lastHead('GET /.well-known/oauth-protected-resource/mcp', 'Origin: http://evil');
   const { answers } = await world.withstand(attack, { statuses: [200] });
   expect(answers[0]).toMatch(/access-control-allow-origin: \*/i);

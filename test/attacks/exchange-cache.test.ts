@@ -38,7 +38,7 @@ afterEach(() => world.close());
 
 const exchanges = (): number => world.issuer.requests.filter(({ path }) => path === '/token').length;
 
-test('a hundred callers at once get each their own token, of each route another', async () => {
+test('gives each of a hundred parallel callers their own token for each route', async () => {
   const tokens = await Promise.all(Array.from({ length: 50 }, (_, i) => world.token({ sub: `s${i}` })));
   const calls = tokens.flatMap((token, i) => ['/ex', '/ex2', '/ex'].map((path) => ({ token, i, path })));
   await Promise.all(
@@ -75,7 +75,7 @@ test.each<[string, object]>([
   ['a token for less than no time', { expires_in: -1 }],
   ['a token for a time that is no number', { expires_in: '300' }],
   ['an error beside the token', { error: 'invalid_target' }],
-])('%s goes nowhere, and is not kept for a wider one', async (_what, otherwise) => {
+])('neither uses nor caches %s', async (_what, otherwise) => {
   granted = () => otherwise;
   const token = await world.token();
   for (const _ of ['first', 'again']) {
@@ -89,7 +89,7 @@ test.each<[string, object]>([
   expect(exchanges(), 'a refusal is remembered for a moment').toBe(1);
 });
 
-test('the client’s own token goes nowhere, although a server answers with it', async () => {
+test('does not forward the client’s own token if a server returns it', async () => {
   granted = (form) => ({ access_token: form.get('subject_token') });
   const token = await world.token();
   for (const _ of ['first', 'again'])
@@ -97,7 +97,7 @@ test('the client’s own token goes nowhere, although a server answers with it',
   expect(exchanges(), 'a refusal is remembered for a moment').toBe(1);
 });
 
-test('a token that ends while it is asked about is asked about again, and no other', async () => {
+test('asks again about a token that expires during the exchange, and about no other', async () => {
   granted = () => ({ expires_in: 1 });
   const token = await world.token({ sub: 'short' });
   const { reached } = await world.withstand(get('/ex', token), { statuses: [200], reached: ['GET /ex'] });

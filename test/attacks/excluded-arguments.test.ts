@@ -73,7 +73,7 @@ describe('R-92: an argument that a policy excludes', () => {
     ['count', '{"n":"10.0"}'],
     ['count', '{"n":"0x10"}'],
     ['count', '{"n":[10]}'],
-  ])('%s does not pass in another type: %s', async (tool, args) => {
+  ])('is refused for %s in another type: %s', async (tool, args) => {
     await world.withstand(post(world.authorization, raw(tool, args)), {
       statuses: [403],
       reasons: ['argument.denied'],
@@ -89,12 +89,12 @@ describe('R-92: an argument that a policy excludes', () => {
     ['list', '{"tags":["public"],"owner":"alice"}'],
     ['count', '{"n":9}'],
     ['count', '{"n":"9"}'],
-  ])('%s passes with %s, where it is plainly not there', async (tool, args) => {
+  ])('is allowed if %s is absent, with %s', async (tool, args) => {
     await world.withstand(post(world.authorization, raw(tool, args)), { statuses: [200], reached: ['POST /mcp'] });
   });
 });
 
-describe('arguments that only some readers take for an object', () => {
+describe('refuses arguments that only some parsers read as an object', () => {
   test.each<[args: string, reason: Reason]>([
     ['"{\\"options\\":{\\"as_admin\\":true}}"', 'body.message'],
     ['[{"options":{"as_admin":true}}]', 'body.message'],
@@ -112,7 +112,7 @@ describe('arguments that only some readers take for an object', () => {
     expect(answers[0]).toContain('"code":-32600');
   });
 
-  test('a call without arguments is one with none', async () => {
+  test('treats a call without arguments as one with empty arguments', async () => {
     const body = callOf('open').replace(',"arguments":{}', '');
     expect(body).not.toContain('arguments');
     await world.withstand(post(world.authorization, body), { statuses: [200], reached: ['POST /mcp'] });
@@ -120,7 +120,7 @@ describe('arguments that only some readers take for an object', () => {
 });
 
 describe.each(Object.keys(exclusions))('a claim that a policy excludes: %s', (name) => {
-  test('passes only where it is plainly something else', async () => {
+  test('is allowed only with a clearly different value', async () => {
     const passes = exclusions[name]?.[1] ?? (() => false);
     const values = [
       undefined,

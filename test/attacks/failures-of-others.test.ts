@@ -65,15 +65,15 @@ async function newTokensPass(): Promise<void> {
   expect(await status('/own', 'new')).toBe(200);
 }
 
-describe('R-153: refused tokens of one caller do not hold up others of the same address', () => {
-  test('one that repeats an expired JWT a thousand times', async () => {
+describe('R-153: refused tokens of one caller do not delay others at the same address', () => {
+  test('if it repeats an expired JWT a thousand times', async () => {
     const expired = await own.sign({ aud: 'r', exp: 1 });
     expect(await statuses(1000, '/own', () => expired)).toEqual(new Set([401]));
     await newTokensPass();
     expect(asked(own)).toBe(1);
   }, 30_000);
 
-  test('one that repeats an inactive opaque token a thousand times, for 50 s', async () => {
+  test('if it repeats an inactive opaque token a thousand times, for 50 s', async () => {
     const revoked = (): string => {
       now += 50;
       return 'revoked';
@@ -83,14 +83,14 @@ describe('R-153: refused tokens of one caller do not hold up others of the same 
     expect(asked(own)).toBeLessThan(12);
   }, 30_000);
 
-  test('one that repeats an inactive token where no answer is remembered, which is asked about no more than the limit', async () => {
+  test('if it repeats an inactive token that is not cached; introspections stay within the limit', async () => {
     expect(await statuses(100, '/fresh', () => 'revoked')).toEqual(new Set([401, 429]));
     expect(asked(own)).toBe(6);
     expect(await status('/fresh', 'another')).toBe(401);
     expect(await status('/own', 'new')).toBe(200);
   });
 
-  test('one that presents JWTs with bad signatures, unknown keys, foreign issuers, or without proof', async () => {
+  test('if it presents JWTs with bad signatures, unknown keys, foreign issuers, or without proof', async () => {
     const prover = await createProver();
     const [bound, unknown, foreign, genuine] = await Promise.all([
       own.sign({ aud: 'r', cnf: prover.cnf }),
@@ -105,7 +105,7 @@ describe('R-153: refused tokens of one caller do not hold up others of the same 
     await newTokensPass();
   });
 
-  test('one that guesses opaque tokens: JWTs go on, and so do tokens of another server', async () => {
+  test('if it guesses opaque tokens: JWTs and tokens of another server still pass', async () => {
     partner.introspection.set('theirs', { active: true, sub: 'carol', aud: 'r' });
     expect(await statuses(50, '/own', (time) => `guess-${time}`)).toEqual(new Set([401, 429]));
     expect(asked(own)).toBe(5);
@@ -115,7 +115,7 @@ describe('R-153: refused tokens of one caller do not hold up others of the same 
   });
 });
 
-test('a server that does not answer holds up no tokens that it is not asked about', async () => {
+test('an unresponsive server delays only tokens that it has to introspect', async () => {
   partner.intercept = ({ url }) => url === '/introspect';
   const calls = Array.from({ length: 200 }, (_, i) => {
     const sent = request(`${gateway.url}/partner`, { headers: { authorization: `Bearer hangs-${i}` } });
@@ -127,7 +127,7 @@ test('a server that does not answer holds up no tokens that it is not asked abou
   for (const call of calls) call.destroy();
 });
 
-test('100,000 made-up tokens, a thousand at once, are asked about as often as one address may fail', async () => {
+test('introspects 100,000 made-up tokens only as often as one address may fail', async () => {
   const server = serverOf(own, { name: 'own', timeoutMs: 60_000 });
   const client = createServerClient(
     server,
@@ -165,7 +165,7 @@ test('100,000 made-up tokens, a thousand at once, are asked about as often as on
   client.close();
 }, 120_000);
 
-test('the log says once that the address may be a proxy that is missing from trusted_proxies', async () => {
+test('logs once that the address may be a proxy that is missing from trusted_proxies', async () => {
   const through = { 'x-forwarded-for': '192.0.2.1' };
   await statuses(10, '/own', (time) => `guess-${time}`);
   for (let time = 0; time < 3; time += 1) {

@@ -41,7 +41,7 @@ const resume = (authorization: string, event: string, session?: string, path = '
 const refused = { statuses: [404], reasons: ['handle.unknown'] } as const;
 
 describe('Last-Event-ID', () => {
-  test('each id of a stream is bound, and nothing else is changed', async () => {
+  test('binds each id of a stream, and changes nothing else', async () => {
     const { text } = await opened('alice');
     const ids = [...text.matchAll(/(?<=[\r\n])id: ?([\w-]+\.[\w-]{22})(?=[\r\n])/g)].map(([, id]) => id as string);
     expect(ids.map((id) => Buffer.from(id.slice(0, -23), 'base64url').toString())).toEqual(['41', '42', '43']);
@@ -50,7 +50,7 @@ describe('Last-Event-ID', () => {
     expect(fieldOf(text, 'content-digest')).toBeUndefined();
   });
 
-  test('R-113: resumes the caller’s own stream, in its session', async () => {
+  test('R-113: resumes the caller’s own stream in its session', async () => {
     const { session, event } = await opened('alice');
     const { reached } = await world.withstand(resume(await by('alice'), event, session), {
       statuses: [200],
@@ -62,13 +62,13 @@ describe('Last-Event-ID', () => {
   test.each([
     ['another person', 'bob'],
     ['a person of the same name in another case', 'ALICE'],
-  ])('%s is refused', async (_, sub) => {
+  ])('refuses an id of %s', async (_, sub) => {
     const [alices, own] = [await opened('alice'), await opened(sub)];
     await world.withstand(resume(await by(sub), alices.event, own.session), refused);
     await world.withstand(resume(await by(sub), alices.event), refused);
   });
 
-  test('R-113: of the same person’s other session, or of none, is refused', async () => {
+  test('R-113: refuses an id of the same caller’s other session, or of none', async () => {
     const [one, other] = [await opened('alice'), await opened('alice')];
     const none = await opened('alice', ping);
     const alice = await by('alice');
@@ -82,7 +82,7 @@ describe('Last-Event-ID', () => {
     }
   });
 
-  test('made up, guessed, or put together', async () => {
+  test('refuses ids that are made up, guessed or put together', async () => {
     const { session, event } = await opened('bob');
     const bob = await by('bob');
     const [id, mac] = [event.slice(0, -23), event.slice(-22)];
@@ -106,7 +106,7 @@ describe('Last-Event-ID', () => {
     expect(bodyOf(answers[0])).toMatchObject({ id: 1, error: { code: -32602 } });
   });
 
-  test('two of them: 400, and another spelling of the name goes nowhere', async () => {
+  test('answers 400 to two ids, and drops the field in another spelling', async () => {
     const { session, event } = await opened('bob');
     const bob = await by('bob');
     await world.withstand(resume(bob, `${event}\r\nLast-Event-ID: 42`, session), {

@@ -16,7 +16,7 @@ let result: object = {};
 let answeredAsEvents = false;
 
 let now = Date.now();
-/** Minutes go by. */
+/** Minutes pass. */
 function later(minutes: number): void {
   now += minutes * 60_000;
 }
@@ -74,7 +74,7 @@ async function taskOf(sub: string, path: string, id: string): Promise<string> {
 }
 
 describe('a list of tasks', () => {
-  test.each(['/pattern', '/any'])('no pattern of methods covers it: %s', async (path) => {
+  test.each(['/pattern', '/any'])('is covered by no pattern of methods: %s', async (path) => {
     result = { tasks: tasksOfAll };
     const { answers } = await world.withstand(on(path, post(await by('bob'), request('tasks/list', {}))), {
       statuses: [403],
@@ -83,14 +83,14 @@ describe('a list of tasks', () => {
     expect(bodyOf(answers[0])).toMatchObject({ id: 1 });
   });
 
-  test.each([false, true])('tells nothing of tasks, whoever may ask for it (as events: %s)', async (asEvents) => {
+  test.each([false, true])('names no tasks, even to callers that may ask for it (as events: %s)', async (asEvents) => {
     answeredAsEvents = asEvents;
     result = { tasks: tasksOfAll, nextCursor: 'more' };
     expect(await passed('bob', '/exact', 'tasks/list', {})).toEqual({ tasks: [], nextCursor: 'more' });
     answeredAsEvents = false;
   });
 
-  test('is none in MCP 2026-07-28, which removed it', async () => {
+  test('is an unknown method in MCP 2026-07-28, which removed it', async () => {
     const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
     const lines = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tasks/list'];
     const sent = on('/exact', post(await by('bob'), request('tasks/list', params), ...lines));
@@ -99,7 +99,7 @@ describe('a list of tasks', () => {
   });
 });
 
-test('a method that concerns tasks hands out none but those that the request shows', async () => {
+test('a method about tasks returns only the tasks of the request', async () => {
   const own = await taskOf('bob', '/any', 'task-of-bob');
   for (const method of ['tasks/get', 'tasks/recent']) {
     result = {
@@ -132,7 +132,7 @@ const places: readonly (readonly [string, string, (value: unknown) => object])[]
 ];
 
 describe.each(places)('%s: %s', (method, what, params) => {
-  test.each([null, 0, false, {}, [null], [['a']]])('%j is refused', async (value) => {
+  test.each([null, 0, false, {}, [null], [['a']]])('refuses %j', async (value) => {
     const { answers } = await world.withstand(post(await by('bob'), request(method, params(value))), {
       statuses: [400],
       reasons: ['body.message'],
@@ -140,7 +140,7 @@ describe.each(places)('%s: %s', (method, what, params) => {
     expect(bodyOf(answers[0])).toMatchObject({ id: 1 });
   });
 
-  test.each(['', 'task-of-alice'])('%j is refused', async (value) => {
+  test.each(['', 'task-of-alice'])('refuses %j', async (value) => {
     const shown = what.startsWith('all ') ? [value] : value;
     const { answers } = await world.withstand(post(await by('bob'), request(method, params(shown))), {
       statuses: [404],
@@ -150,7 +150,7 @@ describe.each(places)('%s: %s', (method, what, params) => {
   });
 });
 
-test('Mcp-Name names no task that the body does not', async () => {
+test('refuses an Mcp-Name that names another task than the body', async () => {
   const lines = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tasks/get', 'Mcp-Name: task-of-alice'];
   const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
   for (const sent of [request('tasks/get', params), request('tasks/get', { ...params, taskId: null })]) {
@@ -183,7 +183,7 @@ describe('requestState', () => {
 
   const read = { uri: 'file:///a' };
 
-  test('R-112: that was earned at one tool is refused at another, and in another method', async () => {
+  test('R-112: is refused for another tool and for another method', async () => {
     const requestState = await stateOf('tools/call', 'get_price', { name: 'get_price' });
     for (const sent of [
       await modern('tools/call', 'pay', { name: 'pay', requestState }),
@@ -197,13 +197,13 @@ describe('requestState', () => {
     expect(reached[0]?.body).toContain('"requestState":"confirmed"');
   });
 
-  test('that was given for one resource is refused for another', async () => {
+  test('is refused for another resource', async () => {
     const requestState = await stateOf('resources/read', read.uri, read);
     const other = await modern('resources/read', 'file:///b', { uri: 'file:///b', requestState });
     await world.withstand(other, { statuses: [404], reasons: ['handle.unknown'] });
   });
 
-  test('R-112: is refused after ten minutes, and each round gets a new one', async () => {
+  test('R-112: is refused after ten minutes, and renewed in each round', async () => {
     const call = { name: 'get_price' };
     const first = await stateOf('tools/call', 'get_price', call);
     later(9);
@@ -234,7 +234,7 @@ describe('another spelling of the MAC', () => {
     return all.filter((other) => other !== bound);
   }
 
-  test('of a session is refused', async () => {
+  test('is refused for a session', async () => {
     const owner = lengthPrefixed(['tools', world.issuer.url, 'subject', 'alice']);
     for (const id of ['one', 'two', 'three']) {
       for (const other of spellings(session.bind(id, owner))) {
@@ -244,7 +244,7 @@ describe('another spelling of the MAC', () => {
     }
   });
 
-  test('of a task is refused', async () => {
+  test('is refused for a task', async () => {
     const task = await taskOf('bob', '/any', 'task-of-bob');
     for (const taskId of spellings(task)) {
       await world.withstand(on('/any', post(await by('bob'), request('tasks/get', { taskId }))), {

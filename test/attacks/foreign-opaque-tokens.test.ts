@@ -68,40 +68,40 @@ const expectRefused = (
   reason: 'token.issuer' | 'token.inactive' | 'token.sender_constrained' = 'token.issuer',
 ) => world.withstand(attack, { statuses: [401], reasons: [reason] });
 
-describe('a server is shown its own opaque tokens alone', () => {
-  test('the partner never sees the tokens of the bank, nor the bank those of the partner', async () => {
+describe('an authorization server receives only its own opaque tokens', () => {
+  test('sends no token of the bank to the partner, and none of the partner to the bank', async () => {
     await expectPass('/both', 'bank_1');
     await expectPass('/both', 'partner_1');
     expect([shownTo(world.issuer), shownTo(partner)]).toEqual([['bank_1'], ['partner_1']]);
   });
 
-  test('a token of the partner under the prefix of the bank is unknown to the bank', async () => {
+  test('refuses a token of the partner with the prefix of the bank', async () => {
     partner.introspection.set('bank_2', { active: true, sub: 'alice', aud: AUDIENCE });
     await expectRefused(get('/both', 'bank_2'), 'token.inactive');
     expect(shownTo(partner)).toEqual([]);
   });
 
-  test.each(['/both', '/bank'])('a token that no server of %s claims is refused, and none is asked', async (path) => {
+  test.each(['/both', '/bank'])('refuses a token that no server of %s claims, without asking one', async (path) => {
     await expectRefused(get(path, 'unclaimed'));
     await expectRefused(get(path, 'BANK_1'));
     await expectRefused(get(path, 'bank'));
     expect([shownTo(world.issuer), shownTo(partner)]).toEqual([[], []]);
   });
 
-  test('a token of a server that the route does not trust is refused, and none is asked', async () => {
+  test('refuses a token of a server that the route does not trust, without asking it', async () => {
     await expectRefused(get('/plain', 'bank_1'));
     await expectRefused(get('/bank', 'partner_1'));
     await expectRefused(get('/mixed', 'bank_1'));
     expect([shownTo(world.issuer), shownTo(partner), shownTo(plain)]).toEqual([[], [], []]);
   });
 
-  test('a token with a prefix goes to its server alone, even where the others are shown to all', async () => {
+  test('sends a token with a prefix only to its server, even if others go to all servers', async () => {
     await expectPass('/mixed', 'partner_1');
     await expectPass('/mixed', 'unclaimed');
     expect([shownTo(partner), shownTo(plain)]).toEqual([['partner_1'], ['unclaimed']]);
   });
 
-  test('before a signed answer, a proof of possession and a WebSocket too', async () => {
+  test('holds for signed answers, proofs of possession and WebSockets', async () => {
     const { authorization = '' } = await expectPass('/phantom', 'partner_1');
     expect(decodeJwt(authorization.slice('Bearer '.length))).toMatchObject({ iss: partner.url });
     await expectRefused(get('/phantom', 'bank_1'));
@@ -118,12 +118,12 @@ describe('a server is shown its own opaque tokens alone', () => {
   });
 });
 
-describe('the alice of one server is not the alice of another', () => {
+describe('tells apart equal subjects of two servers', () => {
   test.each([
     ['/both', 'bank_1', () => world.issuer.url],
     ['/both', 'partner_1', () => partner.url],
     ['/plain', 'unclaimed', () => plain.url],
-  ])('%s tells its upstream who vouches for %s, whatever the answer leaves out', async (path, token, issuer) => {
+  ])('%s names the issuer for %s to its upstream, even if the answer has no iss', async (path, token, issuer) => {
     const {
       'x-auth-issuer': plainHeader,
       'x-auth-identity': signed,
@@ -133,11 +133,11 @@ describe('the alice of one server is not the alice of another', () => {
     expect(decodeJwt(String(signed))).toMatchObject({ token_issuer: issuer(), '/iss': issuer(), sub: 'alice' });
   });
 
-  test('a policy reads the issuer of an opaque token', async () => {
+  test('lets a policy read the issuer of an opaque token', async () => {
     await expectPass('/only-bank', 'bank_1');
   });
 
-  test('an answer that names another issuer is refused', async () => {
+  test('refuses an answer that names another issuer', async () => {
     world.issuer.introspection.set('bank_3', { active: true, sub: 'alice', aud: AUDIENCE, iss: partner.url });
     await expectRefused(get('/both', 'bank_3'));
   });

@@ -47,8 +47,8 @@ describe.each(uses)('%s of a session', (_what, use) => {
     ['a person of nearly the same name', { sub: 'alice ' }],
     ['a person of the same name in another case', { sub: 'ALICE' }],
     ['a client of the same name', { sub: undefined, client_id: 'alice' }],
-    ['nobody', { sub: undefined, client_id: undefined }],
-  ])('%s: 404', async (_who, claims) => {
+    ['a caller without identity', { sub: undefined, client_id: undefined }],
+  ])('answers 404 to %s', async (_who, claims) => {
     const session = await sessionOf({ sub: 'alice' });
     await world.withstand(use(await authorizationOf(claims), session), {
       statuses: [404],
@@ -56,7 +56,7 @@ describe.each(uses)('%s of a session', (_what, use) => {
     });
   });
 
-  test('its owner, with another token', async () => {
+  test('is allowed for its owner with another token', async () => {
     const session = await sessionOf({ sub: 'alice' });
     const { reached } = await world.withstand(use(await authorizationOf({ sub: 'alice', jti: 'new' }), session), {
       statuses: [200],
@@ -65,7 +65,7 @@ describe.each(uses)('%s of a session', (_what, use) => {
     expect(reached[0]?.headers['mcp-session-id']).toBe(theirs);
   });
 
-  test('made up, guessed, or put together', async () => {
+  test('answers 404 to ids that are made up, guessed or put together', async () => {
     const [own, alices] = [await sessionOf({ sub: 'bob' }), await sessionOf({ sub: 'alice' })];
     const bob = await authorizationOf({ sub: 'bob' });
     const [ownId, ownProof] = [own.slice(0, own.lastIndexOf('.')), own.slice(own.lastIndexOf('.') + 1)];
@@ -90,7 +90,7 @@ describe.each(uses)('%s of a session', (_what, use) => {
     }
   });
 
-  test('two of them: 400', async () => {
+  test('answers 400 to two ids', async () => {
     const own = await sessionOf({ sub: 'bob' });
     const both = `${own}\r\nMcp-Session-Id: ${await sessionOf({ sub: 'alice' })}`;
     await world.withstand(use(await authorizationOf({ sub: 'bob' }), both), {
@@ -100,7 +100,7 @@ describe.each(uses)('%s of a session', (_what, use) => {
   });
 });
 
-test('a session of one route is none on another', async () => {
+test('does not find a session of one route on another', async () => {
   const session = await sessionOf({ sub: 'alice' });
   const request = post(await authorizationOf({ sub: 'alice' }), ping, `Mcp-Session-Id: ${session}`);
   const elsewhere = request.toString('latin1').replace('POST /mcp', 'POST /other');

@@ -55,7 +55,7 @@ describe.each([
   });
   afterAll(() => world.close());
 
-  test('R-130: they change no decision, and tell the upstream nothing', async () => {
+  test('R-130: do not change the decision, and do not reach the upstream', async () => {
     const lines = said
       .flatMap(spelled)
       .filter((line) => peer === 'an untrusted peer' || !/^x.forwarded.for/i.test(line));
@@ -79,7 +79,7 @@ describe.each([
     });
   });
 
-  test('R-130: what we say of the way is ours', async () => {
+  test('R-130: are replaced by the gateway’s own', async () => {
     const lines = said.filter((line) => !line.startsWith('X-Forwarded-For: 6') || peer !== 'an untrusted peer');
     const { wire } = await world.withstand(lastHead('GET /api', world.authorization, ...lines), {
       statuses: [200],
@@ -89,7 +89,7 @@ describe.each([
     expect(told).toEqual([forwardedFor, 'x-forwarded-proto: http', 'x-forwarded-host: gateway.test']);
   });
 
-  test('nor do they change what is published: everything is built from public_url', async () => {
+  test('do not change the metadata, which is built from public_url', async () => {
     const { answers } = await world.withstand(
       head('GET /.well-known/oauth-protected-resource/mcp', ...said) +
         lastHead('POST /mcp', ...said, 'Content-Length: 0'),
@@ -100,14 +100,14 @@ describe.each([
   });
 });
 
-describe('asked about by a proxy', () => {
+describe('in a proxy’s question', () => {
   let world: AttackWorld;
   beforeAll(async () => {
     world = await startAttackWorld();
   });
   afterAll(() => world.close());
 
-  test('those that name another request, method or path are refused: the proxy would forward them', async () => {
+  test('are refused if they name another request, because the proxy would forward them', async () => {
     const asked = ['X-Forwarded-Method: GET', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];
     const naming = said.filter((line) =>
       /^(?:X-Original-(?:UR|Method)|X-Rewrite|X-HTTP-Method|X-Method|Base-|X-Script|X-Path|X-Forwarded-(?:Uri|Method|Host))/.test(

@@ -42,7 +42,7 @@ const named = [
 describe.each(named)('%s', (method, parameter, allowed, denied) => {
   const call = (name: string): string => modern(method, { [parameter]: name });
 
-  test('headers that say the same: decided by the body', async () => {
+  test('decides on the body if the headers agree', async () => {
     for (const name of [allowed, encoded(allowed), ` ${allowed} `]) {
       await world.withstand(post(world.authorization, call(allowed), ...headers(method, name)), {
         statuses: [200],
@@ -70,7 +70,7 @@ describe.each(named)('%s', (method, parameter, allowed, denied) => {
     ['no name', [`MCP-Protocol-Version: ${version}`, `Mcp-Method: ${method}`]],
     ['no version', [`Mcp-Method: ${method}`, `Mcp-Name: ${denied}`]],
     ['an older version', [`MCP-Protocol-Version: 2025-11-25`, `Mcp-Method: ${method}`, `Mcp-Name: ${denied}`]],
-  ])('%s in the headers', async (_what, lines) => {
+  ])('refuses %s in the headers', async (_what, lines) => {
     const { answers } = await world.withstand(post(world.authorization, call(denied), ...lines), {
       statuses: [400],
       reasons: ['message.header_mismatch'],
@@ -82,7 +82,7 @@ describe.each(named)('%s', (method, parameter, allowed, denied) => {
     ['two names', [...headers(method, denied), `Mcp-Name: ${allowed}`]],
     ['two methods', [...headers(method, denied), 'Mcp-Method: ping']],
     ['two versions', [...headers(method, denied), 'MCP-Protocol-Version: 2025-11-25']],
-  ])('%s', async (_what, lines) => {
+  ])('refuses %s', async (_what, lines) => {
     await world.withstand(post(world.authorization, call(denied), ...lines), {
       statuses: [400],
       reasons: ['request.duplicate_header'],
@@ -91,7 +91,7 @@ describe.each(named)('%s', (method, parameter, allowed, denied) => {
 });
 
 test.each<[string, string, Reason, readonly string[]]>([
-  ['a revision that nobody knows', modern('ping', {}).replace(version, '2099-01-01'), 'message.version', []],
+  ['an unknown revision', modern('ping', {}).replace(version, '2099-01-01'), 'message.version', []],
   ['a version that is a number', modern('ping', {}).replace(`"${version}"`, '20260728'), 'message.meta', []],
   ['a new header without the new _meta', callOf('get_price'), 'message.meta', headers('tools/call', 'get_price')],
   [
@@ -100,7 +100,7 @@ test.each<[string, string, Reason, readonly string[]]>([
     'message.header_mismatch',
     headers('initialize', ''),
   ],
-])('%s', async (_what, body, reason, lines) => {
+])('refuses %s', async (_what, body, reason, lines) => {
   const { answers } = await world.withstand(post(world.authorization, body, ...lines), {
     statuses: [400],
     reasons: [reason],
@@ -108,7 +108,7 @@ test.each<[string, string, Reason, readonly string[]]>([
   expect(bodyOf(answers[0])).toMatchObject({ error: { code: expect.any(Number) } });
 });
 
-test('R-103: headers of an older revision decide nothing', async () => {
+test('R-103: ignores the headers in older revisions', async () => {
   const lines = ['Mcp-Method: ping', 'Mcp-Name: get_price', 'MCP-Protocol-Version: 2025-11-25'];
   await world.withstand(post(world.authorization, callOf('pay'), ...lines), {
     statuses: [403],
@@ -116,7 +116,7 @@ test('R-103: headers of an older revision decide nothing', async () => {
   });
 });
 
-test('R-104: a name beyond ASCII goes packed, and is decided by the body all the same', async () => {
+test('R-104: compares an encoded name beyond ASCII with the body', async () => {
   const body = modern('tools/call', { name: 'größe' });
   await world.withstand(post(world.authorization, body, ...headers('tools/call', encoded('größe'))), {
     statuses: [200],

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Names of what the upstream is told, as it came. */
+/** The names of the header fields that reached the upstream. */
 function namesOf(wire: readonly string[]): string[] {
   return [...wire.join('').matchAll(/^([^:\r\n]+): /gm)].map(([, name = '']) => name.toLowerCase());
 }
@@ -37,7 +37,7 @@ const lists: readonly ((names: readonly string[]) => readonly string[])[] = [
   (names) => ['Connection: close', `CONNECTION: ${names.join(', ')}`],
 ];
 
-test('what Connection names of ours arrives all the same, once', async () => {
+test('forwards the gateway’s own fields exactly once although Connection names them', async () => {
   for (const list of lists) {
     const attack = lastHead('GET /api', world.authorization, ...list(ours));
     const { wire } = await world.withstand(attack, { statuses: [200], reached: ['GET /api'], reasons: ['allow'] });
@@ -46,7 +46,7 @@ test('what Connection names of ours arrives all the same, once', async () => {
   }
 });
 
-test('what it names of the client’s own stays with us, and so does the list', async () => {
+test('drops Connection and the client’s fields that it names', async () => {
   for (const list of lists) {
     const lines = ['X-Hop: 1', 'x-other: 2', 'X-HOP: 3', 'X-Kept: 4'];
     const attack = lastHead('GET /public', ...list(['X-Hop', 'X-Other']), ...lines);
@@ -57,7 +57,7 @@ test('what it names of the client’s own stays with us, and so does the list', 
 });
 
 test.each(['Authorization', 'Host', 'Content-Length', 'Content-Type', 'DPoP', 'Origin', 'Mcp-Session-Id', 'Expect'])(
-  'it must not name %s, on which a decision rests: 400',
+  'answers 400 if Connection names %s, on which a decision depends',
   async (name) => {
     for (const list of lists) {
       const attack = lastHead('GET /api', world.authorization, ...list([name]));
@@ -66,7 +66,7 @@ test.each(['Authorization', 'Host', 'Content-Length', 'Content-Type', 'DPoP', 'O
   },
 );
 
-test('a body that it names is a body all the same', async () => {
+test('reads the body although Connection names its framing', async () => {
   const attack = `${lastHead('POST /public', 'Connection: transfer-encoding', 'Transfer-Encoding: chunked')}3\r\nabc\r\n0\r\n\r\n`;
   const { reached } = await world.withstand(attack, { statuses: [200], reached: ['POST /public'] });
   expect(reached[0]?.body).toBe('abc');
@@ -84,7 +84,7 @@ const hopByHop = {
 };
 
 describe.each(Object.entries(hopByHop))('%s', (name, value) => {
-  test('of the client’s stays with us, in any spelling', async () => {
+  test('from the client is dropped in any spelling', async () => {
     for (const spelled of [name, name.toUpperCase(), name.replace('-', '_')]) {
       const { wire } = await world.withstand(lastHead('GET /public', `${spelled}: ${value}`), {
         statuses: [200],
@@ -94,7 +94,7 @@ describe.each(Object.entries(hopByHop))('%s', (name, value) => {
     }
   });
 
-  test('of the upstream’s does too, and what its Connection names', async () => {
+  test('from the upstream is dropped, with the fields that its Connection names', async () => {
     theirs = { [name]: value, connection: 'close, x-hop', 'x-hop': 'inner' };
     const { answers } = await world.withstand(lastHead('GET /public'), { statuses: [200], reached: ['GET /public'] });
     theirs = {};

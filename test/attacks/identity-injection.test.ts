@@ -69,7 +69,7 @@ const ways: Readonly<Record<string, (lines: readonly string[], credential: strin
 };
 
 describe.each(Object.entries(ways))('by %s', (_way, bytes) => {
-  /** What the upstream is told, of a client that sends `lines` too. */
+  /** The identity that reaches the upstream if the client sends `lines` as well. */
   async function toldOf(lines: readonly string[], credential = world.authorization): Promise<string[]> {
     const attack = bytes(lines, credential);
     const method = attack.slice(0, attack.indexOf(' '));
@@ -78,18 +78,18 @@ describe.each(Object.entries(ways))('by %s', (_way, bytes) => {
     return told(reached[0] as SeenRequest);
   }
 
-  test.each(emitted)('R-127: %s of the client’s own, in any spelling, changes nothing', async (name) => {
+  test.each(emitted)('R-127: replaces a client’s own %s in any spelling', async (name) => {
     expect(await toldOf(fields(spellings(name)))).toEqual(await toldOf([]));
   });
 
-  test('nor where the token says nothing of it', async () => {
+  test('removes it if the token lacks the claim', async () => {
     const bare = `Authorization: Bearer ${await world.token({ client_id: undefined })}`;
     const lines = await toldOf(fields(emitted.flatMap(spellings)), bare);
     expect(lines).toEqual(await toldOf([], bare));
     expect(lines.filter((line) => /^x.auth.(?:client|absent|roles)/.test(line))).toEqual([]);
   });
 
-  test('nor where Connection names it: ours arrives all the same', async () => {
+  test('forwards the gateway’s own although Connection names it', async () => {
     const names = emitted.flatMap((name) => [name, name.replaceAll('_', '-'), name.replaceAll('-', '_')]);
     const nominated = `Connection: ${names.join(', ')}`;
     // An offer of h2c has a Connection field already; the two are one list.
@@ -97,7 +97,7 @@ describe.each(Object.entries(ways))('by %s', (_way, bytes) => {
   });
 });
 
-test('on a WebSocket handshake, which another library forwards', async () => {
+test('replaces it in a WebSocket handshake', async () => {
   const handshake = (lines: readonly string[]): string =>
     head(
       'GET /socket',
@@ -116,7 +116,7 @@ test('on a WebSocket handshake, which another library forwards', async () => {
   expect(after.reached.map(told)).toEqual(before.reached.map(told));
 });
 
-test('on a route that says nothing of its callers: the same upstream believes it from another', async () => {
+test('removes it on a route without identity, because its upstream may trust it from another', async () => {
   const lines = fields(emitted.flatMap(spellings));
   for (const [credential, target] of [
     ['X-Kept: 1', '/public'],
@@ -128,7 +128,7 @@ test('on a route that says nothing of its callers: the same upstream believes it
   }
 });
 
-test('by a proxy that asks, and forwards what it was not told to replace: refused', async () => {
+test('refuses it in a proxy’s question, because the proxy would forward it', async () => {
   for (const name of ['x-auth-subject', 'x-auth-client', 'x-auth-absent', 'x_auth_roles', 'x-auth-identity']) {
     for (const spelling of spellings(name)) {
       for (const target of ['/api', '/public']) {
@@ -255,7 +255,7 @@ const frontends: Readonly<Record<string, readonly string[]>> = {
   WSO2: ['X-JWT-Assertion'],
 };
 
-test.each(Object.entries(frontends))('what %s would say, nobody says but it', async (_frontend, names) => {
+test.each(Object.entries(frontends))('removes the identity fields of %s', async (_frontend, names) => {
   const lines = fields(names.flatMap((name) => [name, name.toUpperCase(), name.replaceAll('-', '_')]));
   for (const [credential, path] of [
     [world.authorization, '/api'],

@@ -42,7 +42,7 @@ const expectFail = (path: string, token: string): Promise<unknown> =>
   world.withstand(get(path, token), { statuses: [401], reasons: ['token.inactive|token.audience'] });
 
 describe('the same string', () => {
-  test('at two issuers is two tokens', async () => {
+  test('is a different token at each of two issuers', async () => {
     world.issuer.introspection.set('token-1', active());
     await expectPass('/one', 'token-1');
     await expectFail('/two', 'token-1');
@@ -53,7 +53,7 @@ describe('the same string', () => {
     await expectFail('/one', 'token-2');
   });
 
-  test('at two routes is good where its audience is', async () => {
+  test('is accepted only on the route of its audience', async () => {
     world.issuer.introspection.set('token-3', active());
     await expectPass('/one', 'token-3');
     await expectFail('/elsewhere', 'token-3');
@@ -61,11 +61,14 @@ describe('the same string', () => {
     expect(asked(world.issuer)).toBe(2);
   });
 
-  test.each(['TOKEN-4', 'token-4=', 'token-4.', 'token-40', 'oken-4'])('and nearly the same: %s', async (near) => {
-    world.issuer.introspection.set('token-4', active());
-    await expectPass('/one', 'token-4');
-    await expectFail('/one', near);
-  });
+  test.each(['TOKEN-4', 'token-4=', 'token-4.', 'token-40', 'oken-4'])(
+    'does not cover a nearly equal one: %s',
+    async (near) => {
+      world.issuer.introspection.set('token-4', active());
+      await expectPass('/one', 'token-4');
+      await expectFail('/one', near);
+    },
+  );
 });
 
 test.each<[string, unknown]>([
@@ -76,12 +79,12 @@ test.each<[string, unknown]>([
   ['{}', {}],
   ['[true]', [true]],
   ['absent', undefined],
-])('active: %s is not active', async (_what, value) => {
+])('does not accept active: %s', async (_what, value) => {
   world.issuer.introspection.set('token', active({ active: value }));
   await expectFail('/one', 'token');
 });
 
-test('whatever is kept, a token ends with its exp', async () => {
+test('refuses a cached token after its exp', async () => {
   const exp = Math.floor(Date.now() / 1000) + 60;
   world.issuer.introspection.set('token', active({ exp }));
   await expectPass('/one', 'token');
@@ -92,7 +95,7 @@ test('whatever is kept, a token ends with its exp', async () => {
   await world.withstand(get('/one', 'token'), { statuses: [401], reasons: ['token.expired'] });
 });
 
-test('a token that was revoked is good on no route, once one of them has heard of it', async () => {
+test('refuses a revoked token on all routes once one of them has learnt of it', async () => {
   world.issuer.introspection.set('token', active());
   await expectPass('/one', 'token');
   world.issuer.introspection.delete('token');
@@ -100,7 +103,7 @@ test('a token that was revoked is good on no route, once one of them has heard o
   await expectFail('/one', 'token');
 });
 
-test('a hundred at once with a token of each make no principal of another', async () => {
+test('never mixes up the principals of a hundred parallel tokens', async () => {
   for (let i = 0; i < 100; i += 1) world.issuer.introspection.set(`t-${i}`, active({ sub: `s-${i}` }));
   await Promise.all(
     Array.from({ length: 300 }, async (_, i) => {

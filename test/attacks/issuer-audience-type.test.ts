@@ -5,7 +5,7 @@ import { get } from './requests.ts';
 import { type AttackWorld, AUDIENCE, startAttackWorld } from '../worlds/attacks.ts';
 
 let world: AttackWorld;
-/** Nobody trusts it, though it signs with the very same key. */
+/** An issuer that no route trusts, although it signs with the same key. */
 let other: Issuer;
 beforeAll(async () => {
   // Each of them would otherwise count.
@@ -29,12 +29,12 @@ async function expectRefused(
 }
 
 describe('the issuer', () => {
-  test('another one, with the same key', async () => {
+  test('is refused if it is another one with the same key', async () => {
     const token = await other.sign({ aud: AUDIENCE, scope: 'read' });
     await world.withstand(get('/api', token), { statuses: [401], reasons: ['token.issuer'] });
   });
 
-  test('one of nearly the same name', async () => {
+  test('is refused if its name is only similar', async () => {
     const { url } = world.issuer;
     const { port } = new URL(url);
     for (const iss of [
@@ -87,7 +87,7 @@ describe('the audience', () => {
     ['true', true],
     ['of another route', 'http://gateway.test/mcp'],
     ['the issuer', 'ISSUER'],
-  ])('%s', async (_what, aud) => {
+  ])('is refused: %s', async (_what, aud) => {
     await expectRefused({ aud: aud === 'ISSUER' ? world.issuer.url : aud }, 'token.audience');
   });
 });
@@ -120,7 +120,7 @@ describe('another kind of token', () => {
     ['a refresh token of Keycloak', { typ: 'Refresh' }, { header: { typ: 'JWT' } }],
     ['an ID token of Keycloak', { typ: 'ID' }, { header: { typ: 'JWT' } }],
     ['an ID token of Cognito', { token_use: 'id' }, { header: { typ: 'JWT' } }],
-  ])('%s', async (_what, claims, options) => {
+  ])('is refused: %s', async (_what, claims, options) => {
     await expectRefused(claims, 'token.type', options);
   });
 
@@ -132,7 +132,7 @@ describe('another kind of token', () => {
     ['that is empty', {}],
     ['that is no object', 'x'],
     ['that is null', null],
-  ])('a token bound to proof %s, shown without', async (_what, cnf) => {
+  ])('refuses a token bound to proof %s without the proof', async (_what, cnf) => {
     const token = await world.issuer.sign({ aud: AUDIENCE, scope: 'read', cnf });
     world.secrets.push(token);
     const { decisions } = await world.withstand(get('/api', token), { statuses: [401] });
@@ -152,7 +152,7 @@ describe('the time', () => {
     ['nbf to come', { nbf: 99_999_999_999 }, 'token.not_yet_valid'],
     ['nbf a string', { nbf: '0' }, 'token.claims|token.not_yet_valid'],
     ['iat a string', { iat: '0' }, 'token.claims'],
-  ])('%s', async (_what, claims, reason) => {
+  ])('is refused: %s', async (_what, claims, reason) => {
     await expectRefused(claims, reason);
   });
 });
@@ -167,12 +167,12 @@ describe('who and what for', () => {
     ['scope an object', { scope: { read: true } }, 'token.claims'],
     ['scope a list of lists', { scope: [['read']] }, 'token.claims'],
     ['scope null', { scope: null }, 'token.claims'],
-  ])('%s', async (_what, claims, reason) => {
+  ])('is refused: %s', async (_what, claims, reason) => {
     await expectRefused(claims, reason);
   });
 
   test.each(['READ', 'read,admin', 'read\tadmin', 'reader', 'rea', '*', 'read\u00A0', ''])(
-    'scope %j is not read',
+    'ignores the scope %j',
     async (scope) => {
       const token = await world.token({ scope });
       await world.withstand(get('/api', token), { statuses: [403], reasons: ['scope.insufficient'] });

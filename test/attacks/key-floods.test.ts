@@ -33,7 +33,7 @@ async function statusesOf(tokens: readonly string[]): Promise<Set<number>> {
 describe('a thousand tokens that each name another key', () => {
   beforeEach(() => start('limits: { failures: off }'));
 
-  test('fetch the keys once in a while; those that are known go on', async () => {
+  test('cause rare fetches of the keys, and do not stop tokens of known keys', async () => {
     await world.withstand(get('/api', await world.token()), { statuses: [200], reached: ['GET /api'] });
     const [, claims, signature] = (await world.issuer.sign({ aud: AUDIENCE, scope: 'read' })).split('.');
     const tokens = Array.from({ length: 1000 }, (_, i) => {
@@ -50,7 +50,7 @@ describe('a thousand tokens that each name another key', () => {
     expect(asked('/jwks') - before).toBe(2);
   }, 30_000);
 
-  test('a key that is published meanwhile is found', async () => {
+  test('do not hide a key that is published meanwhile', async () => {
     await world.withstand(get('/api', await world.token()), { statuses: [200], reached: ['GET /api'] });
     const next = await createKey('k2');
     passedMs += 6_000;
@@ -59,7 +59,7 @@ describe('a thousand tokens that each name another key', () => {
     await world.withstand(get('/api', token), { statuses: [200], reached: ['GET /api'] });
   });
 
-  test('while the keys cannot be had: 503 for what nobody can tell, and those that are known go on', async () => {
+  test('get 503 while the keys are unavailable; tokens of known keys still pass', async () => {
     await world.withstand(get('/api', await world.token()), { statuses: [200], reached: ['GET /api'] });
     world.issuer.intercept = (_request, response) => response.writeHead(500).end() !== undefined;
     passedMs += 6_000;
@@ -75,10 +75,10 @@ describe('a thousand tokens that each name another key', () => {
   });
 });
 
-describe('a crowd from a few addresses at a slow authorization server', () => {
+describe('many callers from a few addresses at a slow authorization server', () => {
   beforeEach(() => start('', 'introspection: { client_id: gateway, client_secret: s3cr3t }, timeout: 30s'));
 
-  test('keeps nobody else from the first question about his token', async () => {
+  test('do not delay the first introspection of another caller’s token', async () => {
     world.issuer.intercept = ({ url }, _response, body) => url === '/introspect' && body.includes('guess');
     world.issuer.introspection.set('quiet', { active: true, sub: 'bob', aud: AUDIENCE, scope: 'read' });
     const crowd = Array.from({ length: 500 }, (_, i) => call(`guess-${i}`, `127.0.0.${2 + (i % 5)}`));

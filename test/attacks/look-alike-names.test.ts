@@ -29,7 +29,7 @@ resources: { "file:///**": {}, "file:///secret": { scope: admin } }
 });
 afterAll(() => world.close());
 
-describe('a path that some servers read as that of a narrower route', () => {
+describe('a path that some servers read as that of a stricter route', () => {
   test.each([
     'admin.json',
     'admin.tar.gz',
@@ -50,7 +50,7 @@ describe('a path that some servers read as that of a narrower route', () => {
     'ADMIN.JSON',
     '%EF%BD%81dmin.json',
     'admin%E2%80%8B.json/users',
-  ])('/api/%s', async (name) => {
+  ])('is refused: /api/%s', async (name) => {
     await world.withstand(lastHead(`GET /api/${name}`, world.authorization), {
       statuses: [400],
       reasons: ['request.path'],
@@ -58,7 +58,7 @@ describe('a path that some servers read as that of a narrower route', () => {
   });
 
   test.each(['admin%00', 'admin%09', 'admin;x', 'admin%2e', 'admin%0d'])(
-    '/api/%s, refused for its form',
+    'is refused for its form: /api/%s',
     async (name) => {
       await world.withstand(lastHead(`GET /api/${name}`, world.authorization), {
         statuses: [400],
@@ -68,7 +68,7 @@ describe('a path that some servers read as that of a narrower route', () => {
   );
 
   test.each(['report.json', 'administrator.json', 'x/admin.json', '.admin', 'v1.2/admin'])(
-    '/api/%s is only a name, and arrives as it came',
+    'is forwarded unchanged if it is only a name: /api/%s',
     async (name) => {
       await world.withstand(lastHead(`GET /api/${name}`, world.authorization), {
         statuses: [200],
@@ -77,7 +77,7 @@ describe('a path that some servers read as that of a narrower route', () => {
     },
   );
 
-  test('the narrower route itself asks for more', async () => {
+  test('is refused itself for lack of scope', async () => {
     for (const path of ['/api/admin', '/api/admin/report.json']) {
       await world.withstand(lastHead(`GET ${path}`, world.authorization), {
         statuses: [403],
@@ -89,7 +89,7 @@ describe('a path that some servers read as that of a narrower route', () => {
 
 const message = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
 
-describe('a name that some servers read as one that another entry decides', () => {
+describe('a name that some servers read as the name of another entry', () => {
   test.each([
     'get_SECRET',
     'get_secret ',
@@ -102,11 +102,11 @@ describe('a name that some servers read as one that another entry decides', () =
     'get_secret\n',
     'get_Key_1',
     'get_key\u2060_1',
-  ])('tool %j', async (name) => {
+  ])('is refused for the tool %j', async (name) => {
     await world.withstand(post(world.authorization, callOf(name)), { statuses: [403], reasons: ['tool.unlisted'] });
   });
 
-  test.each(['Secret', 'secret ', '\u017fecret', 'secret\u200d'])('prompt %j', async (name) => {
+  test.each(['Secret', 'secret ', '\u017fecret', 'secret\u200d'])('is refused for the prompt %j', async (name) => {
     await world.withstand(post(world.authorization, message('prompts/get', { name })), {
       statuses: [403],
       reasons: ['prompt.unlisted'],
@@ -114,7 +114,7 @@ describe('a name that some servers read as one that another entry decides', () =
   });
 
   test.each(['SECRET', 'secret.', 'secret%20', 'secret%E2%80%8B', 'secret?x', 'secret#x', 'SECRET?'])(
-    'resource file:///%s',
+    'is refused for the resource file:///%s',
     async (name) => {
       const uri = `file:///${name}`;
       await world.withstand(post(world.authorization, message('resources/read', { uri })), {
@@ -124,11 +124,14 @@ describe('a name that some servers read as one that another entry decides', () =
     },
   );
 
-  test.each(['get_price', 'get_Price', 'get_secrets', 'get_price.'])('tool %j is its own', async (name) => {
-    await world.withstand(post(world.authorization, callOf(name)), { statuses: [200], reached: ['POST /mcp'] });
-  });
+  test.each(['get_price', 'get_Price', 'get_secrets', 'get_price.'])(
+    'is allowed for the distinct tool %j',
+    async (name) => {
+      await world.withstand(post(world.authorization, callOf(name)), { statuses: [200], reached: ['POST /mcp'] });
+    },
+  );
 
-  test('is not in a list either, where a call would be refused', async () => {
+  test('is not listed if a call would be refused', async () => {
     const { answers } = await world.withstand(post(world.authorization, message('tools/list', {})), {
       statuses: [200],
       reached: ['POST /mcp'],

@@ -42,14 +42,14 @@ const targets = [
   '/public HTTP/1.1 x',
 ];
 
-describe.each(['http', 'https'])('a target that is none, by %s', (scheme) => {
+describe.each(['http', 'https'])('a malformed target, over %s', (scheme) => {
   let world: AttackWorld;
   beforeAll(async () => {
     world = await startAttackWorld({ tls: scheme === 'https' });
   });
   afterAll(() => world.close());
 
-  test.each(methods)('%s of each is answered 400, and logged for what it is', async (method) => {
+  test.each(methods)('gets 400 for %s, and its reason is logged', async (method) => {
     for (const target of targets) {
       const attack = Buffer.from(lastHead(`${method} ${target}`, world.authorization), 'latin1');
       const { decisions } = await world.withstand(attack, { statuses: [400] });
@@ -59,7 +59,7 @@ describe.each(['http', 'https'])('a target that is none, by %s', (scheme) => {
     }
   });
 
-  test('no request line at all', async () => {
+  test('gets 400 without a request line', async () => {
     for (const bytes of [
       '\0',
       'GET\r\n\r\n',
@@ -76,14 +76,14 @@ describe.each(['http', 'https'])('a target that is none, by %s', (scheme) => {
   });
 });
 
-describe('asked about by a proxy', () => {
+describe('in a proxy’s question', () => {
   let world: AttackWorld;
   beforeAll(async () => {
     world = await startAttackWorld();
   });
   afterAll(() => world.close());
 
-  test('each is refused: the proxy would forward it', async () => {
+  test('is refused, because the proxy would forward it', async () => {
     for (const target of targets) {
       const lines = ['X-Forwarded-Method: GET', `X-Forwarded-Uri: ${target}`, 'X-Forwarded-Host: gateway.test'];
       const question = lastHead('GET /_sallyport/authorize', ...lines, world.authorization);

@@ -35,7 +35,7 @@ const numbers = [
 const call = (name: string, amount: string, id: string): string =>
   `{ "jsonrpc" : "2.0",\n"id":${id}, "method":"tools/call","params":{"name":"${name}","arguments":{"amount":${amount}}}}\n`;
 
-test.each(numbers)('%s as id and argument reaches the upstream byte for byte', async (number) => {
+test.each(numbers)('forwards %s as id and argument byte for byte', async (number) => {
   const body = call('get_price', number, number);
   const { reached, wire } = await world.withstand(post(world.authorization, body), {
     statuses: [200],
@@ -46,7 +46,7 @@ test.each(numbers)('%s as id and argument reaches the upstream byte for byte', a
   expect(wire.join('')).toContain(body);
 });
 
-describe('a refusal answers the number that was asked with', () => {
+describe('a refusal has the exact id of the request', () => {
   test.each(numbers)('%s', async (number) => {
     const { answers } = await world.withstand(post(world.authorization, call('unlisted', '1', number)), {
       statuses: [403],
@@ -59,7 +59,7 @@ describe('a refusal answers the number that was asked with', () => {
   });
 });
 
-describe('a limit holds for the number that the upstream reads', () => {
+describe('a limit applies to the number as the upstream reads it', () => {
   test.each([
     '1000.0000000000001',
     '1001',
@@ -72,14 +72,14 @@ describe('a limit holds for the number that the upstream reads', () => {
     'null',
     'true',
     '""',
-  ])('amount %s is more than 1000, or none', async (amount) => {
+  ])('refuses the amount %s, which is over 1000 or not a number', async (amount) => {
     await world.withstand(post(world.authorization, call('pay', amount, '1')), {
       statuses: [403],
       reasons: ['argument.denied|policy.error'],
     });
   });
 
-  test.each(['1000', '1e3', '1000.0', '-5', '0.5', '1e-400'])('amount %s is not', async (amount) => {
+  test.each(['1000', '1e3', '1000.0', '-5', '0.5', '1e-400'])('allows the amount %s', async (amount) => {
     await world.withstand(post(world.authorization, call('pay', amount, '1')), {
       statuses: [200],
       reached: ['POST /mcp'],
@@ -102,7 +102,7 @@ describe('a limit holds for the number that the upstream reads', () => {
     '[]',
     '{}',
     'true',
-  ])('amount %s is no integer', async (amount) => {
+  ])('does not read the amount %s as an integer', async (amount) => {
     await world.withstand(post(world.authorization, call('take', amount, '1')), {
       statuses: [403],
       reasons: ['argument.denied|policy.error'],

@@ -68,7 +68,7 @@ async function expectRefused(args: object, ...lines: readonly string[]): Promise
   expect(bodyOf(answers[0])).toMatchObject({ id: 7, error: { code: -32020 } });
 }
 
-describe.each(['json', 'sse'])('once a list has passed as %s', (want) => {
+describe.each(['json', 'sse'])('after a list as %s', (want) => {
   beforeEach(() => list(want));
 
   test.each<[string, object, readonly string[]]>([
@@ -99,10 +99,10 @@ describe.each(['json', 'sse'])('once a list has passed as %s', (want) => {
     ['a nested one', { nested: { id: 'a' } }, ['Mcp-Param-Id: a']],
     ['no argument, no header', { region: null, amount: [1] }, []],
     ['a header that no tool declares', { list: ['a'] }, ['Mcp-Param-Item: b', 'Mcp-Param-Other: c']],
-  ])('passes %s', async (_what, args, lines) => expectPassed(args, ...lines));
+  ])('forwards %s', async (_what, args, lines) => expectPassed(args, ...lines));
 });
 
-test('a newer list replaces what an older one declared', async () => {
+test('a newer list replaces the declarations of an older one', async () => {
   await list();
   await expectRefused({ region: 'eu' }, 'Mcp-Param-Region: us');
   await list('json', { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Zone' } } });
@@ -112,7 +112,7 @@ test('a newer list replaces what an older one declared', async () => {
   await expectPassed({ region: 'eu' });
 });
 
-test('a tool that the list hid from this caller is known to the next', async () => {
+test('checks the headers of a tool that the list hid from another caller', async () => {
   // What one caller was shown does not matter: the upstream said it.
   await list();
   await world.withstand(
@@ -121,7 +121,7 @@ test('a tool that the list hid from this caller is known to the next', async () 
   );
 });
 
-test('before any list has passed, headers go on as they came', async () => {
+test('forwards headers unchanged before any list has passed', async () => {
   const fresh = await startAttackWorld();
   const attack = call({ region: 'eu' }, 'Mcp-Param-Region: us')
     .toString('latin1')

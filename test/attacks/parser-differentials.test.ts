@@ -62,7 +62,7 @@ function withRival(key: string, rival: string, place: 'before' | 'after'): strin
   return good.replace(member, place === 'before' ? `${rival},${member}` : `${member},${rival}`);
 }
 
-describe('a key that another parser may take for one that decides', () => {
+describe('refuses a key that another parser may read as a decisive one', () => {
   test.each(keys)('%s', async (key, evil) => {
     for (const [, spell] of [...spellings, ...folds]) {
       const spelled = spell(key);
@@ -80,7 +80,7 @@ describe('a key that another parser may take for one that decides', () => {
     }
   });
 
-  test('an escape alone is the same to everybody: decided, and forwarded as it came', async () => {
+  test('decides on an escaped key, and forwards it unchanged', async () => {
     const body = good.replace('"name"', '"n\\u0061me"').replace('"method"', '"\\u006Dethod"');
     const { reached } = await world.withstand(post(world.authorization, body), {
       statuses: [200],
@@ -91,14 +91,14 @@ describe('a key that another parser may take for one that decides', () => {
   });
 });
 
-test('a name that ends earlier for C is not what the policy allows', async () => {
+test('refuses a name with a NUL, which C would cut short', async () => {
   for (const name of ['pay\\u0000_read', 'pay\\u0000 _read', '\\u0000_read']) {
     const body = callOf('NAME').replace('NAME', name);
     await expectRefused(body, 'body.ambiguous');
   }
 });
 
-describe('what is JSON to some parsers only', () => {
+describe('refuses text that only some parsers accept as JSON', () => {
   test.each<[string, string | Buffer]>([
     ['nothing', ''],
     ['a comma more', good.replace('}}}', '},}}')],
@@ -144,7 +144,7 @@ describe('what is JSON to some parsers only', () => {
   });
 });
 
-test('refuses __proto__ as a key, and inherits nothing from a key such as constructor', async () => {
+test('refuses the key __proto__, and reads no inherited property for a key such as constructor', async () => {
   for (const [key, reason] of [
     ['__proto__', 'body.ambiguous'],
     ['constructor', 'body.message'],

@@ -60,7 +60,7 @@ async function status(token: string, path = '/api'): Promise<number> {
   return answer.status;
 }
 
-describe('what was known before an edit is decided by what stands in the files now', () => {
+describe('what is cached before an edit is decided by the new files', () => {
   test.each<[string, Edit, jwt: number, opaque: number]>([
     ['the route is gone', { path: '/other' }, 404, 404],
     ['another audience', { route: 'methods: [GET, POST], keepalive: 1s' }, 200, 200],
@@ -77,7 +77,7 @@ describe('what was known before an edit is decided by what stands in the files n
     expect(upstream.seen.length - before).toBe([ofJwt, ofOpaque].filter((each) => each === 200).length);
   });
 
-  test('a policy that is tighter, and one that is wider again', async () => {
+  test('applies a stricter policy, and a wider one after it', async () => {
     await take('policies/api.yaml', 'scope: [read, write]\n');
     expect([await status(jwt), await status('opaque')]).toEqual([403, 403]);
     await take('policies/api.yaml', 'claims: { sub: { one_of: [bob] } }\n');
@@ -86,14 +86,14 @@ describe('what was known before an edit is decided by what stands in the files n
     expect([await status(jwt), await status('opaque')]).toEqual([200, 200]);
   });
 
-  test('a key that was withdrawn is asked about under other settings', async () => {
+  test('checks a withdrawn key with the new settings', async () => {
     issuer.keys = [];
     await take('gateway.yaml', yamlOf({ jwt: `algorithms: [RS256], jwks: "${issuer.url}/jwks"` }));
     expect(await status(jwt)).toBe(401);
   });
 });
 
-describe('a file that is broken opens nothing, closes nothing and stays away from the log', () => {
+describe('a broken file changes no decision, and its content is not logged', () => {
   const secret = 'hunter2-the-secret-of-a-broken-file';
   test.each<[string, string, string]>([
     ['an empty policy', 'policies/api.yaml', ''],

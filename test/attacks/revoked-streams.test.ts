@@ -76,8 +76,8 @@ async function openSocket(token: string): Promise<{ readonly over: Promise<unkno
 
 const openStreams = async (): Promise<boolean> => /open_streams\{[^}]*\} [1-9]/.test(await world.gateway.metrics());
 
-describe('a token that is found refused ends all that it holds open', () => {
-  test('event streams, downloads and WebSockets of every route, each in its own way', async () => {
+describe('a token that is found revoked ends its open connections', () => {
+  test('ends event streams, downloads and WebSockets of every route', async () => {
     const [events, asked, download, socket] = await Promise.all([
       open('/events', 'one'),
       open('/asked', 'one'),
@@ -93,7 +93,7 @@ describe('a token that is found refused ends all that it holds open', () => {
       expect(await world.gateway.line({ msg: 'stream ended', route })).toMatchObject({ reason: 'token.inactive' });
   });
 
-  test('a JWT too, when its key is withdrawn', async () => {
+  test('ends those of a JWT whose key is withdrawn', async () => {
     const jwt = await world.token({ exp: Math.floor(Date.now() / 1000) + 30 * 86_400 });
     const stream = await open('/events', jwt);
     world.issuer.keys = [];
@@ -104,7 +104,7 @@ describe('a token that is found refused ends all that it holds open', () => {
     expect(await world.gateway.line({ msg: 'stream ended' })).toMatchObject({ route: 'events', reason: 'token.key' });
   });
 
-  test('a stream that was not open yet', async () => {
+  test('ends a stream that was not open yet', async () => {
     const late = send('/late', 'one');
     await until(() => held.length === 1, 'the upstream to be asked');
     world.issuer.introspection.delete('one');
@@ -114,7 +114,7 @@ describe('a token that is found refused ends all that it holds open', () => {
     await until(async () => !(await openStreams()), 'no open stream');
   });
 
-  test('but no other: not of another token, nor because a server does not know the token of another', async () => {
+  test('ends none of another token, even if one server does not know that token', async () => {
     const [mine, hers] = await Promise.all([open('/events', 'one'), open('/events', 'two')]);
     expect((await send('/foreign', 'two')).status).toBe(401);
     world.issuer.introspection.delete('one');
@@ -126,7 +126,7 @@ describe('a token that is found refused ends all that it holds open', () => {
     expect(await hers.over).toBe('end');
   });
 
-  test('and none while the server cannot be asked', async () => {
+  test('ends none while the authorization server is unavailable', async () => {
     const stream = await open('/events', 'one');
     world.issuer.intercept = (_request, response) => Boolean(response.writeHead(500).end());
     expect((await send('/alive', 'one')).status).toBe(503);
@@ -138,7 +138,7 @@ describe('a token that is found refused ends all that it holds open', () => {
   });
 });
 
-describe('where nothing says when a token ends, the gateway asks every 30 s', () => {
+describe('the gateway asks every 30 s about a token without an expiry', () => {
   test('on a route without revalidate', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const [events, download, socket] = await Promise.all([
@@ -157,7 +157,7 @@ describe('where nothing says when a token ends, the gateway asks every 30 s', ()
     expect(asked()).toBe(before + 1);
   });
 
-  test('not of a token that says when it ends', async () => {
+  test('does not ask about a token with an expiry', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const exp = Math.floor(Date.now() / 1000) + 3600;
     world.issuer.introspection.set('three', { active: true, sub: 'alice', aud: AUDIENCE, exp });

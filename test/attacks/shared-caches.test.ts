@@ -92,7 +92,7 @@ describe.skipIf(!installed)('a shared cache before the gateway', () => {
     },
   );
 
-  test('keeps those of a public route, as the upstream says', async () => {
+  test('stores answers of a public route as the upstream allows', async () => {
     theirs = { 'cache-control': 'public, max-age=60', 'cdn-cache-control': 'max-age=600' };
     const path = `/public?${(asked += 1)}`;
     const answers = [await fetch(url + path), await fetch(url + path)];

@@ -4,7 +4,7 @@ import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 const tools = (method: string, params = {}): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
 
-describe.each(['http', 'https'])('a client that expects 100-continue, by %s', (scheme) => {
+describe.each(['http', 'https'])('a client that expects 100-continue, over %s', (scheme) => {
   let world: AttackWorld;
   beforeAll(async () => {
     world = await startAttackWorld({ tls: scheme === 'https' });
@@ -36,28 +36,28 @@ describe.each(['http', 'https'])('a client that expects 100-continue, by %s', (s
       ['another Host', 'POST /public', ['Origin: http://evil'], '403'],
       ['a path that is two', 'POST /public/../api', [], '400'],
       ['no token, MCP', 'POST /mcp', ['Content-Type: application/json'], '401'],
-    ])('RFC 9110 §10.1.1 — %s: refused without asking for the body', async (_what, start, lines, status) => {
+    ])('RFC 9110 §10.1.1 — is refused without a request for the body: %s', async (_what, start, lines, status) => {
       expect(await asked(start, [...lines, framing], body)).toBe(status);
     });
 
-    test('a refusal for the scope comes before the body too', async () => {
+    test('is refused for its scope before the body', async () => {
       expect(await asked('POST /admin', [world.authorization, framing], body)).toBe('403');
     });
 
-    test('what is allowed is asked for, and arrives without the expectation', async () => {
+    test('is asked for an allowed body, which arrives without the expectation', async () => {
       world.upstream.seen.length = 0;
       expect(await asked('POST /api', [world.authorization, framing], body)).toBe('100');
       expect(world.upstream.seen).toMatchObject([{ url: '/api', body: 'body' }]);
       expect(world.upstream.seen[0]?.headers.expect).toBeUndefined();
     });
 
-    test('a client that does not wait is served all the same', async () => {
+    test('is served even if it does not wait', async () => {
       const attack = lastHead('POST /api', 'Expect: 100-continue', world.authorization, framing) + body;
       const { reached } = await world.withstand(attack, { statuses: [200], reached: ['POST /api'] });
       expect(reached).toMatchObject([{ body: 'body' }]);
     });
 
-    test('behind a refusal nothing is read as a request: the body that was not asked for may come, or not', async () => {
+    test('gets no second request read after a refusal, whether it sends the body or not', async () => {
       const second = lastHead('GET /public/second');
       for (const lines of [[framing], ['Authorization: Bearer x', framing]]) {
         const attack = lastHead('POST /api', 'Expect: 100-continue', ...lines).replace('Connection: close\r\n', '');
@@ -68,14 +68,14 @@ describe.each(['http', 'https'])('a client that expects 100-continue, by %s', (s
     });
   });
 
-  test('a message that has to be read is asked for once the token holds', async () => {
+  test('is asked for a message after its token is accepted', async () => {
     const body = tools('tools/call', { name: 'get_price' });
     const lines = [world.authorization, 'Content-Type: application/json', `Content-Length: ${body.length}`];
     expect(await asked('POST /mcp', lines, body)).toBe('100');
     expect(await asked('POST /mcp', [...lines.slice(0, 2), 'Content-Length: 9999999'], body)).toBe('413');
   });
 
-  test('HTTP/1.0 knows no interim answers: the expectation is ignored', async () => {
+  test('gets no interim answer in HTTP/1.0', async () => {
     const attack = lastHead('POST /api', 'Expect: 100-continue', world.authorization, 'Content-Length: 4');
     const { answers } = await world.withstand(`${attack.replace('HTTP/1.1', 'HTTP/1.0')}body`, {
       statuses: [200],

@@ -8,7 +8,7 @@ import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 const MIB = 1024 * 1024;
 
-describe.each(['http', 'https'])('by %s', (scheme) => {
+describe.each(['http', 'https'])('over %s', (scheme) => {
   let world: AttackWorld;
   /** The listener that clients reach. */
   let server: Server;
@@ -35,7 +35,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
       `Content-Length: ${Buffer.byteLength(body)}`,
     ) + body;
 
-  test('R-154: header sections that dribble are ended: 408', async () => {
+  test('R-154: answers 408 to header sections that arrive too slowly', async () => {
     const before = server.headersTimeout;
     expect(before).toBeLessThanOrEqual(60_000);
     server.headersTimeout = 200;
@@ -58,7 +58,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     expect(reasons.filter((reason) => reason === 'request.timeout').length).toBeGreaterThanOrEqual(3);
   });
 
-  test('R-154: header sections without end: 431', async () => {
+  test('R-154: answers 431 to endless header sections', async () => {
     for (const lines of [
       [`X-A: ${'a'.repeat(20_000)}`],
       [`${'A'.repeat(20_000)}: x`],
@@ -77,7 +77,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     });
   });
 
-  test('as many small fields as fit are read, each of them', async () => {
+  test('reads every small field that fits', async () => {
     const lines = Array.from({ length: 800 }, (_, i) => `X${i}: 1`);
     const { wire } = await world.withstand(lastHead('GET /public', ...lines), {
       statuses: [200],
@@ -86,7 +86,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     expect(wire.join('').match(/^X\d+: 1\r$/gm)).toHaveLength(800);
   });
 
-  test('extensions and trailers of chunks are bounded too, and nothing whole goes on', async () => {
+  test('bounds chunk extensions and trailers, and forwards no complete request', async () => {
     const begun = head('POST /public', 'Transfer-Encoding: chunked');
     for (const bytes of [
       `3;${'a'.repeat(100_000)}\r\nabc\r\n0\r\n\r\n`,
@@ -100,7 +100,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     }
   });
 
-  test('100 MB that have to be read: 413, at the announcement or at the limit, in bounded memory', async () => {
+  test('answers 413 to 100 MB that must be read, in bounded memory', async () => {
     const lines = [world.authorization, 'Content-Type: application/json'];
     await world.withstand(lastHead('POST /mcp', ...lines, `Content-Length: ${100 * MIB}`), {
       statuses: [413],
@@ -133,7 +133,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     await world.withstand(lastHead('GET /nowhere'), { statuses: [404] });
   });
 
-  test('JSON that is deep or wide is decided on within bounds, or refused; never half', async () => {
+  test('decides on deep or wide JSON within bounds, or refuses it', async () => {
     const deep = (count: number, left: string, right: string): string => left.repeat(count) + right.repeat(count);
     const keys = (count: number): string => `{${Array.from({ length: count }, (_, i) => `"${i}":0`).join()}}`;
     for (const [body, status] of [
@@ -150,7 +150,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     }
   });
 
-  test('a client that leaves in the middle of a body: nothing whole goes on', async () => {
+  test('forwards no complete request if the client leaves in the middle of a body', async () => {
     for (const [target, framing] of [
       ['/mcp', 'Content-Length: 100'],
       ['/mcp', 'Transfer-Encoding: chunked'],

@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe.each(patterns)('the pattern of %s', (tool, _pattern, texts) => {
-  test('is decided at once for every text that it is asked about', async () => {
+  test('matches every text that it accepts without delay', async () => {
     for (const text of texts) {
       await world.withstand(post(world.authorization, callOf(tool, { text })), {
         statuses: [403],
@@ -35,7 +35,7 @@ describe.each(patterns)('the pattern of %s', (tool, _pattern, texts) => {
     }
   });
 
-  test('is not asked about a longer text, which is refused', async () => {
+  test('refuses a longer text without matching it', async () => {
     await world.withstand(post(world.authorization, callOf(tool, { text: 'a'.repeat(4097) })), {
       statuses: [403],
       reasons: ['policy.error'],
@@ -43,12 +43,12 @@ describe.each(patterns)('the pattern of %s', (tool, _pattern, texts) => {
   });
 });
 
-test('a claim is tested as an argument is', async () => {
+test('a claim is tested like an argument', async () => {
   const request = get('/claim', await world.token({ text: `${'a.'.repeat(2047)}!` }));
   await world.withstand(request, { statuses: [403], reasons: ['claim.denied'] });
 });
 
-test.each(refused)('a gateway with the pattern %s does not start', async (pattern) => {
+test.each(refused)('refuses to start with the pattern %s', async (pattern) => {
   const argument = `scope: read\ntools:\n  t: { arguments: { /text: { not: { matches: '${pattern}' } } } }\n`;
   await expect(startAttackWorld({ policies: { tools: argument } })).rejects.toThrow('may take too long');
   await expect(

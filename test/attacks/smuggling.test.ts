@@ -3,13 +3,13 @@ import { exchangeRaw, head, lastHead, open } from '../support/raw.ts';
 import { type AttackWorld, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { until } from '../support/until.ts';
 
-/** Methods whose body some forwarders forget, some servers ignore, and nobody has heard of. */
+/** Methods whose body some forwarders drop or some servers ignore, and unknown methods. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'SEARCH', 'QUERY'];
 
 const inner = 'GET /admin/inner HTTP/1.1\r\nHost: gateway.test\r\nX-Auth-Subject: mallory\r\n\r\n';
 const chunk = (text: string, size = text.length.toString(16)): string => `${size}\r\n${text}\r\n`;
 
-/** Ways to send a body, each understood alike by everybody who obeys RFC 9112 §7.1. */
+/** Ways to send a body that every implementation of RFC 9112 §7.1 reads alike. */
 const framings: Readonly<Record<string, (body: string) => readonly [line: string, bytes: string]>> = {
   counted: (body) => [`Content-Length: ${body.length}`, body],
   'one chunk': (body) => ['Transfer-Encoding: chunked', `${chunk(body)}0\r\n\r\n`],
@@ -58,7 +58,7 @@ function framedBody(wire: string): string {
   return body;
 }
 
-describe.each(['http', 'https'])('a second request within a body, by %s', (scheme) => {
+describe.each(['http', 'https'])('a second request within a body, over %s', (scheme) => {
   let world: AttackWorld;
   beforeAll(async () => {
     world = await startAttackWorld({
@@ -71,7 +71,7 @@ describe.each(['http', 'https'])('a second request within a body, by %s', (schem
   describe.each(Object.entries(framings))('%s', (_framing, frame) => {
     const [line, bytes] = frame(inner);
 
-    test.each(methods)('%s: the upstream finds one request, and the body in it', async (method) => {
+    test.each(methods)('reaches the upstream as the body of one request: %s', async (method) => {
       for (const [target, credential] of [
         ['/public/outer', 'X-Kept: 1'],
         ['/api/outer', world.authorization],
@@ -92,20 +92,17 @@ describe.each(['http', 'https'])('a second request within a body, by %s', (schem
       }
     });
 
-    test.each(methods)(
-      '%s, refused: nothing of it goes on, and what follows is another request or none',
-      async (method) => {
-        for (const credential of ['X-Kept: 1', 'Authorization: Bearer x']) {
-          const attack = head(`${method} /api/outer`, credential, line) + bytes;
-          await world.withstand(attack + lastHead('GET /nowhere'), {
-            statuses: line.startsWith('Content-Length') ? [401, 404] : [401],
-          });
-        }
-      },
-    );
+    test.each(methods)('does not reach the upstream after a refusal: %s', async (method) => {
+      for (const credential of ['X-Kept: 1', 'Authorization: Bearer x']) {
+        const attack = head(`${method} /api/outer`, credential, line) + bytes;
+        await world.withstand(attack + lastHead('GET /nowhere'), {
+          statuses: line.startsWith('Content-Length') ? [401, 404] : [401],
+        });
+      }
+    });
   });
 
-  test('behind one that is answered early, what the upstream did not read is no request', async () => {
+  test('is not read as a request if the upstream answers early', async () => {
     const { reached } = await world.withstand(
       head('POST /api', world.authorization, `Content-Length: ${inner.length}`) +
         inner +
@@ -137,7 +134,7 @@ describe('many requests on one connection', () => {
     held.length = 0;
   });
 
-  test('take no more of the upstream than one: each waits for the answer before it', async () => {
+  test('use the upstream one at a time', async () => {
     const requests = Array.from({ length: 40 }, (_, i) => head(`GET /public/held/${i}`)).join('');
     const client = await open(world.url, requests + lastHead('GET /public/end'));
     for (let i = 0; i < 40; i += 1) {
@@ -151,7 +148,7 @@ describe('many requests on one connection', () => {
     expect(client.received().match(/HTTP\/1\.1 200 /g)).toHaveLength(41);
   });
 
-  test('are no more than wait for an answer: a client that only sends is shown out', async () => {
+  test('end the connection if the client only sends', async () => {
     world.upstream.seen.length = 0;
     await world.gateway.clearLog();
     const client = await open(world.url, head('GET /public/held/first') + head('GET /public/more').repeat(5_000));
@@ -160,13 +157,13 @@ describe('many requests on one connection', () => {
     await world.withstand(lastHead('GET /nowhere'), { statuses: [404], reasons: ['route.unknown'] });
   });
 
-  test('the log says so, once', async () => {
+  test('are logged once', async () => {
     const flood = head('GET /public/held/first') + head('GET /public/more').repeat(5_000);
     const { decisions } = await world.withstand(flood, { statuses: [], reached: ['GET /public/held/first'] });
     expect(decisions.map(({ reason }) => reason)).toEqual([undefined, 'request.framing']);
   });
 
-  test('behind an answer that closes the connection none is served', async () => {
+  test('are not served after an answer that closes the connection', async () => {
     for (const closing of ['Connection: close', 'Transfer-Encoding: chunked']) {
       const body = closing.startsWith('Transfer') ? '3\r\nabc\r\n0\r\n\r\n' : '';
       await world.withstand(head('POST /api', closing) + body + head('DELETE /public/after') + inner, {
@@ -176,7 +173,7 @@ describe('many requests on one connection', () => {
     }
   });
 
-  test('HTTP/1.0 is one request a connection', async () => {
+  test('are one for each connection in HTTP/1.0', async () => {
     const request = 'GET /public/old HTTP/1.0\r\nHost: gateway.test\r\n\r\n';
     await world.withstand(request + request + inner, {
       statuses: [200],

@@ -46,7 +46,7 @@ async function endOf(path: string, token: string, post?: string): Promise<number
     ...(post !== undefined && { body: post }),
   });
   expect(answer.status).toBe(200);
-  // Ended in order: the client connects again, and is told why it may not.
+  // Ended in order: the client connects again, and gets the reason of the refusal.
   await answer.text();
   return Date.now();
 }
@@ -73,7 +73,7 @@ describe('a stream ends with its token', () => {
     expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000 - EARLY_MS);
   });
 
-  test('also that of a client who reads nothing', async () => {
+  test('ends even if the client reads nothing', async () => {
     const exp = Math.ceil(Date.now() / 1000) + 2;
     const { hostname, port } = new URL(world.url);
     // What it never read is reset with it.
@@ -91,7 +91,7 @@ describe('a stream ends with its token', () => {
   });
 });
 
-test('a stream ends when its token is revoked, whatever is kept', async () => {
+test('a stream ends when its token is revoked, although the token is cached', async () => {
   world.issuer.introspection.set('opaque', { active: true, sub: 'alice', aud: AUDIENCE, scope: 'read' });
   const streams = [endOf('/asked', 'opaque'), endOf('/asked', 'opaque')];
   await expect.poll(() => world.upstream.seen).toHaveLength(2);

@@ -19,7 +19,7 @@ const shown = `[{"name":"get_price","title":"${UPSTREAM_TEXT}"}]`;
 const around = (members: string): string => `{"jsonrpc":"2.0","id":1,${members}}`;
 const list = around(`"result":{"tools":${hidden}}`);
 
-describe('refuses a list at its first byte where it cannot be read', () => {
+describe('refuses a list at its first byte if the list cannot be read', () => {
   test.each([
     ['no Content-Type', {}],
     ['another type', { 'content-type': 'text/plain' }],
@@ -47,12 +47,12 @@ describe('refuses a list at its first byte where it cannot be read', () => {
     [202, { 'content-type': 'text/plain' }],
     [204, {}],
     [200, { 'content-length': '0' }],
-  ])('but lets an empty %i go on, with %j', async (status, headers) => {
+  ])('forwards an empty %i with %j', async (status, headers) => {
     say = (response) => void response.writeHead(status, headers).end();
     await world.withstand(post(world.authorization, asked), { statuses: [status], reached: ['POST /mcp'] });
   });
 
-  test('drops what a 202 says, which no client reads', async () => {
+  test('drops the body of a 202, which no client reads', async () => {
     say = (response) => void response.writeHead(202).end(list);
     const { answers } = await world.withstand(post(world.authorization, asked), {
       statuses: [202],
@@ -81,10 +81,10 @@ const invalid: readonly (readonly [string, string])[] = [
   ['a batch within a batch', `[[${list}]]`],
 ];
 
-describe.each(['application/json', 'text/event-stream'])('what two parsers read differently, as %s', (type) => {
+describe.each(['application/json', 'text/event-stream'])('a list that two parsers read differently, as %s', (type) => {
   const body = (text: string): string => (type === 'application/json' ? text : `data: ${text}\n\n`);
 
-  test.each(twice)('is written anew: %s', async (_what, text) => {
+  test.each(twice)('is rewritten: %s', async (_what, text) => {
     say = (response) => void response.writeHead(200, { 'content-type': type }).end(body(text));
     const { answers } = await world.withstand(post(world.authorization, asked), {
       statuses: [200],
@@ -104,7 +104,7 @@ describe.each(['application/json', 'text/event-stream'])('what two parsers read 
   });
 });
 
-test('breaks off a stream that has begun, and says why in the log', async () => {
+test('aborts a stream that has begun, and logs the reason', async () => {
   const begun = Promise.withResolvers<ServerResponse>();
   say = (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });

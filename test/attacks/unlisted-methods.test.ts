@@ -47,11 +47,11 @@ describe('R-89: a policy that lists tools only', () => {
     ['__proto__', {}, 'method.unlisted'],
     ['toString', {}, 'method.unlisted'],
     ['', {}, 'method.unlisted'],
-  ])('%s %j', async (method, params, reason) => {
+  ])('refuses %s %j', async (method, params, reason) => {
     await expectDenied(message(method, params), reason);
   });
 
-  test.each(['notifications/x-vendor', 'notifications/tools/call'])('%s, which has no id', async (method) => {
+  test.each(['notifications/x-vendor', 'notifications/tools/call'])('refuses %s, which has no id', async (method) => {
     const body = JSON.stringify({ jsonrpc: '2.0', method, params: { name: 'delete_everything' } });
     const { reached } = await world.withstand(post(world.authorization, body), {
       statuses: [200],
@@ -60,14 +60,14 @@ describe('R-89: a policy that lists tools only', () => {
     expect(reached[0]?.body).toBe(body);
   });
 
-  test('a call as a notification, which nobody answers', async () => {
+  test('refuses a call as a notification without an answer', async () => {
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'tools/call', params: { name: 'delete_everything' } });
     await world.withstand(post(world.authorization, body), { statuses: [403], reasons: ['tool.unlisted'] });
   });
 });
 
-describe('a tool that the list hid is refused when it is called', () => {
-  test('R-93: the list shows what this caller could call', async () => {
+describe('a hidden tool is refused when it is called', () => {
+  test('R-93: the list shows only tools that this caller may call', async () => {
     const { answers } = await world.withstand(post(world.authorization, message('tools/list')), {
       statuses: [200],
       reached: ['POST /mcp'],
@@ -78,7 +78,7 @@ describe('a tool that the list hid is refused when it is called', () => {
     expect(answers[0]).not.toContain('delete_everything');
   });
 
-  test('R-94: a list that cannot be read is not shown, and not quoted in the log', async () => {
+  test('R-94: an unreadable list is neither shown nor quoted in the log', async () => {
     await world.withstand(post(world.authorization, message('tools/list', { cursor: 'broken' })), {
       statuses: [502],
       reached: ['POST /mcp'],
@@ -107,7 +107,7 @@ describe('a tool that the list hid is refused when it is called', () => {
     await expectDenied(callOf(name), reason);
   });
 
-  test('a scope that is missing is said, and nothing of what else is there', async () => {
+  test('names the missing scope, and nothing else that exists', async () => {
     const { answers } = await world.withstand(post(world.authorization, callOf('step')), {
       statuses: [403],
       reasons: ['scope.insufficient'],
@@ -141,7 +141,7 @@ describe('a method that some servers read as one of MCP', () => {
     expect(bodyOf(answers[0])).toMatchObject({ id: 1 });
   });
 
-  test('does not stand in the way of methods that only look similar', async () => {
+  test('does not block methods that only look similar', async () => {
     for (const method of ['tools/call2', 'x/Tools', 'logging/setLevel']) {
       await open.withstand(post(open.authorization, message(method)), { statuses: [200], reached: ['POST /mcp'] });
     }

@@ -8,7 +8,7 @@ const second = 'GET /admin/second HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
 /** What HTTP/2 would be spoken with: RFC 9113 §3.4, and an empty SETTINGS frame. */
 const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0';
 
-describe.each(['http', 'https'])('by %s', (scheme) => {
+describe.each(['http', 'https'])('over %s', (scheme) => {
   let world: AttackWorld;
   beforeAll(async () => {
     world = await startAttackWorld({ tls: scheme === 'https' });
@@ -27,28 +27,25 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     'websocket2',
   ];
 
-  test.each(offers)(
-    'Upgrade: %s is not accepted and not handed on: the request is served as the plain one',
-    async (protocol) => {
-      for (const target of ['/public', '/api', '/socket']) {
-        const settings = [
-          'Connection: Upgrade, HTTP2-Settings, close',
-          `Upgrade: ${protocol}`,
-          'HTTP2-Settings: AAMAAABkAAQAAP__',
-        ];
-        const attack = head(`GET ${target}`, world.authorization, ...settings);
-        const { wire } = await world.withstand(attack, {
-          statuses: [200],
-          reached: [`GET ${target}`],
-          reasons: ['allow'],
-        });
-        // A signed identity may hold any letters.
-        expect(wire.join('')).not.toMatch(/^(?:upgrade|http2-settings)\s*:|^connection:.*(?:upgrade|h2)/im);
-      }
-    },
-  );
+  test.each(offers)('ignores and drops Upgrade: %s, and serves the request', async (protocol) => {
+    for (const target of ['/public', '/api', '/socket']) {
+      const settings = [
+        'Connection: Upgrade, HTTP2-Settings, close',
+        `Upgrade: ${protocol}`,
+        'HTTP2-Settings: AAMAAABkAAQAAP__',
+      ];
+      const attack = head(`GET ${target}`, world.authorization, ...settings);
+      const { wire } = await world.withstand(attack, {
+        statuses: [200],
+        reached: [`GET ${target}`],
+        reasons: ['allow'],
+      });
+      // A signed identity may hold any letters.
+      expect(wire.join('')).not.toMatch(/^(?:upgrade|http2-settings)\s*:|^connection:.*(?:upgrade|h2)/im);
+    }
+  });
 
-  test('after an offer of h2c, and without one, HTTP/2 is no request', async () => {
+  test('does not read HTTP/2 as a request, with or without an offer of h2c', async () => {
     const offer = head(
       'GET /public',
       'Connection: Upgrade, HTTP2-Settings',
@@ -65,7 +62,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
   });
 
   test.each(['/public', '/api', '/mcp', '/alive', '/admin'])(
-    'a WebSocket on %s, which serves none: refused, and what follows is no request',
+    'refuses a WebSocket on %s, and reads no request after it',
     async (target) => {
       for (const credential of [world.authorization, 'X-None: 1']) {
         await world.withstand(head(`GET ${target}`, credential, ...handshake) + second, {
@@ -76,7 +73,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     },
   );
 
-  test('a WebSocket is authenticated first', async () => {
+  test('authenticates a WebSocket first', async () => {
     for (const [lines, status, reason] of [
       [[], 401, 'credentials.missing'],
       [['Authorization: Bearer x'], 401, 'token.malformed|token.form'],
@@ -90,20 +87,20 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
     }
   });
 
-  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('%s shakes no hands', async (method) => {
+  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('refuses a handshake by %s', async (method) => {
     await world.withstand(head(`${method} /socket`, world.authorization, ...handshake) + second, {
       statuses: [400],
       reasons: ['route.upgrade'],
     });
   });
 
-  test('where the upstream does not switch, there is no tunnel: what follows the handshake stays with us', async () => {
+  test('opens no tunnel if the upstream does not switch protocols', async () => {
     const attack = head('GET /socket', world.authorization, ...handshake) + second + second;
     const { wire } = await world.withstand(attack, { statuses: [200], reached: ['GET /socket'], reasons: ['allow'] });
     expect(wire.join('')).not.toContain('second');
   });
 
-  test('half a handshake is a plain request, and goes on as one', async () => {
+  test('forwards an incomplete handshake as a plain request', async () => {
     for (const lines of [
       ['Upgrade: websocket', ...key],
       ['Connection: close', 'Upgrade: websocket', ...key],
@@ -120,7 +117,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
   });
 });
 
-test('a proxy that asks is told nothing of an upgrade that it could hand on', async () => {
+test('refuses an upgrade in a proxy’s question', async () => {
   const world = await startAttackWorld();
   const asked = (path: string): string[] => [
     'X-Forwarded-Method: GET',

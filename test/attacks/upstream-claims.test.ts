@@ -64,7 +64,7 @@ describe.each([
 ])('the answer to %s', (what, request) => {
   const switches = what === 'a WebSocket handshake' ? ['101 Switching Protocols'] : [];
   test.each([...switches, '200 OK', '401 Unauthorized', '403 Forbidden'])(
-    'of %s speaks for the upstream alone',
+    'of %s cannot set fields of the gateway',
     async (status) => {
       const isSwitch = status.startsWith('101');
       answer = isSwitch
@@ -95,7 +95,7 @@ test.each([
   ['a plain request', [], '200 OK'],
   ['a WebSocket handshake', handshakes, '101 Switching Protocols'],
 ] as const)(
-  'an upstream grants no origin the right to read its answer to %s of no page',
+  'removes CORS fields of an upstream from its answer to %s without an Origin',
   async (_what, more, status) => {
     answer = answerOf(status, ...(more.length === 0 ? ['Content-Length: 0', 'Connection: close'] : switching));
     const request = (more.length === 0 ? lastHead : head)('GET /raw', world.authorization, ...more);
@@ -125,7 +125,7 @@ describe.each([
   ['a plain request', (target: string): string => lastHead(`GET ${target}`, world.authorization)],
   ['a WebSocket handshake', (target: string): string => head(`GET ${target}`, world.authorization, ...handshakes)],
 ])('the answer to %s', (_what, request) => {
-  test.each(framings)('framed by %s is 502', async (coding, lines) => {
+  test.each(framings)('is 502 if it is framed by %s', async (coding, lines) => {
     answer = ['HTTP/1.1 200 OK', ...lines].join('\r\n');
     const { answers } = await world.withstand(request('/raw'), { statuses: [502], reasons: ['allow'] });
     expect(answers[0]).not.toMatch(/^transfer-encoding/im);
@@ -138,7 +138,7 @@ describe.each([
   });
 
   test.each(['Content-Length: 4', 'Transfer-Encoding: chunked'])(
-    '204 with %s has no length and no body',
+    'has no length and no body if it is a 204 with %s',
     async (field) => {
       answer = `HTTP/1.1 204 No Content\r\n${field}\r\nX-Kept: 1\r\n\r\n4\r\nevil\r\n0\r\n\r\n`;
       const { answers } = await world.withstand(request('/raw'), { statuses: [204], reasons: ['allow'] });
@@ -148,7 +148,7 @@ describe.each([
     },
   );
 
-  test('commands what is before the gateway only as the operator allows', async () => {
+  test('instructs proxies before the gateway only as the operator allows', async () => {
     answer = ['HTTP/1.1 200 OK', 'Content-Length: 1', 'X-Accel-Redirect: /x', 'X-Sendfile: /x', '', 'x'].join('\r\n');
     const { answers } = await world.withstand(request('/files'), { statuses: [200], reasons: ['allow'] });
     expect(answers[0]).toMatch(/^x-accel-redirect: \/x\r$/im);
@@ -157,7 +157,7 @@ describe.each([
 });
 
 test.each(['', 'Connection: Upgrade', 'Upgrade: websocket'])(
-  'a 101 that switches to nothing is 502, not a handshake: %s',
+  'answers 502 to a 101 without a valid switch: %s',
   async (field) => {
     answer = [
       'HTTP/1.1 101 Switching Protocols',

@@ -16,15 +16,15 @@ const quiet = [
 ];
 const artifacts = fileURLToPath(new URL('../../test-artifacts/', import.meta.url));
 
-/** Whether this machine has it. */
+/** Whether this machine has Chromium. */
 export const hasChromium = existsSync(executablePath);
 
-/** Starts it with a profile of its own, which ends with it. @param more Arguments besides the usual ones. */
+/** Starts it with a temporary profile. @param more Arguments besides the usual ones. */
 export function launchChromium(...more: readonly string[]): Promise<Browser> {
   return chromium.launch({ executablePath, args: [...quiet, ...more] });
 }
 
-/** Keeps what a page looks like, for whoever wants to see; Git does not. */
+/** Saves a screenshot of a page. Git ignores the folder. */
 export async function keepScreenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${artifacts}${name}.png` });
 }

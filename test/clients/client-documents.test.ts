@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test.each(officialClients)('$name goes by its document, and steps up with it', async (client) => {
+test.each(officialClients)('$name authorizes and steps up with its client metadata document', async (client) => {
   const oauth = new PublishedClient();
   const agent = createAgent(client, world.mcpUrl, { oauth });
   expect(await agent.connect(), 'it wants its user').toBe(false);

@@ -50,7 +50,7 @@ const moved = '{"moved":10,"from":"savings","to":"trading"}';
 const reason = async (): Promise<unknown> => (await world.decision())['reason'];
 
 describe.each(officialClients.filter(({ name }) => name.startsWith('SDK v2')))('$name with a key', (client) => {
-  test('signs in, is given a nonce, lists, calls and steps up', async () => {
+  test('signs in, uses the nonce, lists, calls and steps up', async () => {
     const oauth = new ProvingClient();
     const agent = kept(createAgent(client, world.mcpUrl, { oauth }));
     expect(await agent.connect(), 'it wants its user').toBe(false);
@@ -84,7 +84,7 @@ describe.each(officialClients.filter(({ name }) => name.startsWith('SDK v2')))('
 });
 
 describe.each(officialClients)('$name without a key', (client) => {
-  test('does not notice', async () => {
+  test('works on a route with optional DPoP', async () => {
     const agent = kept(await signedInAgent(client, world.mcpUrl));
     expect(agent.oauth.tokens()?.token_type).toBe('Bearer');
     expect(await agent.call('get_balance', { account: 'savings' })).toBe(balance);
@@ -102,7 +102,7 @@ describe.each(officialClients)('$name without a key', (client) => {
   });
 });
 
-test('a stolen token is no use, even to somebody with a key of their own', async () => {
+test('refuses a stolen token, even with a proof by another key', async () => {
   const [client] = modernClients;
   if (client === undefined) throw new Error('no client');
   const oauth = new ProvingClient();
@@ -121,7 +121,7 @@ test('a stolen token is no use, even to somebody with a key of their own', async
   }
 });
 
-test('a JWT that is bound to a key, where one is required', async () => {
+test('refuses an unbound token where DPoP is required, and accepts a bound JWT', async () => {
   const client = await createProver();
   const wish = { issuer: world.issuer, client: demoApiClient, resource: 'https://api.demo.example', user: 'alice' };
   const bound = await obtainToken({ ...wish, dpop: (url) => client.proof({ url, method: 'POST' }) });

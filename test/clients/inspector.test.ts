@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)('MCP Inspector', { timeout: 180_000 }, () => {
   test.concurrent.for([
     { server: 'stateless', start: undefined },
     { server: 'with-sessions', start: startStatefulServer },
-  ])('signs in, lists, is asked for more and gets it, at a server $server', async ({ server, start }, { expect }) => {
+  ])('signs in, lists and steps up, at a server $server', async ({ server, start }, { expect }) => {
     const tools = await start?.();
     const world = await startDemoWorld(tools === undefined ? {} : { mcpServer: tools.url });
     const context = await browser.newContext();

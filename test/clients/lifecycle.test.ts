@@ -83,7 +83,7 @@ describe.each(officialClients)('$name', (client) => {
     expect(await agent.call('transfer_funds', transfer)).toBe(moved);
   });
 
-  test('is told the same, byte for byte, when less was granted than it asked for, and does not loop', async () => {
+  test('gets the same challenge after a smaller grant than it asked for, and does not loop', async () => {
     const agent = kept(await signedInAgent(client, world.mcpUrl));
     expect(await agent.call('transfer_funds', transfer), 'it wants its user').toBeUndefined();
     expect(await agent.authorize('read')).toBe('read payments');
@@ -95,7 +95,7 @@ describe.each(officialClients)('$name', (client) => {
     expect(more, 'one request a call').toEqual([]);
   });
 
-  test('retries once, and no more, when it renews its token without its user and that does not help', async () => {
+  test('retries exactly once when a renewed token does not help', async () => {
     const oauth = preRegistered(world.issuer);
     const agent = kept(await signedInAgent(client, world.mcpUrl, { oauth }));
     // As if it had been granted the scope: then it has nothing to ask its user for, and refreshes.
@@ -109,18 +109,18 @@ describe.each(officialClients)('$name', (client) => {
     expect(more).toEqual([]);
   });
 
-  test('a tool that no policy lists is an error, and no reason to authorize', async () => {
+  test('answers an unlisted tool with an error that starts no authorization', async () => {
     const agent = kept(await signedInAgent(client, world.mcpUrl));
     await expect(agent.call('close_account', { account: 'savings' })).rejects.toThrow('tool.unlisted');
     expect(challengesOf(agent)).toEqual([[403, null]]);
-    expect(() => agent.oauth.takeAuthorizationUrl(), 'nobody is sent to a browser').toThrow('did not send');
+    expect(() => agent.oauth.takeAuthorizationUrl(), 'no browser is opened').toThrow('did not send');
     expect(await agent.call('get_balance', { account: 'savings' }), 'and goes on').toBe(balance);
   });
 });
 
-describe.concurrent('after the end of its token', () => {
+describe.concurrent('after its token has expired', () => {
   // Only its own `expect` knows which of them it belongs to.
-  test.for(officialClients)('$name begins again', async (client, { expect }) => {
+  test.for(officialClients)('$name authorizes again', async (client, { expect }) => {
     const agent = kept(await signedInAgent(client, world.mcpUrl));
     await agent.call('transfer_funds', transfer);
     await agent.authorize();
@@ -129,7 +129,7 @@ describe.concurrent('after the end of its token', () => {
       401,
       expect.stringContaining(`Bearer error="invalid_token", scope="read", ${world.resourceMetadata}`),
     ]);
-    expect(await agent.authorize(), 'no more than everybody needs').toBe('read');
+    expect(await agent.authorize(), 'only the scope that every call needs').toBe('read');
     expect(await agent.call('get_balance', { account: 'savings' })).toBe(balance);
     expect(agent.browser.pages).toEqual(['Sign in', 'Allow access', 'Allow access', 'Allow access']);
   });

@@ -55,7 +55,7 @@ describe.each([
     await tools.close();
   });
 
-  test.each(clients)('$name sees what the policy lists, and no more', async (client) => {
+  test.each(clients)('$name sees exactly what the policy lists', async (client) => {
     const agent = await signedInAgent(client, world.mcpUrl);
     expect(await agent.toolNames()).toEqual(visible);
     const seen = agent.recorder.take().find(({ sent }) => sent?.includes('"tools/list"'));

@@ -25,7 +25,7 @@ afterAll(async () => {
   await server.close();
 });
 
-test.each(legacyClients)('$name gets the answer of a call whose stream was closed before it', async (client) => {
+test.each(legacyClients)('$name gets the answer of a call whose stream was closed too early', async (client) => {
   const agent = createAgent(client, world.mcpUrl);
   open.push(agent);
   await agent.connect();

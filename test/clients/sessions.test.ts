@@ -45,7 +45,7 @@ async function connectedAs(agent: Agent, client: OfficialClient): Promise<Connec
 }
 
 describe.each(legacyClients)('$name', (client) => {
-  test('a session lives until its owner ends it', async () => {
+  test('keeps a session until its owner ends it', async () => {
     const alice = await authorized(client, 'alice');
     const connection = await connectedAs(alice, client);
     const session = connection.session() ?? '';
@@ -60,7 +60,7 @@ describe.each(legacyClients)('$name', (client) => {
     expect(again.take().map(({ status }) => status)).toContain(404);
   });
 
-  test("is nobody else's: 404, and the server never hears of it", async () => {
+  test('answers 404 to another caller, without a request to the server', async () => {
     const alice = await authorized(client, 'alice');
     const connection = await connectedAs(alice, client);
     const bob = await authorized(client, 'bob');

@@ -12,7 +12,7 @@ import { listen, type Running } from '../../demo/listen.ts';
 export interface StatefulServer extends Running {
   /** Its own session ids. */
   readonly sessions: ReadonlyMap<string, unknown>;
-  /** Whom it was told about: the subjects of all that reached it. */
+  /** The subjects of all requests that reached it. */
   readonly callers: ReadonlySet<string>;
   /** Says to every session that the tools changed. */
   announce(): void;

@@ -28,7 +28,7 @@ afterAll(async () => {
 
 // The client's own clocks decide when it listens again: on a machine that is busy with something else it may come late.
 test.concurrent.for(legacyClients)(
-  '$name renews it and listens again, in the same session',
+  '$name renews it and listens again in the same session',
   { retry: 2 },
   async (client, { expect }) => {
     const alice = createAgent(client, world.mcpUrl, { oauth: preRegistered(world.issuer) });

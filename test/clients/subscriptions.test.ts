@@ -25,7 +25,7 @@ function listens({ sent }: Seen): boolean {
   return sent?.includes('"subscriptions/listen"') === true;
 }
 
-test('a client is told that it ended, and may listen again with a new token', async () => {
+test('a client receives the end of its subscription, and can listen again with a new token', async () => {
   const oauth = preRegistered(world.issuer);
   await (await signedInAgent(sdkV2Auto, world.mcpUrl, { oauth })).close();
   const recorder = createRecorder();

@@ -32,7 +32,7 @@ export interface Ended {
   readonly excuses: Excuses;
 }
 
-/** Reasons for which a call is refused before anybody knows whether it is permitted. */
+/** Reasons for which a call is refused before the gateway knows whether it is permitted. */
 const undecided: ReadonlySet<Reason> = new Set([
   'authorization_server.unavailable',
   'shared_store.unavailable',

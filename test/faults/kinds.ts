@@ -70,7 +70,7 @@ export async function kindsOf(bed: Bed): Promise<readonly Kind[]> {
       as(reader, '/mcp', { method: 'POST', headers: json, body: toolCall('get_a') }),
     ),
     permitted('a token to exchange', 'ok', () => as(opaque(), '/exchanged')),
-    permitted('nobody on a public route', 'ok', () => call(bed, '/public')),
+    permitted('no token on a public route', 'ok', () => call(bed, '/public')),
     { ...permitted('a WebSocket', 'echo', () => callSocket(bed, '/api', bearer(reader))), status: 101 },
     permitted('a proof of possession', 'ok', async () => call(bed, '/proven', { headers: await proof() })),
     { ...refused('the same proof again', 401, '/proven', ''), permitted: true, send: again },

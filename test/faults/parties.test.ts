@@ -74,7 +74,7 @@ test('authorization server: comes back with other keys', patient, async () => {
   const next = await createKey('k2');
   const claims = { aud: 'r', scope: 'read' };
   const renewed = await issuer.sign({ ...claims, exp: inAWeek() }, { key: next });
-  // A key that nobody knows, and nobody to ask; a moment ago there was somebody, and the key was not among theirs.
+  // The gateway does not know the key, and cannot fetch the new ones while the server is down.
   bed.advance(61);
   expect(await statusOf(renewed)).toBe(503);
 

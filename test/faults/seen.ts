@@ -82,7 +82,7 @@ export function callSocket(bed: Bed, path: string, headers: Readonly<Record<stri
       socket.send(id);
     });
     socket.on('message', (message: Buffer) => {
-      body += message.toString() === id ? 'echo' : 'somebody else’s';
+      body += message.toString() === id ? 'echo' : 'foreign';
       socket.terminate();
     });
     socket.on('error', () => {});

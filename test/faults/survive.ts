@@ -5,7 +5,7 @@ import { kindsOf } from './kinds.ts';
 import { createLoad } from './load.ts';
 import { patience } from './rows.ts';
 
-/** A fault: how it begins and ends, and what clients may be told meanwhile. */
+/** A fault: how it begins and ends, and the answers that clients may get meanwhile. */
 export interface Fault {
   readonly excuses: Excuses;
   begin(bed: Bed): unknown;
@@ -77,7 +77,7 @@ async function editedStatus({ gateway }: Bed, token: string): Promise<number> {
   return status;
 }
 
-/** No call is under way any more, for anybody. */
+/** Asserts that no call is in flight. */
 async function expectIdle({ gateway, wires }: Bed): Promise<void> {
   const streams = [...(await gateway.metrics()).matchAll(/^sallyport_open_streams\{.*\} (-?\d+)$/gm)];
   expect(streams.map(([, count]) => Number(count)).filter((count) => count !== 0)).toEqual([]);

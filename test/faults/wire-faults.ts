@@ -4,7 +4,7 @@ import type { Excuses } from './judge.ts';
 import type { Row } from './rows.ts';
 import type { Fault } from './survive.ts';
 
-/** What clients may be told while a party fails. */
+/** The answers that clients may get while a party fails. */
 const excusesOf: Readonly<Record<Party, Excuses>> = {
   upstream: { reasons: ['upstream.unreachable', 'upstream.timeout', 'upstream.invalid'], truncated: true },
   'authorization server': { reasons: ['authorization_server.unavailable'] },

@@ -43,7 +43,7 @@ describe.each(conventions)('behind %s', (_name, ask) => {
     '/public/%252e%252e/admin',
     '/public#/../admin',
     'http://gateway.test/public/../admin',
-  ])('%s is not decided as anything that it might become', async (target) => {
+  ])('decides on no other path than the exact one: %s', async (target) => {
     const { status } = await ask(url, { target, lines: [bearer] });
     expect([400, 404]).toContain(status);
   });
@@ -59,12 +59,12 @@ describe.each(conventions)('behind %s', (_name, ask) => {
     'X_Method_Override: DELETE',
     'X-Original-URL: /admin',
     'X-Rewrite-URL: /admin',
-  ])('%s of the client’s own lets nothing pass', async (line) => {
+  ])('refuses a client’s own %s, or ignores it', async (line) => {
     const { status } = await ask(url, { lines: [bearer, line] });
     expect({ status, reason: await reason() }).toEqual({ status: 400, reason: 'forward_auth.request' });
   });
 
-  test('the fields of another convention let nothing pass', async () => {
+  test('is not misled by the fields of another convention', async () => {
     const other = ask === nginx ? 'X-Forwarded-Uri: /public' : 'X-Original-URI: /public';
     const method = ask === nginx ? 'X-Forwarded-Method: GET' : 'X-Original-Method: GET';
     for (const lines of [[other], [method], [other, method]]) {
@@ -73,29 +73,29 @@ describe.each(conventions)('behind %s', (_name, ask) => {
     }
   });
 
-  test('its own fields, twice, let nothing pass', async () => {
+  test('refuses its own fields twice', async () => {
     for (const line of ['X-Forwarded-Uri: /public', 'X-Original-URI: /public', 'X-Forwarded-Method: GET']) {
       const { status } = await ask(url, { target: '/admin', lines: [line, bearer, line] });
       expect(status).toBe(400);
     }
   });
 
-  test('a Connection that nominates what is decided on lets nothing pass', async () => {
+  test('is not misled by a Connection that names decisive fields', async () => {
     for (const name of ['x-forwarded-uri', 'x-original-method', 'x-auth-subject', 'authorization', 'x-anything']) {
       const { status } = await ask(url, { lines: [bearer, `Connection: close, ${name}`] });
       expect({ status, reason: await reason() }).toEqual({ status: 400, reason: 'request.framing' });
     }
   });
 
-  test('two tokens are refused', async () => {
+  test('refuses two tokens', async () => {
     expect((await ask(url, { lines: [bearer, bearer] })).status).toBe(400);
   });
 
-  test('an upgrade to h2c is refused', async () => {
+  test('refuses an upgrade to h2c', async () => {
     expect((await ask(url, { lines: [bearer, 'Connection: Upgrade, close', 'Upgrade: h2c'] })).status).toBe(400);
   });
 
-  test('TRACE and CONNECT are refused', async () => {
+  test('refuses TRACE and CONNECT', async () => {
     expect((await ask(url, { method: 'TRACE', lines: [bearer] })).status).toBe(405);
     expect((await ask(url, { method: 'CONNECT', lines: [bearer] })).status).toBe(400);
   });
@@ -105,24 +105,24 @@ describe('a question', () => {
   const authorize = '/_sallyport/authorize';
   const whole = ['X-Forwarded-Method: GET', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];
 
-  test.each(whole)('without %s is refused', async (line) => {
+  test.each(whole)('is refused without %s', async (line) => {
     const lines = ['Host: gateway.test', ...whole.filter((each) => each !== line)];
     const { status } = await question(url, `GET ${authorize}`, lines);
     expect({ status, reason: await reason() }).toEqual({ status: 400, reason: 'forward_auth.request' });
   });
 
-  test.each(whole)('with an empty %s is refused', async (line) => {
+  test.each(whole)('is refused with an empty %s', async (line) => {
     const empty = line.replace(/: .*/, ':');
     const lines = ['Host: gateway.test', ...whole.map((each) => (each === line ? empty : each))];
     expect((await question(url, `GET ${authorize}`, lines)).status).toBe(400);
   });
 
-  test('with half of each convention is refused', async () => {
+  test('is refused with half of each convention', async () => {
     const lines = ['Host: x', 'X-Forwarded-Method: GET', 'X-Original-URI: /public', 'X-Forwarded-Host: gateway.test'];
     expect((await question(url, `GET ${authorize}`, lines)).status).toBe(400);
   });
 
-  test('with a method that is none is refused', async () => {
+  test('is refused with an invalid method', async () => {
     const lines = ['Host: x', 'X-Forwarded-Method: GE T', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];
     expect((await question(url, `GET ${authorize}`, lines)).status).toBe(400);
   });
@@ -134,23 +134,23 @@ describe('a question', () => {
     '/_sallyport/authorize%3fx',
     '/_sallyport',
     '/x/../_sallyport/authorize',
-  ])('at %s is none', async (target) => {
+  ])('is not found at %s', async (target) => {
     const { status } = await question(url, `GET ${target}`, ['Host: gateway.test', ...whole]);
     expect(status).toBe(404);
   });
 
-  test('of Envoy without its method or path cannot be', async () => {
+  test('is refused from Envoy without its method or path', async () => {
     expect((await question(url, `GET ${authorize}/../public`, ['Host: gateway.test'])).status).toBe(400);
     expect((await question(url, `GET ${authorize}//public`, ['Host: gateway.test'])).status).toBe(400);
     expect((await question(url, `GET ${authorize}/public`, ['Host: gateway.test'])).status).toBe(200);
   });
 
-  test('reaches nobody at the public listener', async () => {
+  test('is not answered at the public listener', async () => {
     const { status } = await question(world.gateway.url, `GET ${authorize}`, ['Host: gateway.test', ...whole]);
     expect(status).toBe(401);
   });
 
-  test('of somebody who may not ask is refused, whatever it is about', async () => {
+  test('is refused from a peer that may not ask', async () => {
     const other = await startTestGateway({
       yaml: `forward_auth: { listen: "127.0.0.1:0", trusted: [10.0.0.0/8] }
 trusted_proxies: [127.0.0.1]
@@ -163,13 +163,13 @@ routes: [{ name: public, path: /public, public: true, upstream: { url: "http://1
     await other.close();
   });
 
-  test('bytes that are no request are answered, and the listener lives', async () => {
+  test('answers malformed bytes and keeps listening', async () => {
     expect((await question(url, 'GET', [])).status).toBe(400);
     expect((await traefik(url, { target: '/public' })).status).toBe(200);
   });
 });
 
-describe('a certificate that a header tells of', () => {
+describe('a certificate in a header', () => {
   async function statusWith(yaml: string): Promise<number> {
     const other = await startForwardAuthWorld({ yaml });
     const { raw } = x509('client');
@@ -180,12 +180,12 @@ describe('a certificate that a header tells of', () => {
     return status;
   }
 
-  test('counts from a proxy in certificate_proxies', async () => {
+  test('is accepted from a proxy in certificate_proxies', async () => {
     expect(await statusWith('certificate_proxies: [127.0.0.1]')).toBe(200);
   });
 
   test.each(['', 'trusted_proxies: [127.0.0.1]', 'certificate_proxies: [10.0.0.0/8]'])(
-    'counts for nothing from a proxy that may ask, with %j',
+    'is ignored from a proxy that may only ask, with %j',
     async (yaml) => {
       expect(await statusWith(yaml)).toBe(401);
     },

@@ -22,7 +22,7 @@ describe.each([
   ['nginx', nginx],
   ['Envoy', envoy],
 ])('a question of %s', (_name, ask) => {
-  test('that may pass is answered with all that the upstream gets', async () => {
+  test('is answered with every field for the upstream if the call is allowed', async () => {
     const { status, headers, body } = await ask(url, { target: '/things?a=1', lines: [bearer] });
     expect({ status, body }).toEqual({ status: 200, body: '' });
     expect(headers.get('x-auth-subject')).toEqual(['alice']);
@@ -33,14 +33,14 @@ describe.each([
     expect(world.upstream.seen).toEqual([]);
   });
 
-  test('has an empty value for a claim that the token lacks, so that the client’s own is replaced', async () => {
+  test('is answered with an empty value for an absent claim, which replaces the client’s own', async () => {
     const lines = [`Authorization: Bearer ${await world.token()}`];
     const { status, headers } = await ask(url, { lines });
     expect(status).toBe(200);
     expect(headers.get('x-auth-client')).toEqual(['']);
   });
 
-  test('is refused as the gateway refuses its client', async () => {
+  test('is refused with the answer of the gateway to its client', async () => {
     const shown = ({ status, headers }: Answer) => ({
       status,
       ...Object.fromEntries(
@@ -72,24 +72,24 @@ describe.each([
     expect(refused.headers.get('allow')).toEqual(['GET, HEAD']);
   });
 
-  test('with the client’s own token for the upstream brings it', async () => {
+  test('is answered with the client’s token if the upstream gets it', async () => {
     const { headers } = await ask(url, { target: '/reads', lines: [bearer] });
     expect(headers.get('authorization')).toEqual([bearer.replace('Authorization: ', '')]);
   });
 
-  test('brings the signed statement who calls', async () => {
+  test('is answered with the signed identity', async () => {
     const { headers } = await ask(url, { target: '/signed', lines: [bearer] });
     const keys = createRemoteJWKSet(new URL(`${world.gateway.url}/.well-known/sallyport-jwks.json`));
     const { payload } = await jwtVerify(headers.get('x-auth-identity')?.[0] ?? '', keys, { audience: 'them' });
     expect(payload.sub).toBe('alice');
   });
 
-  test('about a public route passes without a token', async () => {
+  test('is allowed without a token on a public route', async () => {
     const { status, headers } = await ask(url, { target: '/public' });
     expect({ status, authorization: headers.get('authorization') }).toEqual({ status: 200, authorization: [''] });
   });
 
-  test('is recorded as the call that it is about', async () => {
+  test('is logged as the call that it is about', async () => {
     await ask(url, { method: 'PUT', target: '/things?secret=1', lines: [bearer] });
     await world.gateway.decision({ route: 'api', allow: true, method: 'PUT' });
     await expect
@@ -97,22 +97,22 @@ describe.each([
       .toMatch(/sallyport_requests_total\{route="api",method="PUT",status="200"\}/);
   });
 
-  test('about what only the gateway publishes is no success', async () => {
+  test('is refused about paths that only the gateway serves', async () => {
     const { status } = await ask(url, { target: '/.well-known/oauth-protected-resource/mcp' });
     expect(status).toBe(401);
   });
 
-  test('about a preflight is no success: the proxy would forward it', async () => {
+  test('is refused about a preflight, because the proxy would forward it', async () => {
     const lines = ['Origin: http://gateway.test', 'Access-Control-Request-Method: GET'];
     expect((await ask(url, { method: 'OPTIONS', lines })).status).toBe(401);
   });
 
-  test('about another host or page is refused', async () => {
+  test('is refused about another host or origin', async () => {
     expect((await ask(url, { host: 'evil.example', lines: [bearer] })).status).toBe(403);
     expect((await ask(url, { lines: [bearer, 'Origin: http://evil.example'] })).status).toBe(403);
   });
 
-  test('about an upgrade passes only where the route serves one', async () => {
+  test('is allowed about an upgrade only if the route has upgrades', async () => {
     const lines = [bearer, 'Connection: Upgrade, close', 'Upgrade: websocket'];
     expect((await ask(url, { lines })).status).toBe(400);
     await world.gateway.decision({ reason: 'route.upgrade' });
@@ -137,7 +137,7 @@ describe('an MCP message', () => {
   test.each([
     ['Traefik with forwardBody', traefik],
     ['Envoy with with_request_body', envoy],
-  ])('that %s shows is decided by what it says', async (_name, ask) => {
+  ])('is decided by its content if %s sends it', async (_name, ask) => {
     expect((await ask(url, mcp(message('get_price')))).status).toBe(200);
     const stepUp = await ask(url, mcp(message('pay')));
     expect(stepUp.status).toBe(403);
@@ -152,22 +152,22 @@ describe('an MCP message', () => {
     ['nginx', nginx],
     ['Caddy', traefik],
     ['Envoy without with_request_body', envoy],
-  ])('that %s does not show is refused, whoever sends it', async (_name, ask) => {
+  ])('is refused from every caller if %s does not send it', async (_name, ask) => {
     const { status, headers, body } = await ask(url, mcp(undefined));
     expect({ status, challenge: headers.get('www-authenticate') }).toEqual({ status: 403, challenge: undefined });
     expect(JSON.parse(body)).toMatchObject({ error: { data: { reason: 'forward_auth.body' } } });
   });
 
-  test('of which a proxy shows a part is refused, also if that is a message', async () => {
+  test('is refused if the proxy sends only a part, even if the part is a message', async () => {
     const { body } = await envoy(url, mcp(message('get_price'), ['x-envoy-auth-partial-body: true']));
     expect(JSON.parse(body)).toMatchObject({ error: { data: { reason: 'body.incomplete' } } });
   });
 
-  test('over the limit is refused', async () => {
+  test('is refused over the size limit', async () => {
     expect((await envoy(url, mcp(message('get_price', 'x'.repeat(1_100_000))))).status).toBe(413);
   });
 
-  test('of a session or with a handle is refused: nobody bound them to their owner', async () => {
+  test('is refused with a session or a handle, which no gateway bound to its owner', async () => {
     const { status, body } = await envoy(url, mcp(message('get_price'), ['Mcp-Session-Id: 1234']));
     expect(status).toBe(404);
     expect(JSON.parse(body)).toMatchObject({ error: { data: { reason: 'session.unknown' } } });
@@ -183,16 +183,13 @@ describe('an MCP message', () => {
     expect((await envoy(url, mcp(state))).status).not.toBe(200);
   });
 
-  test.each(['GET', 'DELETE'])(
-    'cannot be a %s, whose stream or session needs the gateway in between',
-    async (method) => {
-      const { status, headers } = await envoy(url, { method, target: '/mcp', lines });
-      expect({ status, allow: headers.get('allow') }).toEqual({ status: 405, allow: ['POST'] });
-    },
-  );
+  test.each(['GET', 'DELETE'])('is refused if it is a %s, which has to pass through the gateway', async (method) => {
+    const { status, headers } = await envoy(url, { method, target: '/mcp', lines });
+    expect({ status, allow: headers.get('allow') }).toEqual({ status: 405, allow: ['POST'] });
+  });
 });
 
-test('refused tokens are counted by the address that the proxy tells of', async () => {
+test('counts refused tokens by the address that the proxy forwards', async () => {
   const limited = await startTestGateway({
     yaml: `forward_auth: { listen: "127.0.0.1:0" }
 limits: { failures: { requests: 2, per: 1m } }
@@ -219,7 +216,7 @@ routes: [{ name: api, path: /, audience: a, upstream: { url: "${world.upstream.u
   await limited.close();
 });
 
-test('a proof of possession is for the method and URL that the client called', async () => {
+test('checks a proof of possession against the client’s method and URL', async () => {
   const prover = await createProver();
   const token = await world.token({ cnf: prover.cnf });
   const proofFor = async (method: string): Promise<readonly string[]> => {

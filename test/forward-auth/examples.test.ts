@@ -6,7 +6,7 @@ const text = (name: string): Promise<string> =>
   readFile(new URL(`../../deploy/forward-auth/${name}`, import.meta.url), 'utf8');
 
 test.each(['nginx.conf', 'Caddyfile', 'traefik.yaml', 'envoy.yaml'])(
-  '%s takes every header of the identity from the answer, and the client’s token from the request',
+  '%s copies every identity field of the answer, and removes the client’s token',
   async (name) => {
     const example = (await text(name)).toLowerCase().replaceAll('_', '-');
     for (const header of ['x-auth-subject', 'x-auth-client', 'authorization']) expect(example).toContain(header);
@@ -14,8 +14,8 @@ test.each(['nginx.conf', 'Caddyfile', 'traefik.yaml', 'envoy.yaml'])(
 );
 
 // Neither can be installed here: what a mistake would open is at least looked at.
-describe('an example that is not run', () => {
-  test('of Traefik believes no client, and shows messages of MCP only', async () => {
+describe('an example that these tests cannot run', () => {
+  test('of Traefik trusts no client, and sends bodies of MCP only', async () => {
     const { http } = parse(await text('traefik.yaml')) as {
       http: {
         middlewares: Record<string, { forwardAuth: Record<string, unknown> }>;
@@ -35,7 +35,7 @@ describe('an example that is not run', () => {
     expect(unasked.map(([name]) => name)).toEqual(['metadata']);
   });
 
-  test('of Envoy fails closed, and never shows a part of a message', async () => {
+  test('of Envoy fails closed, and never sends a part of a message', async () => {
     const example = await text('envoy.yaml');
     expect(() => parse(example) as unknown).not.toThrow();
     for (const line of [

@@ -24,7 +24,7 @@ describe('Origin', () => {
     'http://localhost:6274',
     'http://127.0.0.1:80',
     'https://[::1]:1',
-  ])('%s may call, and read the answer', async (origin) => {
+  ])('allows %s to call and to read the answer', async (origin) => {
     const response = await ping({ origin });
     expect(response.status).toBe(200);
     expect(response.headers.get('access-control-allow-origin')).toBe(origin);
@@ -51,11 +51,11 @@ describe('Origin', () => {
     expect(world.upstream.seen.length).toBe(before);
   });
 
-  test('an upstream allows no page to read its answers, whether a page asked or not', async () => {
+  test('removes an upstream’s CORS fields, with and without an Origin', async () => {
     expect((await ping({})).headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  test('R-117: a refusal can be read by the page that caused it', async () => {
+  test('R-117: lets the page read a refusal', async () => {
     const response = await fetch(`${world.gateway.url}/mcp`, {
       method: 'POST',
       headers: { origin: 'https://app.example' },
@@ -73,7 +73,7 @@ describe('preflight', () => {
       headers: { origin, 'access-control-request-method': 'POST', ...headers },
     });
 
-  test('R-116: is answered without a token, and never reaches the upstream', async () => {
+  test('R-116: is answered without a token and without the upstream', async () => {
     const before = world.upstream.seen.length;
     const asked = 'authorization, mcp-param-region, content-type';
     const response = await preflight('https://app.example', { 'access-control-request-headers': asked });
@@ -84,11 +84,11 @@ describe('preflight', () => {
     expect(world.upstream.seen.length).toBe(before);
   });
 
-  test('of another origin is refused', async () => {
+  test('is refused for another origin', async () => {
     expect((await preflight('http://evil.example')).status).toBe(403);
   });
 
-  test('an OPTIONS that is none is another method', async () => {
+  test('is not every OPTIONS: another one is decided as any method', async () => {
     const response = await fetch(`${world.gateway.url}/mcp`, {
       method: 'OPTIONS',
       headers: { origin: 'https://app.example' },
@@ -107,21 +107,21 @@ describe('Host', () => {
   };
 
   test.each(['gateway.test', 'GATEWAY.test:8080', 'localhost:1', '127.0.0.1', '[::1]:8080', 'internal'])(
-    '%s is ours',
+    'accepts %s',
     async (host) => {
       expect(await statusOf(host)).toBe('401');
     },
   );
 
   test.each(['evil.example', 'gateway.test.', 'gateway.test.evil.example', 'a@gateway.test', '[::1', ''])(
-    'R-115: %j is not: rebound DNS',
+    'R-115: refuses %j, as after DNS rebinding',
     async (host) => {
       expect(await statusOf(host)).toBe('403');
     },
   );
 });
 
-test('the metadata is open to every page', async () => {
+test('lets every page read the metadata', async () => {
   const response = await fetch(`${world.gateway.url}/.well-known/oauth-protected-resource/mcp`, {
     headers: { origin: 'http://evil.example' },
   });

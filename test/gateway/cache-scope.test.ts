@@ -52,13 +52,16 @@ describe('a result that a cache could show to any user (MCP 2026-07-28, Cacheabl
     }
   });
 
-  test.each(['{}', 'scope: other\nmode: shadow\n'])('stays public where it does not: %j', async (policy) => {
-    world = await startMcpWorld({ policy });
-    expect(await scopeOf('resources/read')).toBe('public');
-    expect(await scopeOf('tools/list')).toBe('public');
-  });
+  test.each(['{}', 'scope: other\nmode: shadow\n'])(
+    'stays public if no other user could get it: %j',
+    async (policy) => {
+      world = await startMcpWorld({ policy });
+      expect(await scopeOf('resources/read')).toBe('public');
+      expect(await scopeOf('tools/list')).toBe('public');
+    },
+  );
 
-  test('is refused where it is compressed all the same', async () => {
+  test('is refused if it is compressed', async () => {
     world = await startMcpWorld({ policy: 'scope: read' });
     world.handle = (_request, response) =>
       void response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end('x');

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const asked = (): number => world.issuer.requestsTo('/introspect').length;
 
-test('a WebSocket: the handshake is proved', async () => {
+test('requires a proof for a WebSocket handshake', async () => {
   const proof = await client.proof({ url: `${publicUrl}/sockets`, token: 'bound' });
   const handshake = (...more: readonly string[]): string =>
     [
@@ -52,7 +52,7 @@ test('a WebSocket: the handshake is proved', async () => {
   expect(await send(`DPoP: ${proof}`), 'once').toMatch(/^HTTP\/1\.1 401 /);
 });
 
-test('a stream: proved at its begin, and asked about by its token alone from then on', async () => {
+test('requires a proof at the begin of a stream, and then revalidates its token', async () => {
   const url = `${publicUrl}/streams`;
   const response = await fetch(`${world.gateway.url}/streams`, {
     headers: await client.headers({ url, token: 'revoked-later' }),

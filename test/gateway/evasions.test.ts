@@ -16,22 +16,22 @@ afterAll(() => world.close());
 
 const reached = (): number => world.upstream.seen.length - before;
 
-describe('keys in other cases, which some upstreams take for ours', () => {
+describe('refuses keys in other cases, which some upstreams read as decisive ones', () => {
   test.each([
     [
       'a call that looks like a response',
       { jsonrpc: '2.0', id: 1, Method: 'tools/call', params: { name: 'x' }, result: {} },
       400,
     ],
-    ['arguments that nobody asked about', request('tools/call', { name: 'pay', Arguments: { as_admin: true } }), 400],
-    ['an argument that nobody asked about', request('tools/call', { name: 'pay', arguments: { As_Admin: true } }), 403],
+    ['arguments in another case', request('tools/call', { name: 'pay', Arguments: { as_admin: true } }), 400],
+    ['an argument in another case', request('tools/call', { name: 'pay', arguments: { As_Admin: true } }), 403],
   ])('%s', async (_, message, status) => {
     expect((await world.send(message)).status).toBe(status);
     expect(reached()).toBe(0);
   });
 });
 
-test('anonymous callers share no session', async () => {
+test('gives callers without an identity no common session', async () => {
   world.handle = (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'S1' }).end('{}');
   };
@@ -43,7 +43,7 @@ test('anonymous callers share no session', async () => {
   expect(response.status).toBe(404);
 });
 
-describe('lists are filtered wherever they come', () => {
+describe('filters lists in every kind of answer', () => {
   const list = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: [{ name: 'ok' }, { name: 'hidden' }] } });
 
   test.each([
@@ -56,26 +56,26 @@ describe('lists are filtered wherever they come', () => {
     expect(text).not.toContain('hidden');
   });
 
-  test('on a GET stream, resumed or not', async () => {
+  test('filters lists on a GET stream, resumed or not', async () => {
     world.handle = (_request, response) =>
       void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${list}\n\n`);
     expect(await (await world.send(undefined, { method: 'GET' })).text()).not.toContain('hidden');
   });
 });
 
-test('an upstream that asks for a token gets none, and sends nobody for one', async () => {
+test('removes the challenge of an upstream', async () => {
   world.handle = (_request, response) =>
     void response.writeHead(401, { 'www-authenticate': 'Bearer resource_metadata="http://evil.example"' }).end();
   const response = await world.send(request('ping'));
   expect([response.status, response.headers.get('www-authenticate')]).toEqual([502, null]);
 });
 
-test('a name of a megabyte is not a line of a megabyte', async () => {
+test('shortens a name of a megabyte in the log', async () => {
   await world.send(request('tools/call', { name: 'x'.repeat(900_000) }));
   expect(JSON.stringify(await world.gateway.decision()).length).toBeLessThan(2_000);
 });
 
-test('more subscriptions than anybody needs are refused', async () => {
+test('refuses too many subscriptions', async () => {
   const resourceSubscriptions = Array.from({ length: 101 }, (_, i) => `a://${i}`);
   const response = await world.send(request('subscriptions/listen', { notifications: { resourceSubscriptions } }));
   expect(response.status).toBe(400);

@@ -13,7 +13,7 @@ beforeEach(() => world.rest());
 describe('limits.failures', () => {
   const from = '127.0.0.3';
 
-  test('R-153: 10,000 guesses in a minute ask 40 times and once more in 2 s; a token that is known goes on', async () => {
+  test('R-153: bounds introspections of 10,000 guesses; a known token still passes', async () => {
     expect((await world.send('/free', { from })).status).toBe(200);
     const before = world.asked();
     let refused = 0;
@@ -32,7 +32,7 @@ describe('limits.failures', () => {
     expect(refused).toBe(9931);
   }, 60_000);
 
-  test('a token that is refused again and again counts once', async () => {
+  test('counts a token once although it is refused repeatedly', async () => {
     expect(await world.statuses(60, '/free', { from, token: 'no' })).toEqual({ 401: 60 });
     expect(world.asked()).toBe(1);
     expect(await world.guesses(39, { from })).toEqual({ 401: 39 });
@@ -40,7 +40,7 @@ describe('limits.failures', () => {
     expect(await world.guesses(1, { from })).toEqual({ 429: 1 });
   });
 
-  test('an address over the limit waits; other addresses do not, nor the same one without a token', async () => {
+  test('delays only tokens from an address over the limit, and no call without a token', async () => {
     expect(await world.guesses(41, { from })).toEqual({ 401: 40, 429: 1 });
     const { headers, body } = await world.send('/free', { from, token: 'bob' });
     expect(headers['retry-after']).toBe('2');
@@ -53,12 +53,12 @@ describe('limits.failures', () => {
     expect((await world.send('/free', { from, token: 'bob' })).status).toBe(200);
   });
 
-  test('no token is no failure', async () => {
+  test('does not count calls without a token', async () => {
     expect(await world.statuses(100, '/free', { from, token: '' })).toEqual({ 401: 100 });
     expect((await world.send('/free', { from, token: 'bob' })).status).toBe(200);
   });
 
-  test('an outage is no failure', async () => {
+  test('does not count outages', async () => {
     world.issuer.intercept = (request, response) => {
       if (request.url !== '/introspect') return false;
       response.writeHead(500).end();
@@ -74,7 +74,7 @@ describe('limits.failures', () => {
     expect((await world.send('/free', { from, token: 'bob' })).status).toBe(200);
   });
 
-  test('forged JWTs do not count, nor does an active token for elsewhere', async () => {
+  test('counts neither forged JWTs nor active tokens for another audience', async () => {
     const forged = `${(await world.issuer.sign({ aud: 'r', iat: world.now / 1000, exp: world.now / 1000 + 300 })).slice(0, -8)}AAAAAAAA`;
     expect(await world.statuses(60, '/free', { from, token: forged })).toEqual({ 401: 60 });
     world.issuer.introspection.set('elsewhere', { active: true, sub: 'alice', aud: 'another' });
@@ -82,7 +82,7 @@ describe('limits.failures', () => {
     expect((await world.send('/free', { from, token: 'bob' })).status).toBe(200);
   });
 
-  test('X-Forwarded-For of anybody chooses no address', async () => {
+  test('ignores X-Forwarded-For of an untrusted client', async () => {
     for (let time = 0; time < 41; time += 1) {
       const headers = { 'x-forwarded-for': `192.0.2.${time}` };
       // oxlint-disable-next-line no-await-in-loop -- one after the other
@@ -93,7 +93,7 @@ describe('limits.failures', () => {
     expect((await world.send('/free', { from: '127.0.0.4', token: 'bob' })).status).toBe(200);
   });
 
-  test('by default there are 100, and `off` means any number', async () => {
+  test('is 100 by default, and unlimited with `off`', async () => {
     const [usual, off] = await Promise.all([world.another(''), world.another('limits: { failures: off }\n')]);
     expect(await world.guesses(110, { to: usual })).toEqual({ 401: 100, 429: 10 });
     expect(await world.guesses(110, { to: off })).toEqual({ 401: 110 });

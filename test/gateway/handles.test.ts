@@ -73,7 +73,7 @@ const acknowledged = (id: string): string =>
   `data: {"method":"notifications/subscriptions/acknowledged","params":{"notifications":{"taskIds":["${id}"]}}}\n\n`;
 
 describe('a task of 2025-11-25', () => {
-  test('the client sees it bound, the upstream its own', async () => {
+  test('has a bound id for the client and its own for the upstream', async () => {
     const task = await taskOf('task-1');
     expect(task).not.toContain('task-1');
     for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
@@ -86,7 +86,7 @@ describe('a task of 2025-11-25', () => {
 
   test.each([
     ['another person', bob],
-    ['nobody but a client', { sub: undefined, client_id: 'alice' }],
+    ['a client without a subject', { sub: undefined, client_id: 'alice' }],
   ])('R-110: %s gets 404, with the id of the request, and nothing reaches the upstream', async (_, claims) => {
     const task = await taskOf('task-1');
     const before = world.upstream.seen.length;
@@ -96,7 +96,7 @@ describe('a task of 2025-11-25', () => {
     expect(world.upstream.seen.length).toBe(before);
   });
 
-  test('the upstream’s own id opens nothing', async () => {
+  test('is not found by the upstream’s own id', async () => {
     for (const params of [
       { taskId: 'task-1' },
       { taskId: 'task-1.' },
@@ -106,7 +106,7 @@ describe('a task of 2025-11-25', () => {
     }
   });
 
-  test('the body is otherwise the same to the byte, and so is the answer', async () => {
+  test('leaves the rest of body and answer unchanged', async () => {
     const task = await taskOf('t');
     const body = (id: string): string =>
       `{ "jsonrpc":"2.0",\t"id" : 1, "method":"tasks/cancel" ,"params":{"arguments":{"taskId":"${task}"}, "x":[1e400, -0.10,"\\u00e9é"],"taskId" :"${id}"}}\n`;
@@ -117,7 +117,7 @@ describe('a task of 2025-11-25', () => {
     expect(await response.text()).toBe(oddlySpaced(task));
   });
 
-  test('what a tool is given and says is its own', async () => {
+  test('does not change ids in arguments and results of tools', async () => {
     const says = result({
       content: [{ type: 'text', text: '"taskId"' }],
       structuredContent: { taskId: 'x', requestState: 'y' },
@@ -129,7 +129,7 @@ describe('a task of 2025-11-25', () => {
     expect(await response.text()).toBe(says);
   });
 
-  test('R-111: a list of tasks is empty: it would tell of the tasks of all callers', async () => {
+  test('R-111: is never listed, because a list would show the tasks of all callers', async () => {
     const own = await taskOf('a');
     answer(`{"jsonrpc":"2.0","id":1,"result":{"tasks":[{"taskId":"b"}],"tasks":[], "nextCursor":"c"}}`);
     const listed = await world.send(request('tasks/list'), { claims: alice });
@@ -139,7 +139,7 @@ describe('a task of 2025-11-25', () => {
     expect((await world.send(request('tasks/get', { taskId: own }), { claims: alice })).status).toBe(200);
   });
 
-  test('a list of tasks that cannot be read is not shown', async () => {
+  test('is never listed, even if the list cannot be read', async () => {
     answer('not really', 'application/json', { 'content-encoding': 'x-other' });
     expect((await world.send(request('tasks/list'), { claims: alice })).status).toBe(502);
     answer('{"result":{"tasks":[{"taskId":"a"}', 'application/json');
@@ -148,14 +148,14 @@ describe('a task of 2025-11-25', () => {
 });
 
 describe('event streams', () => {
-  test('of a POST', async () => {
+  test('bind ids on a POST', async () => {
     const task = await taskOf('a');
     answer(taskEvents('a'), 'text/event-stream');
     const response = await world.send(request('tasks/get', { taskId: task }), { claims: alice });
     expect(await response.text()).toBe(taskEvents(task));
   });
 
-  test('of a GET in a session; without one what a server says is for everybody, and nobody’s', async () => {
+  test('bind ids on a GET in a session, and pass them unbound without one', async () => {
     answer('{}', 'application/json', { 'mcp-session-id': 's' });
     const session = (await world.send(request('initialize'), { claims: alice })).headers.get('mcp-session-id') ?? '';
     const task = await taskOf('a');
@@ -170,14 +170,14 @@ describe('event streams', () => {
 });
 
 describe('2026-07-28', () => {
-  test('R-112: requestState comes back as it was given', async () => {
+  test('R-112: returns requestState to the upstream unchanged', async () => {
     const state = await stateOf('{"step":1,"é":"\\u0000"}');
     const [message, options] = modern('tools/call', { name: 'a', requestState: state, inputResponses: {} }, 'a');
     expect((await world.send(message, { ...options, claims: alice })).status).toBe(200);
     expect(JSON.parse(seen().body)).toMatchObject({ params: { requestState: '{"step":1,"é":"\\u0000"}' } });
   });
 
-  test('and opens nothing to others, nor unbound, nor by way of an older revision', async () => {
+  test('refuses the requestState of another caller, unbound, or by an older revision', async () => {
     const state = await stateOf('secret');
     const before = world.upstream.seen.length;
     for (const [requestState, claims] of [
@@ -196,7 +196,7 @@ describe('2026-07-28', () => {
   test.each([
     ['task-1', 'task-1'],
     ['tâche', '=?base64?dMOiY2hl?='],
-  ])('Mcp-Name says what the body says, to both sides: %s', async (own, field) => {
+  ])('keeps Mcp-Name equal to the body on both sides: %s', async (own, field) => {
     answer(result({ resultType: 'task', taskId: own, status: 'working' }));
     const [call, callOptions] = modern('tools/call', { name: 'a' }, 'a');
     const response = await world.send(call, { ...callOptions, claims: alice });
@@ -237,7 +237,7 @@ describe('tasks of 2026-07-28 and a client that does not declare them', () => {
   }
 
   test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
-    '%s: the capability comes before the task',
+    'checks the capability before the task: %s',
     async (method) => {
       const task = await taskOf('a');
       const before = world.upstream.seen.length;
@@ -262,20 +262,20 @@ describe('tasks of 2026-07-28 and a client that does not declare them', () => {
     },
   );
 
-  test('of the caller’s own task the server decides', async () => {
+  test('leaves the caller’s own task to the server', async () => {
     const task = await taskOf('a');
     expect((await sendTask('tasks/get', task, modernMeta, alice)).status).toBe(200);
     expect(JSON.parse(seen().body)).toMatchObject({ params: { taskId: 'a' } });
   });
 
-  test('the revisions with sessions have no such capability', async () => {
+  test('requires no capability in revisions with sessions', async () => {
     const response = await world.send(request('tasks/get', { taskId: 'unknown' }), { claims: alice });
     expect(await response.json()).toMatchObject({ error: { code: -32602 } });
   });
 });
 
 describe('other answers', () => {
-  test('are neither held nor asked for uncompressed', async () => {
+  test('are neither buffered nor requested uncompressed', async () => {
     answer(result({ taskId: 'a' }), 'application/json', { etag: '"1"' });
     const plain = await world.send(request('tools/call', { name: 'a' }), { headers: { 'accept-encoding': 'br' } });
     expect(seen().headers['accept-encoding']).toBe('br');
@@ -285,13 +285,13 @@ describe('other answers', () => {
     expect(seen().headers['accept-encoding']).toBe('identity');
   });
 
-  test('that are compressed all the same go on as they are', async () => {
+  test('are forwarded unchanged if they are compressed', async () => {
     answer('not really', 'application/json', { 'content-encoding': 'x-other' });
     const [message, options] = modern('tools/call', { name: 'a' }, 'a');
     expect(await (await world.send(message, options)).text()).toBe('not really');
   });
 
-  test('an event without a handle goes on at once', async () => {
+  test('forwards an event without a handle at once', async () => {
     const task = await taskOf('a');
     world.handle = (_request, response) =>
       void response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\ndata: half');

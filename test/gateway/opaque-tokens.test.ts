@@ -13,7 +13,7 @@ const keys = {
   rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),
   ec: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   ed: generateKeyPairSync('ed25519'),
-  // Nobody knows it.
+  // No client knows it.
   stray: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
 };
 const pem = (key: KeyObject): string => key.export({ format: 'pem', type: 'pkcs8' }) as string;
@@ -82,7 +82,7 @@ function send(token: string, { url } = gateway, path = '/x'): Promise<Response> 
 }
 
 describe('a phantom token', () => {
-  test('the upstream gets what the server signed, and can check it', async () => {
+  test('reaches the upstream as the server signed it', async () => {
     const token = await provider.token('https://api.example');
     expect((await send(token)).status).toBe(200);
     const { authorization = '', 'x-auth-client': client } = upstream.seen.at(-1)?.headers ?? {};
@@ -103,7 +103,7 @@ describe('a phantom token', () => {
     });
   });
 
-  test('goes to no route that did not ask for it, nor into the log', async () => {
+  test('goes neither to other routes nor into the log', async () => {
     const token = await provider.token('https://api.example');
     expect((await send(token)).status).toBe(200);
     const sent = upstream.seen.at(-1)?.headers.authorization?.slice('Bearer '.length) ?? '';
@@ -114,13 +114,13 @@ describe('a phantom token', () => {
     for (const part of [token, ...sent.split('.').slice(1)]) expect(log).not.toContain(part);
   });
 
-  test('a token for another resource is refused', async () => {
+  test('is refused if it is for another resource', async () => {
     const response = await send(await provider.token('https://other.example'));
     expect(response.status).toBe(401);
     await gateway.decision({ reason: 'token.audience' });
   });
 
-  test('an algorithm that was not configured lets nobody in', async () => {
+  test('is refused if its algorithm is not configured', async () => {
     const other = await gatewayWith('client_id: gateway, client_auth: private_key_jwt, client_key: "${env:RSA}"', {
       algorithms: 'RS256',
     });
@@ -149,7 +149,7 @@ describe('private_key_jwt at a real server', () => {
     await other.close();
   });
 
-  test('a key that the server does not know is our fault, not the caller’s', async () => {
+  test('answers 503 if the server does not know the gateway’s key', async () => {
     const other = await gatewayWith('client_id: gateway-ec, client_auth: private_key_jwt, client_key: "${env:STRAY}"');
     const token = await provider.token('https://api.example');
     expect((await send(token, other)).status).toBe(503);
@@ -159,7 +159,7 @@ describe('private_key_jwt at a real server', () => {
 });
 
 describe('calls to the server', () => {
-  test('R-155: a thousand first requests at once make one, whether the token is good or not', async () => {
+  test('R-155: are one for a thousand parallel first requests, with a valid or invalid token', async () => {
     // What is refused is remembered for five seconds; a busy machine takes longer to answer all.
     const now = Date.now();
     const still = await gatewayWith(
@@ -170,7 +170,7 @@ describe('calls to the server', () => {
     const good = await provider.token('https://api.example');
     for (const [token, status] of [
       [good, 200],
-      ['nobody-knows-it', 401],
+      ['unknown-token', 401],
     ] as const) {
       const before = provider.introspections();
       const responses = await Promise.all(Array.from({ length: 1000 }, () => send(token, still)));
@@ -179,13 +179,13 @@ describe('calls to the server', () => {
       expect(provider.introspections()).toBe(before + 1);
     }
     const before = provider.introspections();
-    expect((await send('nobody-knows-it', still)).status).toBe(401);
+    expect((await send('unknown-token', still)).status).toBe(401);
     expect(await still.metrics()).toMatch(/sallyport_token_cache_total\{kind="token",result="negative"\} \d/);
     expect(provider.introspections()).toBe(before);
     await still.close();
   });
 
-  test('with cache: 0s each request makes one, and a revoked token is refused at once', async () => {
+  test('are one for each request with cache: 0s, so that a revoked token is refused at once', async () => {
     const always = await gatewayWith('client_id: gateway-secret, client_secret: a-secret-of-the-tests, cache: 0s');
     const token = await provider.token('https://api.example');
     const before = provider.introspections();

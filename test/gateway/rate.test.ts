@@ -13,7 +13,7 @@ afterAll(() => world.close());
 beforeEach(() => world.rest());
 
 describe('limits.rate', () => {
-  test('R-152: a burst, then as many as come back', async () => {
+  test('R-152: allows a burst, then the rate', async () => {
     expect(await world.statuses(25, '/api')).toEqual({ 200: 20, 429: 5 });
     expect(world.upstream.seen).toHaveLength(20);
     world.now += 500;
@@ -22,7 +22,7 @@ describe('limits.rate', () => {
     expect(await world.statuses(25, '/api')).toEqual({ 200: 20, 429: 5 });
   });
 
-  test('R-152: says when, and means it', async () => {
+  test('R-152: allows a call after Retry-After', async () => {
     expect(await world.statuses(2, '/open', { token: '' })).toEqual({ 200: 1, 429: 1 });
     world.now += 21_500;
     const { headers } = await world.send('/open', { token: '' });
@@ -39,45 +39,45 @@ describe('limits.rate', () => {
     expect(await world.statuses(1, '/open', { token: '' })).toEqual({ 200: 1 });
   });
 
-  test('never says 0 seconds, which is at once', async () => {
+  test('never sends Retry-After: 0', async () => {
     await world.statuses(20, '/api');
     expect((await world.send('/api')).headers['retry-after']).toBe('1');
   });
 
-  test('subjects are apart, and routes are', async () => {
+  test('counts each subject and each route separately', async () => {
     await world.statuses(20, '/api');
     expect(await world.statuses(1, '/api')).toEqual({ 429: 1 });
     expect(await world.statuses(20, '/api', { token: 'bob' })).toEqual({ 200: 20 });
     expect(await world.statuses(20, '/other')).toEqual({ 200: 20 });
   });
 
-  test('one subject with two tokens is one', async () => {
+  test('counts two tokens of one subject together', async () => {
     world.knows('alice', 'another');
     await world.statuses(10, '/api');
     expect(await world.statuses(11, '/api', { token: 'another' })).toEqual({ 200: 10, 429: 1 });
   });
 
-  test('a route may be without', async () => {
+  test('does not apply to a route with `rate: off`', async () => {
     expect(await world.statuses(50, '/free')).toEqual({ 200: 50 });
   });
 
-  test('what the policy refuses counts too', async () => {
+  test('counts calls that the policy refuses', async () => {
     expect(await world.statuses(2, '/strict')).toEqual({ 403: 1, 429: 1 });
   });
 
-  test('an answer that passes says nothing of limits, and leaves what the upstream says', async () => {
+  test('adds nothing to an allowed answer, and keeps the fields of the upstream', async () => {
     const { headers } = await world.send('/api');
     expect(Object.keys(headers).filter((name) => name.startsWith('ratelimit') || name === 'retry-after')).toEqual([]);
   });
 
-  test('on a public route each address counts, and X-Forwarded-For of anybody makes no other', async () => {
+  test('counts by address on a public route, and ignores X-Forwarded-For of an untrusted client', async () => {
     expect((await world.send('/open', { token: '' })).status).toBe(200);
     const headers = { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1', 'x-real-ip': '192.0.2.1' };
     expect((await world.send('/open', { token: '', headers })).status).toBe(429);
     expect((await world.send('/open', { token: '', from: '127.0.0.2' })).status).toBe(200);
   });
 
-  test('each MCP message counts; the refusal is one that its client reads, before the body is', async () => {
+  test('counts each MCP message, and refuses with a JSON-RPC error before the body is read', async () => {
     const message = { jsonrpc: '2.0', id: 7, method: 'ping' };
     await world.statuses(2, '/mcp', { message });
     expect(world.upstream.seen).toHaveLength(2);
@@ -96,7 +96,7 @@ describe('limits.rate', () => {
     expect(world.upstream.seen).toHaveLength(2);
   });
 
-  test('a page may read it', async () => {
+  test('lets a page read the refusal', async () => {
     await world.statuses(20, '/api');
     const { status, headers } = await world.send('/api', { headers: { origin: 'http://gateway.test' } });
     expect(status).toBe(429);
@@ -104,7 +104,7 @@ describe('limits.rate', () => {
     expect(exposed).toEqual(expect.arrayContaining(['Retry-After', 'RateLimit', 'RateLimit-Policy']));
   });
 
-  test('the log and the metrics say whose, and why', async () => {
+  test('names caller and reason in the log and the metrics', async () => {
     await world.statuses(21, '/api');
     expect(await world.gateway.decision({ reason: 'rate.exceeded' })).toMatchObject({
       allow: false,
@@ -135,7 +135,7 @@ limits: { rate: { requests: 10, per: 1h }, failures: { requests: 5, per: 1h } }
     await redis.close();
   });
 
-  test('count together, and go on alone when it dies', async () => {
+  test('count together, and each alone while the store is down', async () => {
     for (const replica of replicas) {
       // oxlint-disable-next-line no-await-in-loop -- each
       await expect.poll(() => replica.metrics()).toMatch(/^sallyport_shared_store_up 1$/m);

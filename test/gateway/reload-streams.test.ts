@@ -75,7 +75,7 @@ async function open(shown: string, headers = {}, query = ''): Promise<ReadableSt
 
 const ended = async (): Promise<unknown> => (await gateway.line({ msg: 'stream ended' }))['reason'];
 
-describe('a stream ends with what let it open', () => {
+describe('a stream ends with the setting that allowed it', () => {
   test.each<[string, Edited, Edited, string, object?]>([
     ['the method', {}, { route: 'methods: [POST]' }, 'route.method'],
     ['the page', { top: 'allowed_origins: [https://a.test]' }, {}, 'request.origin', { origin: 'https://a.test' }],
@@ -101,7 +101,7 @@ describe('a stream ends with what let it open', () => {
     expect(await ended()).toBe('route.unknown');
   });
 
-  test('R-84: a scope that was implied', async () => {
+  test('R-84: an implied scope', async () => {
     await begin({ top: 'scopes: { write: [read] }' }, 'scope: read\n');
     const stream = await open(token);
     await gateway.save('gateway.yaml', yamlOf({}));
@@ -139,7 +139,7 @@ describe('a stream ends with what let it open', () => {
     expect(await ended()).toBe('route.upgrade');
   });
 
-  test('and goes on where nothing of that changed', async () => {
+  test('continues if none of these settings changed', async () => {
     await begin({});
     const stream = await open(token);
     await gateway.save('gateway.yaml', yamlOf({ route: 'dpop: {}', top: 'scopes: { write: [read] }' }));
@@ -160,7 +160,7 @@ test.each([
   await expect(stream.read()).resolves.toMatchObject({ done: true });
 });
 
-test('a stream is revalidated as the newest configuration says', async () => {
+test('revalidates a stream as the newest configuration says', async () => {
   let secret = 'one';
   issuer.intercept = (request, response) => {
     const known = `Basic ${Buffer.from(`gateway:${secret}`).toString('base64')}`;

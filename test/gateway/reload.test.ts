@@ -64,7 +64,7 @@ const statusOf = async (path?: string): Promise<number> => {
 };
 
 describe('an edit', () => {
-  test('of a policy decides on cached tokens from then on, and asks nobody about them', async () => {
+  test('of a policy applies to cached tokens without new introspections', async () => {
     expect(await statusOf()).toBe(200);
     const asked = issuer.requests.length;
     await gateway.save('policies/api.yaml', 'scope: [read, write]\n');
@@ -74,7 +74,7 @@ describe('an edit', () => {
     expect(issuer.requests.length).toBe(asked);
   });
 
-  test('in place, and by a symbolic link that is turned, as Kubernetes does', async () => {
+  test('is noticed in place and through a replaced symbolic link, as in Kubernetes', async () => {
     const { folder } = gateway;
     await gateway.after(() => writeFile(join(folder, 'policies/api.yaml'), 'scope: other\n'));
     expect(await statusOf()).toBe(403);
@@ -88,13 +88,13 @@ describe('an edit', () => {
     expect(await statusOf()).toBe(200);
   });
 
-  test('removes a route at once, and adds one', async () => {
+  test('adds and removes routes at once', async () => {
     await gateway.save('gateway.yaml', yamlOf('other', '/base'));
     expect(await statusOf()).toBe(404);
     expect(await statusOf('/other')).toBe(200);
   });
 
-  test('R-164: with a mistake keeps the last good one, and says where it is, until it is mended', async () => {
+  test('R-164: with an error keeps the last valid configuration, and logs the place of the error', async () => {
     const line = await gateway.save('policies/api.yaml', 'scope: read\nclaims: { risk: { bellow: 50 } }\n');
     expect(line).toMatchObject({ level: 'error', msg: expect.stringContaining('refused') });
     expect(String(line['problems'])).toMatch(/policies\/api\.yaml:2:19: claims\.risk\.bellow: .*below/);
@@ -112,14 +112,14 @@ describe('an edit', () => {
     expect(await statusOf()).toBe(403);
   });
 
-  test('R-88: that empties a policy does not open the route', async () => {
+  test('R-88: that empties a policy does not allow every call', async () => {
     const line = await gateway.save('policies/api.yaml', '');
     expect(String(line['problems'])).toContain('is empty');
     expect(await statusOf()).toBe(200);
     expect((await fetch(`${gateway.url}/api`)).status).toBe(401);
   });
 
-  test('shows in sallyport_config_info', async () => {
+  test('changes sallyport_config_info', async () => {
     const before = String((await gateway.ready())['config']);
     const { config } = await gateway.save('policies/api.yaml', 'scope: other\n');
     expect(config).not.toBe(before);
@@ -129,13 +129,13 @@ describe('an edit', () => {
   });
 });
 
-describe('streams that are open', () => {
+describe('open streams', () => {
   async function open(): Promise<ReadableStreamDefaultReader<Uint8Array>> {
     const stream = (await call('/api?stream')).body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     await stream.read();
     return stream;
   }
-  test('R-165: end when a tightened policy would not open them', async () => {
+  test('R-165: end if the new policy would refuse them', async () => {
     const stream = await open();
     await gateway.save('policies/api.yaml', 'scope: other\n');
     await expect(stream.read()).resolves.toMatchObject({ done: true });
@@ -148,7 +148,7 @@ describe('streams that are open', () => {
     await expect(stream.read()).resolves.toMatchObject({ done: true });
   });
 
-  test('end that were decided on before an edit and opened after it', async () => {
+  test('end if they were decided on before an edit and opened after it', async () => {
     const answer = Promise.withResolvers<() => void>();
     held = (go) => answer.resolve(go);
     const opening = call('/api?held');
@@ -160,7 +160,7 @@ describe('streams that are open', () => {
     await gateway.line({ msg: 'stream ended', reason: 'scope.insufficient' });
   });
 
-  test('go on where they would be opened again', async () => {
+  test('continue if they would be allowed again', async () => {
     const stream = await open();
     await gateway.save('policies/api.yaml', 'scope: [read]\nclaims: { sub: alice }\n');
     expect((await gateway.lines()).filter(({ msg }) => msg === 'stream ended')).toEqual([]);
@@ -168,7 +168,7 @@ describe('streams that are open', () => {
   });
 });
 
-test('R-163: under load no request is lost, and none is served by half of two configurations', async () => {
+test('R-163: loses no request under load, and serves none by a mix of two configurations', async () => {
   const seenFrom = upstream.seen.length;
   const loading = new AbortController();
   let answered = 0;
@@ -192,7 +192,7 @@ test('R-163: under load no request is lost, and none is served by half of two co
   }
 });
 
-test('an edit that needs a restart is said, and the rest of it is in force', async () => {
+test('logs an edit that needs a restart, and applies the rest', async () => {
   const text = await readFile(join(gateway.folder, 'gateway.yaml'), 'utf8');
   await gateway.after(() =>
     writeFile(join(gateway.folder, 'gateway.yaml'), `${text}limits: { request_headers: 8KiB }\n`),

@@ -16,7 +16,7 @@ async function sessionOf(claims: Record<string, unknown>): Promise<string> {
   return (await world.send(initialize, { claims })).headers.get('mcp-session-id') ?? '';
 }
 
-test('the client sees a session that is bound; the upstream sees its own', async () => {
+test('shows the client a bound session id, and the upstream its own', async () => {
   const session = await sessionOf({ sub: 'alice' });
   expect(session).not.toBe('upstream-1');
   for (const method of ['POST', 'GET', 'DELETE']) {
@@ -30,7 +30,7 @@ test('the client sees a session that is bound; the upstream sees its own', async
 
 test.each([
   ['another person', { sub: 'bob' }],
-  ['nobody but a client', { sub: undefined, client_id: 'alice' }],
+  ['a client without a subject', { sub: undefined, client_id: 'alice' }],
 ])('R-108: %s gets 404, with the id of the request, and nothing reaches the upstream', async (_, claims) => {
   const session = await sessionOf({ sub: 'alice' });
   const before = world.upstream.seen.length;
@@ -41,18 +41,18 @@ test.each([
 });
 
 test.each(['upstream-1', 'upstream-1.', 'x', `upstream-1.${'A'.repeat(22)}`])(
-  'a session that the gateway did not hand out: %s',
+  'answers 404 to an unknown session: %s',
   async (made) => {
     expect((await world.send(request('ping'), { headers: { 'mcp-session-id': made } })).status).toBe(404);
   },
 );
 
-test('an underscore spelling does not slip by', async () => {
+test('drops the header in a spelling with underscores', async () => {
   await world.send(request('ping'), { headers: { mcp_session_id: 'upstream-1' } });
   expect(world.upstream.seen.at(-1)?.headers).not.toHaveProperty('mcp_session_id');
 });
 
-test('R-109: MCP 2026-07-28 has no sessions: the header is ignored, and never minted', async () => {
+test('R-109: ignores the header in MCP 2026-07-28, and creates no session', async () => {
   const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
   const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover', 'mcp-session-id': 'x' };
   const response = await world.send(request('server/discover', params), { headers });

@@ -77,7 +77,7 @@ routes:
 
   const asked = (path = '/introspect'): number => issuer.requests.filter((request) => request.path === path).length;
 
-  test('ask about an opaque token once between them, and each about one that is not active', async () => {
+  test('introspect an active token once together, and an inactive one once each', async () => {
     const [one, other] = [await replica(), await replica()];
     const token = opaque('token-of-alice');
     expect(await statusOf(one, token)).toBe(200);
@@ -95,7 +95,7 @@ routes:
     return [...(await redis.everything()).keys()].filter((key) => key.includes(':answer:')).length;
   }
 
-  test('exchange a token once between them', async () => {
+  test('exchange a token once together', async () => {
     const [one, other] = [await replica(), await replica()];
     const token = opaque('token-of-alice');
     expect(await statusOf(one, token, '/exchanged')).toBe(200);
@@ -108,7 +108,7 @@ routes:
     ]);
   });
 
-  test('judge an answer of another by its own time, audience and end', async () => {
+  test('check the time, audience and expiry of another replica’s answer', async () => {
     const one = await replica();
     const end = Date.now() / 1000 + 1.5;
     const [short, foreign] = [opaque('short', { exp: end }), opaque('foreign', { aud: 'another' })];
@@ -119,13 +119,13 @@ routes:
     expect(asked()).toBe(2);
     await expect.poll(() => Date.now() / 1000).toBeGreaterThan(end);
     const third = await replica();
-    // Each of them has to hear it from the server now, which says the same; nobody keeps it.
+    // Each replica has to introspect it now; the answer is the same and is not cached.
     await Promise.all([one, other, third].map((gateway) => statusOf(gateway, short)));
     expect(asked()).toBe(5);
     expect(await answersKept()).toBe(1);
   });
 
-  test('forget together what one of them learns is revoked', async () => {
+  test('all forget a token that one of them finds revoked', async () => {
     const one = await replica();
     const token = opaque('token-of-alice');
     const open = await fetch(`${one.url}/api/stream`, { headers: { authorization: `Bearer ${token}` } });
@@ -137,7 +137,7 @@ routes:
     expect(await statusOf(other, token)).toBe(401);
   });
 
-  test('take a proof of possession once between them', async () => {
+  test('accept a proof of possession once together', async () => {
     const [one, other, prover] = [await replica(), await replica(), await createProver()];
     const token = opaque('bound-token', { cnf: prover.cnf, token_type: 'DPoP' });
     const url = 'http://gateway.test/proven';
@@ -157,7 +157,7 @@ routes:
     await one.decision({ allow: false, reason: 'shared_store.unavailable' });
   });
 
-  test('open: go on with what each of them remembers itself', async () => {
+  test('use their own memory if the replay cache fails open', async () => {
     const [one, prover] = [await replica('open'), await createProver()];
     const token = opaque('bound-token', { cnf: prover.cnf, token_type: 'DPoP' });
     const headers = await prover.headers({ url: 'http://gateway.test/proven', token });
@@ -167,7 +167,7 @@ routes:
     expect([await show(), await show()]).toEqual([200, 401]);
   });
 
-  test('leave nothing in the store that anybody could read', async () => {
+  test('store nothing readable', async () => {
     const [one, prover] = [await replica(), await createProver()];
     const token = opaque('token-of-alice', { scope: 'read', email: 'alice@example' });
     const bound = opaque('bound-token', { cnf: prover.cnf, token_type: 'DPoP' });
@@ -191,7 +191,7 @@ routes:
     }
   });
 
-  test('serve on while the store dies and comes back, and say so', async () => {
+  test('keep serving while the store restarts, and log it', async () => {
     const [one, other] = [await replica(), await replica()];
     const [token, jwt] = [opaque('token-of-alice'), await issuer.sign({ aud: 'r' })];
     const statuses = new Map<number, number>();
@@ -237,7 +237,7 @@ routes:
     await expect.poll(() => answersKept()).toBe(1);
   });
 
-  test('lose a quarter of a second to a store that hangs, once', async () => {
+  test('wait a quarter of a second once for a store that hangs', async () => {
     const one = await replica();
     redis.pause();
     for (const token of ['first', 'second', 'third', 'fourth']) expect(await statusOf(one, opaque(token))).toBe(200);
@@ -250,7 +250,7 @@ routes:
   });
 });
 
-test('without one nothing is said of it', async () => {
+test('has no metrics of a store without one', async () => {
   const upstream = await startUpstream();
   const gateway = await startTestGateway({
     yaml: `routes: [{ name: open, path: /, public: true, upstream: { url: "${upstream.url}" } }]`,

@@ -16,7 +16,7 @@ function streaming(): Promise<ServerResponse> {
 }
 
 describe('revalidate', () => {
-  test('R-139: a stream ends cleanly when its token is revoked, and the upstream with it', async () => {
+  test('R-139: ends a stream and its upstream cleanly when its token is revoked', async () => {
     world = await startMcpWorld({ route: 'revalidate: 50ms' });
     const active = { active: true, sub: 'alice', aud: 'http://gateway.test/mcp' };
     world.issuer.introspection.set('opaque', active);
@@ -33,7 +33,7 @@ describe('revalidate', () => {
     expect((await world.send(request('ping'), { token: 'opaque' })).status, 'the cache has forgotten it too').toBe(401);
   });
 
-  test('a server that is away ends nothing', async () => {
+  test('keeps streams while the authorization server is unavailable', async () => {
     world = await startMcpWorld({ route: 'revalidate: 20ms' });
     world.issuer.introspection.set('opaque', { active: true, aud: 'http://gateway.test/mcp' });
     const opened = streaming();
@@ -52,7 +52,7 @@ describe('revalidate', () => {
 });
 
 describe('keepalive', () => {
-  test('a quiet stream gets comments, but never within an event', async () => {
+  test('sends comments on a quiet stream, never within an event', async () => {
     world = await startMcpWorld({ route: 'keepalive: 30ms' });
     const opened = streaming();
     const response = await world.send(request('tools/call', { name: 'a' }));
@@ -72,7 +72,7 @@ describe('keepalive', () => {
     expect(text.slice(before)).toBe(' whole\n\n');
   });
 
-  test('without it, nothing is added', async () => {
+  test('adds nothing by default', async () => {
     world = await startMcpWorld();
     const opened = streaming();
     const response = await world.send(request('tools/call', { name: 'a' }));

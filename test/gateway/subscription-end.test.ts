@@ -63,7 +63,7 @@ describe('a subscription of 2026-07-28 that the gateway ends closes with its res
     await Promise.all([world.gateway.close(), expect(rest()).resolves.toBe(wanted)]);
   });
 
-  test('but not within an event that the upstream has begun', async () => {
+  test('never within an event that the upstream has begun', async () => {
     const rest = await opened({ begins: `${acknowledged}data: {"half` });
     await Promise.all([world.gateway.close(), expect(rest()).resolves.toBe('')]);
   });

@@ -56,15 +56,15 @@ describe('a token that is bound to a certificate', () => {
     ['any', undefined, 401],
     [certificate('ca'), 'client', 200],
     [certificate('other-ca'), 'client', 401],
-  ])('client_ca %s, shown with %s: %i', async (clientCa, name, status) => {
+  ])('gets, with client_ca %s and the certificate %s: %i', async (clientCa, name, status) => {
     expect(await bound(await start(tlsLine(`, client_ca: ${clientCa}`)), name)).toBe(status);
   });
 
-  test('where none are asked for', async () => {
+  test('is refused if no certificates are requested', async () => {
     expect(await bound(await start(tlsLine()), 'client')).toBe(401);
   });
 
-  test('of a proxy that is trusted, its own certificate is never the client’s', async () => {
+  test('does not match the certificate of a trusted proxy', async () => {
     const trusting = await start(`${tlsLine(', client_ca: any')}certificate_proxies: [127.0.0.1]\n`);
     expect(await bound(trusting, 'client')).toBe(401);
     expect(await bound(trusting, 'self-signed', asHeader)).toBe(200);
@@ -73,12 +73,12 @@ describe('a token that is bound to a certificate', () => {
     expect(await bound(addressing, 'client')).toBe(401);
   });
 
-  test('a header counts for nothing beside a client’s own certificate', async () => {
+  test('ignores a header beside a client’s own certificate', async () => {
     expect(await bound(await start(tlsLine(', client_ca: any')), 'self-signed', asHeader)).toBe(401);
   });
 });
 
-test('a WebSocket goes through', async () => {
+test('forwards a WebSocket', async () => {
   const { url } = await start(tlsLine());
   const server = new WebSocketServer({ server: upstream?.server });
   server.on('connection', (socket) => socket.on('message', (text) => socket.send(text)));
@@ -95,7 +95,7 @@ test('a WebSocket goes through', async () => {
   server.close();
 });
 
-test('what is published and forwarded is https', async () => {
+test('publishes and forwards https', async () => {
   const { url } = await start(tlsLine());
   expect(url).toMatch(/^https:/);
   await exchangeRaw(url, 'GET /open HTTP/1.1\r\nHost: gateway.test\r\nConnection: close\r\n\r\n');
@@ -105,8 +105,8 @@ test('what is published and forwarded is https', async () => {
   });
 });
 
-describe('what an operator sees', () => {
-  test('when the certificate expires, and nothing without one', async () => {
+describe('the expiry metric', () => {
+  test('has the expiry of the certificate, and is absent without one', async () => {
     const name = 'sallyport_tls_certificate_expiry_timestamp_seconds';
     const secure = await start(tlsLine());
     expect(await sample(secure, name)).toBe(x509('server').validToDate.getTime() / 1000);

@@ -19,7 +19,7 @@ async function startTraced(telemetry?: string): Promise<TracedWorld> {
 }
 
 describe('with telemetry', () => {
-  test('R-148: all spans of a call belong to the trace that its message names; the message goes on unchanged', async () => {
+  test('R-148: uses the trace of the message for all spans, and forwards the message unchanged', async () => {
     const traced = await startTraced();
     const message = callIn(meta);
     expect((await traced.send(message)).status).toBe(200);
@@ -38,7 +38,7 @@ describe('with telemetry', () => {
     expect(traced.collector.spans.every((span) => span.traceId === traceId)).toBe(true);
   });
 
-  test('a refusal belongs to it too', async () => {
+  test('uses the trace of the message for a refusal', async () => {
     const traced = await startTraced();
     expect((await traced.send(callIn(meta, 'unlisted'))).status).toBe(403);
     expect((await traced.trace(traceId))['POST /mcp']?.attributes).toMatchObject({
@@ -47,7 +47,7 @@ describe('with telemetry', () => {
     expect((await traced.decided())['trace_id']).toBe(traceId);
   });
 
-  test('the header of the request comes first', async () => {
+  test('prefers the header of the request', async () => {
     const traced = await startTraced();
     await traced.send(callIn(meta), { headers: { traceparent: `00-${other}-${clientSpan}-01` } });
     expect((await traced.trace(other))['POST /mcp']?.parentId).toBe(clientSpan);
@@ -57,7 +57,7 @@ describe('with telemetry', () => {
   test.each([
     ['nothing is recorded where the message wants that', '', '00'],
     ['nothing is recorded where the dice say so', ', sample: 0', '01'],
-  ])('%s, and the upstream and the log have the trace', async (_what, telemetry, flags) => {
+  ])('%s, and sends the trace to the upstream and the log', async (_what, telemetry, flags) => {
     const traced = await startTraced(telemetry);
     await traced.send(callIn({ traceparent: named(flags) }));
     expect(traced.upstream.seen[0]?.headers.traceparent).toMatch(
@@ -69,7 +69,7 @@ describe('with telemetry', () => {
   });
 
   test.each([undefined, '', 'x', 1, null, `00-${traceId}-${'0'.repeat(16)}-01`])(
-    'a traceparent in the message that is not valid is ignored: %j',
+    'ignores an invalid traceparent in the message: %j',
     async (traceparent) => {
       const traced = await startTraced();
       expect((await traced.send(callIn({ traceparent }))).status).toBe(200);
@@ -83,14 +83,14 @@ describe('with telemetry', () => {
 });
 
 describe('without telemetry', () => {
-  test('the log has the trace of the message, and no header is made up', async () => {
+  test('logs the trace of the message, and adds no header', async () => {
     world = await startMcpWorld();
     await world.send(callIn(meta));
     expect((await world.gateway.decision())['trace_id']).toBe(traceId);
     expect(world.upstream.seen[0]?.headers.traceparent).toBeUndefined();
   });
 
-  test('the header of the request comes first', async () => {
+  test('prefers the header of the request', async () => {
     world = await startMcpWorld();
     const traceparent = `00-${other}-${clientSpan}-01`;
     await world.send(callIn(meta), { headers: { traceparent } });

@@ -9,7 +9,7 @@ let world: TracedWorld;
 afterEach(() => world.close());
 
 describe('a stream', () => {
-  test('has spans as long as itself', async () => {
+  test('has spans of its full duration', async () => {
     world = await startTracedWorld();
     const opened = new Promise<ServerResponse>((resolve) => {
       world.handle = (_request, response) => {
@@ -28,7 +28,7 @@ describe('a stream', () => {
     expect(spans['POST /mcp']?.attributes['http.response.status_code']).toBe(200);
   });
 
-  test('a WebSocket too: the handshake carries the context', async () => {
+  test('sends the context in the handshake of a WebSocket', async () => {
     world = await startTracedWorld();
     const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' });
     await once(sockets, 'listening');

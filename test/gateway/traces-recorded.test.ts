@@ -4,7 +4,7 @@ import { clientSpan, startTracedWorld, toolCall, traceId, type TracedWorld } fro
 let world: TracedWorld;
 afterEach(() => world.close());
 
-test('a proxy that asks: the decision has its spans, and no upstream', async () => {
+test('records the decision on a proxy’s question without an upstream', async () => {
   world = await startTracedWorld('', 'forward_auth: { listen: "127.0.0.1:0", trusted: [127.0.0.1] }');
   const response = await fetch(`${world.gateway.forwardAuthUrl}/_sallyport/authorize`, {
     method: 'POST',
@@ -25,11 +25,11 @@ test('a proxy that asks: the decision has its spans, and no upstream', async () 
   expect((await world.decided())['trace_id']).toBe(traceId);
 });
 
-describe('what a client wants recorded', () => {
+describe('the sampled flag of a client', () => {
   const ask = (flags: string): Promise<Response> =>
     world.send(toolCall('get_price'), { headers: { traceparent: `00-${traceId}-${clientSpan}-${flags}` } });
 
-  test('nothing: it is heeded, and the upstream is told so', async () => {
+  test('is obeyed and forwarded if it is unset', async () => {
     world = await startTracedWorld();
     await ask('00');
     expect(world.upstream.seen[0]?.headers.traceparent).toMatch(
@@ -40,7 +40,7 @@ describe('what a client wants recorded', () => {
     expect(world.collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
   });
 
-  test('of a stranger is a wish, granted as often as `sample` says: here never', async () => {
+  test('is subject to `sample` if the client is not trusted', async () => {
     world = await startTracedWorld(', sample: 0');
     await ask('01');
     expect(world.upstream.seen[0]?.headers.traceparent).toMatch(
@@ -52,7 +52,7 @@ describe('what a client wants recorded', () => {
     expect(world.collector.spans).toEqual([]);
   });
 
-  test('of a trusted proxy is recorded', async () => {
+  test('is obeyed if the client is a trusted proxy', async () => {
     world = await startTracedWorld(', sample: 0', 'trusted_proxies: [127.0.0.1]');
     await ask('01');
     expect((await world.trace(traceId))['POST /mcp']?.parentId).toBe(clientSpan);

@@ -3,7 +3,7 @@ import { startCollector } from '../support/collector.ts';
 import { startEditedGateway } from '../support/edited-gateway.ts';
 import { startUpstream } from '../support/upstream.ts';
 
-test('traces outlive an edit; another collector needs a restart, which is said', async () => {
+test('keeps tracing after an edit, and logs that another collector needs a restart', async () => {
   const collector = await startCollector();
   const upstream = await startUpstream();
   const yaml = (telemetry: string, name: string): string =>

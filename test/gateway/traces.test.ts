@@ -6,8 +6,8 @@ import { clientSpan, startTracedWorld, toolCall, traceId, type TracedWorld } fro
 let world: TracedWorld;
 afterEach(() => world.close());
 
-describe('a call that is allowed', () => {
-  test('the client is its parent, the upstream its child; each step has a span; the log names the trace', async () => {
+describe('an allowed call', () => {
+  test('continues the client’s trace to the upstream, with a span for each step', async () => {
     world = await startTracedWorld();
     const response = await world.send(toolCall('get_price'), {
       claims: { scope: 'read' },
@@ -55,7 +55,7 @@ describe('a call that is allowed', () => {
     for (const span of Object.values(spans)) expect(span.startNs).toBeGreaterThanOrEqual(server.startNs);
   });
 
-  test('what a caller said, is or has is nowhere in its spans', async () => {
+  test('has no content, identity or token of the caller in its spans', async () => {
     world = await startTracedWorld();
     const token = await world.token({ scope: 'read', tenant: 'acme-inc' });
     await world.send(toolCall('made_up_by_caller'), { token, headers: { 'x-thing': 'header-value' } });
@@ -68,7 +68,7 @@ describe('a call that is allowed', () => {
     for (const word of [...unspoken, token.split('.')[1] ?? '']) expect(text).not.toContain(word);
   });
 
-  test('a trace begins here where the client names none', async () => {
+  test('starts a trace if the client names none', async () => {
     world = await startTracedWorld();
     await world.send(toolCall('get_price'));
     const begun = (await world.decided())['trace_id'];
@@ -79,11 +79,11 @@ describe('a call that is allowed', () => {
   });
 });
 
-describe('a call that is refused', () => {
+describe('a refused call', () => {
   test.each([
     ['by the policy', 'pay', 403, 'scope.insufficient'],
     ['since nothing lists it', 'unknown', 403, 'tool.unlisted'],
-  ])('%s: the reason, and no upstream', async (_title, tool, status, reason) => {
+  ])('has the reason and no upstream: %s', async (_title, tool, status, reason) => {
     world = await startTracedWorld();
     expect((await world.send(toolCall(tool))).status).toBe(status);
     const spans = await world.trace((await world.decided())['trace_id']);
@@ -95,7 +95,7 @@ describe('a call that is refused', () => {
     });
   });
 
-  test('before it has a route: a span of the trace that it names, too', async () => {
+  test('has a span in its trace even without a route', async () => {
     world = await startTracedWorld();
     const headers = { traceparent: `00-${traceId}-${clientSpan}-01` };
     expect((await fetch(`${world.gateway.url}/nowhere`, { headers })).status).toBe(404);
@@ -111,7 +111,7 @@ describe('a call that is refused', () => {
     expect(spans.at(-1)?.attributes).not.toHaveProperty('url.path');
   });
 
-  test('an upstream that is away, and an authorization server: errors, told by their reasons', async () => {
+  test('records an unavailable upstream or authorization server as an error with its reason', async () => {
     world = await startTracedWorld();
     await world.upstream.close();
     expect((await world.send(toolCall('get_price'))).status).toBe(502);
@@ -137,7 +137,7 @@ describe('a call that is refused', () => {
     });
   });
 
-  test('an upstream’s own error is the upstream’s', async () => {
+  test('does not record an upstream’s own error as one of the gateway', async () => {
     world = await startTracedWorld();
     world.handle = (_request, response) => void response.writeHead(500).end();
     expect((await world.send(toolCall('get_price'))).status).toBe(500);
@@ -147,8 +147,8 @@ describe('a call that is refused', () => {
   });
 });
 
-describe('what waits for an authorization server', () => {
-  test('introspection and exchange are children of the call that waits; neither is told of the trace', async () => {
+describe('calls to an authorization server', () => {
+  test('are children of the call that waits, and carry no trace', async () => {
     world = await startTracedWorld();
     const { issuer, upstream } = world;
     const exchanged = { access_token: 't', issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' };
@@ -180,7 +180,7 @@ routes:
     expect(spans['POST exchange']?.parentId).toBe(spans['exchange']?.spanId);
     expect(spans['exchange']?.parentId).toBe(spans['GET /']?.spanId);
     expect(new Set(traceparents)).toEqual(new Set([undefined]));
-    // Known now: nobody waits.
+    // Known now: no call waits.
     expect((await send()).status).toBe(200);
     const again = await world.trace((await gateway.decision())['trace_id']);
     expect(Object.keys(again).toSorted()).toEqual(['GET', 'GET /', 'authenticate', 'authorize', 'exchange']);

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startTestGateway } from '../support/gateway.ts';
 import { startUpstream } from '../support/upstream.ts';
 
-test('a client that leaves before its answer is 499 in the metrics, not 200', async () => {
+test('counts a client that leaves before its answer as 499', async () => {
   const { promise: reached, resolve: onReached } = Promise.withResolvers<void>();
   const upstream = await startUpstream(() => onReached());
   const gateway = await startTestGateway({

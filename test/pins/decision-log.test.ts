@@ -90,7 +90,7 @@ test('R-168: the members of a denial, in order', () => {
   );
 });
 
-test('R-87: what shadow mode let pass: allowed, marked, with the reason that would have refused', () => {
+test('R-87: marks what shadow mode allows, with the reason that would have refused it', () => {
   const shadowed = line({ ...everything, allow: true, denial: undefined, shadow: policyDenial });
   expect(shadowed).toMatchObject({
     allow: true,
@@ -101,7 +101,7 @@ test('R-87: what shadow mode let pass: allowed, marked, with the reason that wou
   expect(Object.keys(shadowed).slice(6, 9)).toEqual(['allow', 'shadow', 'reason']);
 });
 
-test('what is not known is left out, not null', () => {
+test('leaves out unknown members', () => {
   const call = { ...everything.call, trace: undefined };
   const early = { call, route: undefined, principal: undefined, attempt: undefined, rule: undefined };
   expect(Object.keys(line({ ...everything, ...early, denial: new Denial('route.unknown', 'd') })).join(' ')).toBe(

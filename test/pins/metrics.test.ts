@@ -31,7 +31,7 @@ test('R-169: metric names, kinds and labels', async () => {
   expect(rows.toSorted()).toEqual(pinned);
 });
 
-test('Node’s own are there as well', () => {
+test('has the metrics of Node too', () => {
   const names = createMetrics()
     .registry.getMetricsAsArray()
     .map(({ name }) => name);

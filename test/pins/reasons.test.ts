@@ -82,13 +82,13 @@ upstream.timeout                  504  -                   -       Gateway timeo
 gateway.error                     500  -                   -       Internal error
 `;
 
-test('reasons, and how each is answered', () => {
+test('reasons and their answers', () => {
   const rows = Object.entries<Refusal>(refusals).map(([reason, { status, error = '-', code = '-', message }]) =>
     [reason.padEnd(32), status, error.padEnd(18), String(code).padEnd(6), message].join('  '),
   );
   expect(`\n${rows.join('\n')}\n`).toBe(pinned);
 });
 
-test('a message is one line that every client can parse, and tells nothing of why', () => {
+test('each message is one line that every client can parse, without the cause', () => {
   for (const { message } of Object.values(refusals)) expect(message).toMatch(/^[A-Za-z ]+$/);
 });

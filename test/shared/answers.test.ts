@@ -46,7 +46,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     return found[0] ?? ['', ''];
   }
 
-  test('of one replica are known to another, with their end, until it comes', async () => {
+  test('of one replica are found by another, with their expiry, until then', async () => {
     const [one, other] = [await replica(), await replica()];
     const answer = JSON.parse('{"active":true,"sub":"ålice 🙂","__proto__":{"a":[1.5,null]}}') as unknown;
     one.answers.set('introspection', 'key', answer, now + 5000);
@@ -62,7 +62,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     expect(await other.answers.get('introspection', 'key')).toBeUndefined();
   });
 
-  test('end in the store by themselves, and begin a name of ours', async () => {
+  test('expire in the store under a name with our prefix', async () => {
     const one = await replica();
     one.answers.set('exchange', 'key', {}, now + 5000);
     await settled(one);
@@ -75,7 +75,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     await stored();
   });
 
-  test('that are deleted are gone for everybody', async () => {
+  test('that are deleted are gone for every replica', async () => {
     const [one, other] = [await replica(), await replica()];
     one.answers.set('introspection', 'key', { active: true }, now + 5000);
     await settled(one);
@@ -85,7 +85,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     expect(await one.answers.get('introspection', 'key')).toBeUndefined();
   });
 
-  test('are nothing to who has another session key, and nothing that anybody can read', async () => {
+  test('are unreadable in the store, and not found with another session key', async () => {
     const [one, other] = [await replica(), await replica('another key of thirty-two characters')];
     one.answers.set('introspection', 'the-token', { sub: 'alice', scope: 'read' }, now + 5000);
     await settled(one);
@@ -105,7 +105,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     ['one byte', () => 'A'],
     ['JSON in the open', () => JSON.stringify({ answer: { active: true }, expiresAt: 9e15 })],
     ['as long as it gets', () => 'A'.repeat(5_000_000)],
-  ])('that somebody put there are none: %s', async ([_how, meddle]) => {
+  ])('that a third party wrote are ignored: %s', async ([_how, meddle]) => {
     const one = await replica();
     one.answers.set('introspection', 'key', { active: true }, now + 5000);
     await settled(one);
@@ -117,7 +117,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     expect(await one.answers.get('introspection', 'key')).toBeDefined();
   });
 
-  test('moved to another key, and of another kind, are none; they are told of once a minute', async () => {
+  test('under another key or of another kind are ignored and reported once a minute', async () => {
     const one = await replica();
     one.answers.set('introspection', 'mine', { sub: 'mallory' }, now + 5000);
     await settled(one);
@@ -135,7 +135,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     expect(told).toEqual([{ level: 'warn', msg: 'shared store holds a value that no replica wrote', key: theirs }]);
   });
 
-  test('keep their own end, whatever the store is told', async () => {
+  test('expire at their own time, whatever the TTL in the store is', async () => {
     const one = await replica();
     one.answers.set('introspection', 'key', {}, now + 5000);
     await settled(one);
@@ -145,7 +145,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     expect(await one.answers.get('introspection', 'key')).toBeUndefined();
   });
 
-  test('that are too long stay with who had them', async () => {
+  test('that are too long are not stored', async () => {
     const one = await replica();
     one.answers.set('introspection', 'fits', 'x'.repeat(48_000), now + 5000);
     one.answers.set('introspection', 'long', 'x'.repeat(50_000), now + 5000);
@@ -155,7 +155,7 @@ describe.skipIf(!hasRedis)('answers', () => {
     await stored();
   });
 
-  test('stay with the store while a configuration changes around it, and go with it', async () => {
+  test('survive a reload with the same store, and end with the store', async () => {
     const one = await replica();
     const connection = one.connection();
     one.answers.set('introspection', 'key', 1, now + 5000);
@@ -175,7 +175,7 @@ describe.skipIf(!hasRedis)('answers', () => {
   });
 });
 
-test('without a store there are none, and nothing goes wrong', async () => {
+test('are always absent without a store', async () => {
   const { observer, log, requests } = listener();
   const shared = createShared(observer, log, Date.now);
   shared.prepare(undefined, undefined).use();

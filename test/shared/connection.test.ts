@@ -47,7 +47,7 @@ async function took(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe.skipIf(!hasRedis)('a store', () => {
-  test('is away until it is connected, then answers', async () => {
+  test('is unavailable until it is connected', async () => {
     const [redis, told] = [await redisWith(), listener()];
     const connection = connected(redis.url, told);
     expect(connection.state()).toEqual({ state: 'unavailable', problem: 'not connected yet' });
@@ -60,7 +60,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(told.lines).toEqual([{ level: 'info', msg: 'shared store available' }]);
   });
 
-  test('that dies is away at once, and comes back by itself: one line for each change', async () => {
+  test('that dies is unavailable at once and reconnects, with one log line for each change', async () => {
     const [redis, told] = [await redisWith(), listener()];
     const connection = connected(redis.url, told);
     await told.until(true);
@@ -79,7 +79,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     ]);
   });
 
-  test('that stopped in the middle costs those who ask then a quarter of a second, and nobody after them', async () => {
+  test('that hangs delays only the pending commands, by a quarter of a second', async () => {
     const [redis, told] = [await redisWith(), listener()];
     const connection = connected(redis.url, told);
     await told.until(true);
@@ -96,7 +96,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     await expect(ask(connection)).resolves.toBe(null);
   });
 
-  test('is not taken to be away for our own standing still', async () => {
+  test('stays available while the gateway’s event loop is blocked', async () => {
     const [redis, told] = [await redisWith(), listener()];
     const connection = connected(await distant(redis), told);
     await told.until(true);
@@ -107,7 +107,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(connection.state()).toEqual({ state: 'available' });
   });
 
-  test('that is not there at the start is found when it comes', async () => {
+  test('that starts later is found', async () => {
     const [redis, told] = [await redisWith(), listener()];
     await redis.kill();
     const connection = connected(redis.url, told);
@@ -120,7 +120,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(connection.state()).toEqual({ state: 'available' });
   });
 
-  test('that wants a password gets it; a wrong one is a problem that does not name it', async () => {
+  test('gets its password; the problem of a wrong one does not name it', async () => {
     const redis = await redisWith('--requirepass', 'right%2Fs3cr3t');
     const url = new URL(redis.url);
     const [right, wrong, none] = [listener(), listener(), listener()];
@@ -137,7 +137,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(JSON.stringify([wrong.lines, refused.state()])).not.toContain('s3cr3t');
   });
 
-  test('works with no more permissions than docs/replicas.md lists', async () => {
+  test('works with exactly the permissions of docs/replicas.md', async () => {
     const [redis, told] = [await redisWith(), listener()];
     const page = await readFile(new URL('../../docs/replicas.md', import.meta.url), 'utf8');
     const [, rules = ''] = /`(~sallyport:v1:[^`]+)`/.exec(page) ?? [];
@@ -163,7 +163,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(told.requests.filter((request) => request === 'rate ok').length).toBeGreaterThan(1);
   });
 
-  test('that takes no writes is away, though it would answer a PING', async () => {
+  test('that refuses writes is unavailable, even if it answers PING', async () => {
     const [redis, told] = [await redisWith('--maxmemory', '1'), listener()];
     const connection = connected(redis.url, told);
     await expect.poll(() => told.lines.length).toBe(1);
@@ -176,7 +176,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(connection.state()).toMatchObject({ state: 'unavailable' });
   });
 
-  test('that answers one command with an error is not away', async () => {
+  test('that answers one command with an error is available', async () => {
     const [redis, told] = [await redisWith(), listener()];
     const connection = connected(redis.url, told);
     await told.until(true);
@@ -186,7 +186,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(told.requests).toEqual(['get error']);
   });
 
-  test('in a database of its own', async () => {
+  test('uses the database of its URL', async () => {
     const [redis, told] = [await redisWith(), listener()];
     const connection = connected(`${redis.url}/3`, told);
     await told.until(true);
@@ -196,7 +196,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(await redis.client.get('x')).toBe('3');
   });
 
-  test('runs scripts, after a lost connection too', async () => {
+  test('runs scripts, even after a lost connection', async () => {
     const [redis, told] = [await redisWith(), listener()];
     const connection = connected(redis.url, told);
     const script = `return redis.call('incrby', KEYS[1], ARGV[1])`;
@@ -215,7 +215,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     await expect(connection.run('rate', (client) => client.del('n'))).resolves.toBe(1);
   });
 
-  test('is left alone once closed', async () => {
+  test('gets no commands after close', async () => {
     const [redis, told] = [await redisWith(), listener()];
     const connection = connected(redis.url, told);
     await told.until(true);
@@ -226,7 +226,7 @@ describe.skipIf(!hasRedis)('a store', () => {
 });
 
 test.for(['HTTP/1.1 400 Bad Request\r\n\r\n', '-\r\n', '$999999999999\r\n', ''])(
-  'something else than a store is a problem, not a crash: %j',
+  'reports a problem for a peer that is not a store: %j',
   async (answer) => {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => {

@@ -1,7 +1,7 @@
 import type { StoreObserver, StoreOperation, StoreResult } from '../../src/model/shared.ts';
 import type { LogStore } from '../../src/shared/connection.ts';
 
-/** What was told of a store, and what can be waited for. */
+/** The events of a store, for which a test can wait. */
 export interface Told {
   readonly observer: StoreObserver;
   readonly log: LogStore;

@@ -15,7 +15,7 @@ async function drain(limiter: RateLimiter, key = 'k'): Promise<number> {
   return taken;
 }
 
-test('without a store a limiter answers at once', () => {
+test('answers synchronously without a store', () => {
   const alone = createShared({ storeUp() {}, storeRequest() {} }, () => {}, Date.now).prepare(undefined, undefined);
   const limiter = alone.limiters('requests', hourly(1));
   expect(limiter.take('k')).toBe(0);
@@ -56,7 +56,7 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
   }
   const limitersOf = (index: number): RateLimiters => (replicas[index] as (typeof replicas)[number]).limiters;
 
-  test('all replicas together let the burst through, and no more', async () => {
+  test('all replicas together allow exactly the burst', async () => {
     const both = [0, 1].map((index) => limitersOf(index)('requests', hourly(100, 50)));
     const answers = await Promise.all(Array.from({ length: 200 }, async (_, time) => both[time % 2]?.take('k')));
     expect(answers.filter((waitMs) => waitMs === 0)).toHaveLength(50);
@@ -64,14 +64,14 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect(new Set(asked)).toEqual(new Set(['rate ok']));
   });
 
-  test('counts keys apart, and requests and failures', async () => {
+  test('counts each key, and requests and failures, separately', async () => {
     const requests = limitersOf(0)('requests', hourly(3));
     expect([await drain(requests, 'a'), await drain(requests, 'b')]).toEqual([3, 3]);
     expect(await drain(limitersOf(1)('failures', hourly(2)), 'a')).toBe(2);
     expect(await drain(limitersOf(1)('requests', hourly(3)), 'a')).toBe(0);
   });
 
-  test('tokens refill evenly, by the clock of the store', async () => {
+  test('refills evenly by the clock of the store', async () => {
     const limiter = limitersOf(0)('requests', { requests: 10, perMs: 1000, burst: 3 });
     const passed: number[] = [];
     const begin = performance.now();
@@ -84,7 +84,7 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect(passed[4]).toBeGreaterThan(150);
   });
 
-  test('a caller that waits as long as the limiter says passes, and one that waits less does not', async () => {
+  test('allows a call after the wait that it names, and not before', async () => {
     const limiter = limitersOf(0)('requests', { requests: 1, perMs: 300, burst: 1 });
     expect(await limiter.take('k')).toBe(0);
     const waitMs = await limiter.take('k');
@@ -100,11 +100,11 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     { requests: 3, perMs: 3_600_000, burst: 7 },
     { requests: 1000, perMs: 86_400_000, burst: 1000 },
     { requests: 1, perMs: 86_400_000, burst: 1 },
-  ])('a burst is exact: %o', async (rate) => {
+  ])('allows exactly the burst: %o', async (rate) => {
     expect(await drain(limitersOf(0)('requests', rate))).toBe(rate.burst);
   });
 
-  test('a token that is given back is there for all replicas', async () => {
+  test('shares what is given back with all replicas', async () => {
     const [one, other] = [limitersOf(0)('failures', hourly(3)), limitersOf(1)('failures', hourly(3))];
     expect(await drain(one)).toBe(3);
     one.give('k');
@@ -116,7 +116,7 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect(await drain(other)).toBe(3);
   });
 
-  test('the store learns no name, and forgets what has come back', async () => {
+  test('stores no names, and drops full buckets', async () => {
     await limitersOf(0)('requests', { requests: 10, perMs: 1000, burst: 5 }).take('alice');
     const [[key, value]] = [...(await redis.everything())].filter(([name]) => name.includes(':rate:')) as [
       [string, string],
@@ -126,14 +126,14 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect(await redis.client.pTTL(key)).toBeLessThanOrEqual(100);
   });
 
-  test('a value that no replica wrote limits as if the store were away', async () => {
+  test('treats foreign values as an unavailable store', async () => {
     const limiter = limitersOf(0)('requests', hourly(2));
     await limiter.take('k');
     for (const key of (await redis.everything()).keys()) await redis.client.set(key, 'nonsense');
     expect(await drain(limiter)).toBe(2);
   });
 
-  test('while the store is away each replica limits alone, at once; when it is back, together', async () => {
+  test('limits in each replica while the store is unavailable, and together afterwards', async () => {
     const both = [0, 1].map((index) => limitersOf(index)('requests', hourly(5))) as [RateLimiter, RateLimiter];
     expect(await drain(both[0])).toBe(5);
     await redis.kill();
@@ -151,7 +151,7 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     expect((await drain(both[0])) + (await drain(both[1]))).toBe(5);
   });
 
-  test('a store that hangs costs one request its patience, not each', async () => {
+  test('delays one request, not every one, if the store hangs', async () => {
     const limiter = limitersOf(0)('requests', hourly(5));
     redis.pause();
     expect(await drain(limiter)).toBe(5);

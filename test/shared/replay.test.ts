@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import { Denial } from '../../src/model/denial.ts';
 import { createReplayMemory } from '../../src/shared/replay.ts';
 
-describe.skipIf(!hasRedis)('what may be used once', () => {
+describe.skipIf(!hasRedis)('a value for single use', () => {
   let redis: Redis;
   let replicas: Replica[];
   interface Replica {
@@ -36,7 +36,7 @@ describe.skipIf(!hasRedis)('what may be used once', () => {
     return made;
   }
 
-  test('is used at one replica only, and is nothing to read', async () => {
+  test('is accepted by one replica only, and stored unreadably', async () => {
     const [one, other] = [await replica(), await replica()];
     expect(await one.firstSeen('jti-of-alice')).toBe(true);
     expect(await other.firstSeen('jti-of-alice')).toBe(false);
@@ -50,13 +50,13 @@ describe.skipIf(!hasRedis)('what may be used once', () => {
     }
   });
 
-  test('passes once, however many replicas are asked at once', async () => {
+  test('is accepted once by replicas that are asked in parallel', async () => {
     const all = [await replica(), await replica(), await replica()];
     const asked = Array.from({ length: 10 }, () => all.map(({ firstSeen }) => firstSeen('jti'))).flat();
     expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1);
   });
 
-  test('closed: while the store is away nothing passes, and afterwards what did not', async () => {
+  test('is refused while the store is unavailable if the cache fails closed, and accepted afterwards', async () => {
     const one = await replica('closed');
     await redis.kill();
     await one.told.until(false);
@@ -67,7 +67,7 @@ describe.skipIf(!hasRedis)('what may be used once', () => {
     expect(await one.firstSeen('jti')).toBe(false);
   });
 
-  test('open: while the store is away each replica goes by what came by itself, before and meanwhile', async () => {
+  test('is checked in the memory of each replica while the store is unavailable if the cache fails open', async () => {
     const [one, other] = [await replica('open'), await replica('open')];
     expect(await one.firstSeen('before')).toBe(true);
     await redis.kill();
@@ -79,7 +79,7 @@ describe.skipIf(!hasRedis)('what may be used once', () => {
     expect(await other.firstSeen('before')).toBe(true);
   });
 
-  test('a store that comes back empty does not let it pass again where it passed', async () => {
+  test('is refused again by the same replica after the store lost its data', async () => {
     const one = await replica('closed');
     expect(await one.firstSeen('jti')).toBe(true);
     await redis.kill();
@@ -88,7 +88,7 @@ describe.skipIf(!hasRedis)('what may be used once', () => {
     expect(await one.firstSeen('jti')).toBe(false);
   });
 
-  test('without a store this process remembers, and still does with one', async () => {
+  test('is remembered in the process, with and without a store', async () => {
     const { observer, log } = listener();
     const shared = createShared(observer, log, Date.now);
     shared.prepare(undefined, undefined).use();
@@ -120,7 +120,7 @@ test('a key is new once, until it expires', () => {
 
 const callers = ['alice', 'bob', 'carol'];
 
-test('a full cache refuses, and evicts no valid key', () => {
+test('a full memory refuses new keys instead of forgetting live ones', () => {
   const memory = createReplayMemory(clock, 3);
   for (const each of callers) memory.firstSeen(each, now + 5000, each);
   expect(() => memory.firstSeen('d', now + 5000, 'dave')).toThrow(Denial);
@@ -130,14 +130,14 @@ test('a full cache refuses, and evicts no valid key', () => {
   for (const each of callers) expect(memory.firstSeen(each, now + 5000, each)).toBe(false);
 });
 
-test('an expired key makes room within a second', () => {
+test('expired keys make room within a second', () => {
   const memory = createReplayMemory(clock, 3);
   for (const each of callers) memory.firstSeen(each, now + 1500, each);
   now += 2000;
   for (const each of callers) expect(memory.firstSeen(`${each} again`, now + 1500, each)).toBe(true);
 });
 
-test('limits one owner to a tenth of the cache', () => {
+test('each owner is limited to a tenth of the memory', () => {
   const memory = createReplayMemory(clock, 100);
   for (let i = 0; i < 10; i += 1) expect(memory.firstSeen(`m${i}`, now + 1500, 'mallory')).toBe(true);
   expect(() => memory.firstSeen('m10', now + 1500, 'mallory')).toThrow('10 keys of this owner');
@@ -147,7 +147,7 @@ test('limits one owner to a tenth of the cache', () => {
   expect(memory.firstSeen('m10', now + 1500, 'mallory')).toBe(true);
 });
 
-test('agrees with a plain map that evicts nothing', () => {
+test('agrees with a plain map that forgets nothing', () => {
   const step = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd'), lives: fc.nat(5000), wait: fc.nat(3000) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

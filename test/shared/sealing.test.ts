@@ -5,7 +5,7 @@ import { createSealing } from '../../src/shared/sealing.ts';
 const sealing = createSealing('k3y-of-at-least-thirty-two-characters');
 const place = sealing.place('answer:introspection', 'key');
 
-test('what was sealed opens at its place, for all who share the key', () => {
+test('opens sealed text at its place with the shared key', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const replica = createSealing('k3y-of-at-least-thirty-two-characters');
@@ -16,18 +16,18 @@ test('what was sealed opens at its place, for all who share the key', () => {
   );
 });
 
-test('the same text is never sealed alike', () => {
+test('seals the same text differently each time', () => {
   expect(sealing.seal(place, 'a')).not.toBe(sealing.seal(place, 'a'));
 });
 
-test('nowhere else, and for nobody with another key', () => {
+test('opens it at no other place, and with no other key', () => {
   const sealed = sealing.seal(place, 'text');
   expect(sealing.open(sealing.place('answer:introspection', 'other'), sealed)).toBeUndefined();
   expect(sealing.open(sealing.place('answer:exchange', 'key'), sealed)).toBeUndefined();
   expect(createSealing('another key of thirty-two characters').open(place, sealed)).toBeUndefined();
 });
 
-test('with any bit changed, any byte lost, or anything else: not at all', () => {
+test('does not open changed, shortened or arbitrary bytes', () => {
   const sealed = Buffer.from(sealing.seal(place, 'text'), 'base64url');
   for (let bit = 0; bit < sealed.length * 8; bit += 1) {
     const changed = Buffer.from(sealed);
@@ -40,7 +40,7 @@ test('with any bit changed, any byte lost, or anything else: not at all', () => 
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => sealing.open(place, text) === undefined));
 });
 
-test('a place tells neither the key nor its length, and differs by kind', () => {
+test('hides the key and its length in the place, which differs by kind', () => {
   const places = ['', 'token', 'x'.repeat(10_000)].map((key) => sealing.place('replay', key));
   expect(new Set(places.map(({ length }) => length)).size).toBe(1);
   expect(places.join()).not.toContain('token');

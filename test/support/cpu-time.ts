@@ -1,6 +1,6 @@
 /**
- * The milliseconds of processor time that `work` takes in this thread. Other processes of a busy machine do not add to it,
- * as they do to what a clock shows.
+ * The milliseconds of processor time that `work` takes in this thread. Unlike elapsed time, it does
+ * not grow with the load of other processes.
  */
 export function cpuTime(work: () => void): number {
   const before = process.threadCpuUsage();

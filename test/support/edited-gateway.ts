@@ -8,14 +8,14 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { adminAt, keepConfig } from './secrecy.ts';
 import { createWrittenLog, type Line, type WrittenLog } from './written-log.ts';
 
-/** A gateway that serves by files which a test edits. */
+/** A gateway whose configuration files a test edits. */
 export interface EditedGateway extends WrittenLog {
   readonly url: string;
   readonly adminUrl: string;
   readonly folder: string;
-  /** Saves a file of the folder, in one step, and waits until the gateway has said what it makes of it. */
+  /** Replaces a file of the folder in one step, and waits for the log line about the reload. */
   save(name: string, text: string): Promise<Line>;
-  /** Runs `act` and waits until the gateway has said what it makes of the files. */
+  /** Runs `act`, and waits for the log line about the reload. */
   after(act: () => unknown): Promise<Line>;
   metrics(): Promise<string>;
   ready(): Promise<Line>;

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** What befalls connections, those that are open already too. */
+/** A fault of connections, including open ones. */
 export type ConnectionFault =
-  /** Nobody listens, and every connection ends. */
+  /** Refuses new connections and ends open ones. */
   | { readonly kind: 'refuse' }
   /** Connections are taken, and reset. */
   | { readonly kind: 'reset' }
@@ -13,7 +13,7 @@ export type ConnectionFault =
   | { readonly kind: 'drip'; readonly everyMs: number }
   /** The gateway's peer ends its way (FIN) once it has been spoken to, and goes on reading. */
   | { readonly kind: 'half-open' }
-  /** Both ways end when so many bytes have passed one of them since the fault began. */
+  /** Ends both directions when one of them has passed this number of bytes since the fault began. */
   | { readonly kind: 'cut'; readonly way: 'requests' | 'answers'; readonly after: number };
 
 /** A wire between a client and a server that fails on demand. */

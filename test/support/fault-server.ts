@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { startIssuer, type Issuer } from './issuer.ts';
 
-/** What the gateway asks for; `all` of them. */
+/** An endpoint; `all`: every one. */
 type Endpoint = 'discovery' | 'jwks' | 'introspection' | 'token' | 'all';
 
 /** How an endpoint fails; the whole server fails by {@link FaultServer.down} and {@link FaultServer.freeze}. */
@@ -17,17 +17,17 @@ export interface FaultServer {
   readonly url: string;
   /** Connections open now. */
   readonly sockets: ReadonlySet<Socket>;
-  /** How an endpoint fails; undefined: not any more. */
+  /** Sets how an endpoint fails; undefined: it works again. */
   fault(endpoint: Endpoint, fault: Fault | undefined): void;
-  /** How often an endpoint was asked, `all` in sum. */
+  /** The number of requests to an endpoint; `all`: their sum. */
   asked(endpoint: Endpoint): number;
-  /** Stops listening and ends every connection: who comes is refused. */
+  /** Stops listening and ends every connection: new ones are refused. */
   down(): Promise<void>;
   /** Listens again, on the same port. */
   up(): Promise<void>;
-  /** Answers no byte on any connection, old or new, without closing them; false: not any more. */
+  /** Sends nothing on any connection without closing it; false: answers again. */
   freeze(frozen: boolean): void;
-  /** An opaque token that it knows. */
+  /** Makes an opaque token that it accepts. */
   opaque(claims?: Record<string, unknown>): string;
   close(): Promise<void>;
 }
@@ -45,13 +45,13 @@ const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '), { level: 9 });
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown;
 
-/** Writes `text` again and again, as fast or as slowly as `everyMs` says, until nobody listens. */
+/** Writes `text` again and again, as fast or as slowly as `everyMs` says, until the client disconnects. */
 function write(response: ServerResponse, text: string, everyMs: number): void {
   const timer = setInterval(() => response.write(text), everyMs);
   response.on('close', () => clearInterval(timer));
 }
 
-/** Each of the ways in which an endpoint fails. */
+/** The faults of an endpoint. */
 export const faults = {
   reset: (_response, { socket }) => socket.resetAndDestroy(),
   silence: () => {},
@@ -94,7 +94,7 @@ export const faults = {
   'a status of 404': (response) => response.writeHead(404, json).end('{}'),
 } as const satisfies Record<string, Answer>;
 
-/** Starts one: it publishes metadata and keys, explains opaque tokens and exchanges whatever it is given. */
+/** Starts one: it publishes metadata and keys, introspects opaque tokens and exchanges any token. */
 export async function startFaultServer(): Promise<FaultServer> {
   const issuer = await startIssuer();
   const { server } = issuer;

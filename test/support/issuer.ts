@@ -19,8 +19,8 @@ export interface IssuerRequest {
 }
 
 /**
- * An authorization server that obeys the test: it publishes what it is told and signs what it is given. For answers
- * that a well-behaved one (`demo/authorization-server.ts`) never gives.
+ * An authorization server that the test controls: it publishes the keys and signs the claims that the test sets, for
+ * answers that a correct one (`demo/authorization-server.ts`) never gives.
  */
 export interface Issuer {
   readonly url: string;
@@ -33,7 +33,7 @@ export interface Issuer {
   readonly key: IssuerKey;
   /** Answers to introspection by token; a missing one is inactive. */
   readonly introspection: Map<string, unknown>;
-  /** Answers before everything else, when set; true: it has answered. */
+  /** Sees each request first; returns whether it has answered. */
   intercept: ((request: IncomingMessage, response: ServerResponse, body: string) => boolean) | undefined;
   /** Signs claims with `iss`, `iat`, `exp` (in 300 s) and `sub` filled in, unless given. */
   sign(claims: Record<string, unknown>, options?: SignOptions): Promise<string>;
@@ -45,7 +45,7 @@ export interface SignOptions {
   readonly header?: Record<string, unknown>;
 }
 
-/** Makes a key pair that an issuer may sign with. */
+/** Makes a key pair for an issuer. */
 export async function createKey(kid: string, alg = 'RS256'): Promise<IssuerKey> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };

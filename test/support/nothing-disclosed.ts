@@ -1,6 +1,6 @@
 /**
- * Runs around every test file: nothing that a gateway printed in it may hold a secret that was used in it. Each server of
- * this process tells the credentials of its requests; gateways are told by the answers that they make themselves.
+ * Runs around every test file: nothing that a gateway printed in it may contain a secret that was used in it. The secrets
+ * are the credentials of all requests to servers of this process. An answer with an `X-Request-Id` is a gateway's own.
  *
  * @module
  */
@@ -21,7 +21,7 @@ subscribe('http.server.request.start', (message) => {
     // The header section as it was sent; `writeHead` keeps it nowhere else.
     const head = String(Reflect.get(response, '_header'));
     const isOwn = /^x-request-id:/im.test(head) || isAdmin(request.socket.localPort);
-    // What a proxy takes over from it is for the upstream, its credential too.
+    // The proxy forwards its fields to the upstream, including the credential.
     const isPermit = request.url?.startsWith('/_sallyport/authorize') === true && response.statusCode === 200;
     if (isOwn && !isPermit) printed(`the answer to ${request.method} ${request.url}`, `${head}${textOf(args[0])}`);
     return ended as ServerResponse;

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Provider, type ClientMetadata, type JWK } from 'oidc-provider';
 import { keepSecret } from './secrecy.ts';
 
-/** A real authorization server, oidc-provider, that gives opaque tokens to one client and explains them to others. */
+/** A real authorization server, oidc-provider. It issues opaque tokens to one client and introspects them for others. */
 export interface OidcProvider {
   readonly issuer: string;
   /** Requests to the introspection endpoint so far. */
@@ -18,7 +18,7 @@ export interface OidcProvider {
 const app = { id: 'app', secret: 'app-secret-of-the-tests' };
 const authorization = `Basic ${Buffer.from(`${app.id}:${app.secret}`).toString('base64')}`;
 
-/** Starts one on a free port of loopback. `clients` may introspect. Its keys are of RS256 and ES256. */
+/** Starts one on a free port of loopback, with keys for RS256 and ES256. `clients` may introspect. */
 export async function startOidcProvider(clients: readonly ClientMetadata[]): Promise<OidcProvider> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 
-/** Below the ports that systems give to connections: Linux begins at 32768, others at 49152. */
+/** Below the ephemeral ports: those of Linux begin at 32768, others at 49152. */
 const [FIRST, LAST] = [20_000, 32_000];
-/** What this process has given away, perhaps to a program that does not listen yet. */
+/** The ports that this process has returned, perhaps for a program that does not listen yet. */
 const given = new Set<number>();
 
 /**
@@ -28,7 +28,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Whether somebody takes connections there. */
+/** Whether a server accepts connections at a port. */
 export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {

@@ -8,7 +8,7 @@ interface ProvenRequest {
   readonly token?: string;
 }
 
-/** What a test wants otherwise in one; `undefined` leaves a member out. */
+/** Changes to a proof; `undefined` leaves a member out. */
 export interface OtherProof {
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly header?: Readonly<Record<string, unknown>>;
@@ -19,11 +19,11 @@ export interface OtherProof {
 export interface Prover {
   readonly jwk: JWK;
   readonly privateKey: CryptoKey;
-  /** What a token says that is bound to it. */
+  /** The `cnf` claim of a token that is bound to the key. */
   readonly cnf: { readonly jkt: string };
-  /** A proof by RFC 9449 §4.2, or what a test makes of it. */
+  /** Makes a proof by RFC 9449 §4.2, with the changes of a test. */
   proof(request: ProvenRequest, otherwise?: OtherProof): Promise<string>;
-  /** The two fields of a request that shows a bound token. */
+  /** The two header fields of a request with a bound token. */
   headers(request: ProvenRequest & { readonly token: string }, otherwise?: OtherProof): Promise<Record<string, string>>;
 }
 

@@ -11,9 +11,9 @@ export function connectTo(url: string, onConnect: () => void): Socket {
   return connect(Number(port), hostname, onConnect);
 }
 
-/** How long a peer may think before its first byte; a busy machine needs it. */
+/** The longest wait for the first byte of a peer, on a busy machine. */
 const PATIENCE_MS = 10_000;
-/** A pause counts in steps: a process that stood still for its length has waited for one of them only. */
+/** A pause is measured in steps, so that a stalled process has waited for only one of them. */
 const STEPS = 8;
 
 /**
@@ -51,7 +51,7 @@ export function lastHead(start: string, ...lines: readonly string[]): string {
   return head(start, 'Connection: close', ...lines);
 }
 
-/** A raw answer without what differs each time: ids, the date. Field names in lower case; lines end in LF. */
+/** A raw answer without ids and the date. Field names are in lower case; lines end in LF. */
 export function normalized(raw: string): string {
   const [head = '', ...rest] = raw.split('\r\n\r\n');
   const [status = '', ...fields] = head.split('\r\n');
@@ -62,13 +62,13 @@ export function normalized(raw: string): string {
   return `${[status, ...kept].join('\n')}\n\n${body}`;
 }
 
-/** A connection of which a test sees every byte. */
+/** A connection whose bytes a test sees. */
 export interface RawConnection {
   readonly socket: Socket;
   readonly received: () => string;
-  /** Whether it has ended: `end` by a FIN, `reset` by an error. */
+  /** How the connection has ended: `end` by a FIN, `reset` by an error. */
   readonly ended: () => 'end' | 'reset' | undefined;
-  /** Resolves when `text` has come. */
+  /** Resolves when `text` has arrived. */
   readonly has: (text: string | RegExp) => Promise<true>;
 }
 
@@ -98,7 +98,7 @@ function watched(socket: Socket): RawConnection {
   };
 }
 
-/** An upstream that speaks whatever a test wants, and keeps what each connection said. */
+/** An upstream that sends any bytes, and records what each connection received. */
 export interface RawUpstream {
   readonly url: string;
   readonly connections: RawConnection[];

@@ -1,2 +1,2 @@
-/** How many cases a property tries: as many as take no time, or `PROPERTY_RUNS` for a long look. */
+/** The number of cases that a property tries. `PROPERTY_RUNS` sets a larger one. */
 export const runs = Number(process.env['PROPERTY_RUNS'] ?? 300);

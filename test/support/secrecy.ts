@@ -1,13 +1,13 @@
 import type { ClientCredentials } from '../../src/model/authorization-server.ts';
 import type { Config } from '../../src/model/config.ts';
 
-/** A shorter secret, or a plain word, would be found where nobody wrote it. */
+/** A shorter secret, or a plain word, would be found by coincidence. */
 const MIN_LENGTH = 8;
 
-/** What a secret begins with, by which it is looked for. */
+/** Secrets by their first characters. */
 const secrets = new Map<string, Set<string>>();
 
-/** Something that the gateway wrote. */
+/** A text that the gateway wrote. */
 interface Print {
   readonly place: string;
   readonly text: string;
@@ -15,13 +15,13 @@ interface Print {
 
 const prints: Print[] = [];
 
-/** What looks like a secret though no test said so: a token, a private key. */
+/** What looks like a secret even if no test registered it: a token, a private key. */
 const patterns: Readonly<Record<string, RegExp>> = {
   'a JWT': /eyJ[\w-]{10,}\.[\w-]{10,}\./,
   'a private key': /-----BEGIN [A-Z ]*PRIVATE KEY-----|"d":"[\w-]{40,}"/,
 };
 
-/** From now on, nothing that the gateway prints may contain it; of a JWT, neither its claims nor its signature. */
+/** Registers a secret that the gateway must not print; for a JWT, its claims and its signature. */
 export function keepSecret(value = ''): void {
   const parts = value.startsWith('eyJ') ? value.split('.').slice(1) : [value];
   for (const part of parts) {
@@ -31,7 +31,7 @@ export function keepSecret(value = ''): void {
   }
 }
 
-/** The credential of an `Authorization` header: a token, or what a client shows by RFC 6749 §2.3.1. */
+/** Registers the credential of an `Authorization` header: a token, or a client secret by RFC 6749 §2.3.1. */
 export function keepCredential(authorization: string | undefined): void {
   const [, scheme = '', credential] = /^(\S+) +(.+)$/.exec(authorization ?? '') ?? [];
   keepSecret(credential);
@@ -43,7 +43,7 @@ export function keepCredential(authorization: string | undefined): void {
     );
 }
 
-/** The secrets of a request to an authorization server, RFC 7662 §2.1 and RFC 8693 §2.1. */
+/** Registers the secrets of a request to an authorization server, RFC 7662 §2.1 and RFC 8693 §2.1. */
 export function keepForm(body: string): void {
   const form = new URLSearchParams(body);
   for (const name of ['token', 'subject_token', 'actor_token', 'client_secret', 'client_assertion']) {
@@ -51,7 +51,7 @@ export function keepForm(body: string): void {
   }
 }
 
-/** Every secret of a configuration. */
+/** Registers every secret of a configuration. */
 export function keepConfig({ admin, authorizationServers, routes, sessionKey, shared, telemetry }: Config): void {
   keepSecret(admin?.token);
   keepSecret(sessionKey);
@@ -69,19 +69,19 @@ function keepClient(credentials: ClientCredentials | undefined): void {
   else keepSecret(credentials.clientSecret);
 }
 
-/** The gateway has printed `text`, for people or for whoever calls. */
+/** Records text that the gateway printed, in its log or in an answer. */
 export function printed(place: string, text: string): void {
   prints.push({ place, text });
 }
 
-/** Lets go of what was printed so far: a long run would keep all of it. */
+/** Forgets the recorded text, for long runs. */
 export function forgetPrints(): void {
   prints.length = 0;
 }
 
 const adminPorts = new Set<string>();
 
-/** What is answered there, the gateway says itself. */
+/** Registers an admin listener, all answers of which are the gateway's own. */
 export function adminAt(url: string | undefined): void {
   if (url !== undefined) adminPorts.add(new URL(url).port);
 }
@@ -90,7 +90,7 @@ export function isAdmin(port: number | undefined): boolean {
   return adminPorts.has(String(port));
 }
 
-/** Where a secret was printed, each with a little of it. @param among Default: all that was printed. */
+/** The places where a secret was printed, each with its beginning. @param among Default: all recorded text. */
 export function disclosures(among: readonly Print[] = prints): readonly string[] {
   const found = new Set<string>();
   for (const { place, text } of among) {

@@ -1,7 +1,7 @@
 import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
 import type { Issuer } from './issuer.ts';
 
-/** An authorization server as the loader would give it, with what a test wants otherwise. */
+/** An authorization server as the loader returns it, with the changes of a test. */
 export function serverOf(issuer: Issuer, otherwise: Partial<AuthorizationServer> = {}): AuthorizationServer {
   return {
     name: 'main',

@@ -1,20 +1,20 @@
 import type { Issuer } from './issuer.ts';
 
-/** An answer of an introspection endpoint, whatever it is. */
+/** Any answer of an introspection endpoint. */
 export interface RawAnswer {
   readonly status?: number;
   readonly type?: string;
   readonly text: string;
 }
 
-/** What the issuer's introspection was asked. */
+/** A request to the introspection endpoint. */
 export interface Question {
   readonly token: string;
   readonly accept: string | undefined;
   readonly form: URLSearchParams;
 }
 
-/** Lets `answer` speak for the introspection endpoint of an issuer. Gives back what it is asked, as it comes. */
+/** Sets the answers of an issuer's introspection endpoint. Returns the list of its requests. */
 export function answerIntrospection(
   issuer: Issuer,
   answer: (token: string) => RawAnswer | Promise<RawAnswer>,

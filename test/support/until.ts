@@ -1,4 +1,4 @@
-/** Waits for `condition`, looking often. */
+/** Waits until `condition` holds, checking often; throws after 20 s. */
 export async function until(condition: () => boolean | Promise<boolean>, what = 'it to happen'): Promise<true> {
   const end = Date.now() + 20_000;
   while (!(await condition())) {

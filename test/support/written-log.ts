@@ -8,17 +8,17 @@ import { printed } from './secrecy.ts';
 export type Line = Readonly<Record<string, unknown>>;
 
 /**
- * What a gateway has logged. The gateway writes its lines in batches, so an answer can come before the line about it:
- * each reader waits, and none returns what happens to be there.
+ * The log of a gateway. The gateway writes its lines in batches, so an answer can come before the line about it: each
+ * reader waits.
  */
 export interface WrittenLog {
   /** Waits until the newest decision has these members. */
   decision(members?: Line): Promise<Line>;
-  /** Waits for `count` decisions, and returns all that there are. */
+  /** Waits for `count` decisions, and returns all decisions so far. */
   decisions(count: number): Promise<readonly Line[]>;
   /** Waits for a line with these members, and returns the newest one. */
   line(members: Line): Promise<Line>;
-  /** All lines. What the gateway recorded before the call is among them. */
+  /** All lines, including what the gateway recorded before the call. */
   lines(): Promise<readonly Line[]>;
   /** Forgets all lines so far, and returns them. */
   clearLog(): Promise<readonly Line[]>;
@@ -48,9 +48,9 @@ export function createWrittenLog(onLine?: (line: Line) => void): WrittenLog & { 
   });
   const decided = (): Line[] => written.filter(({ msg }) => msg === 'decision');
 
-  /** The first value that `read` finds, now or after a later batch. */
+  /** Waits until `read` finds a value, now or after a later batch. */
   async function when<Value>(wanted: string, read: () => Value | undefined): Promise<Value> {
-    // The batch of the lines that are recorded already.
+    // Lets the gateway write the lines that it has recorded already.
     await setImmediate();
     const signal = AbortSignal.timeout(PATIENCE_MS);
     for (;;) {

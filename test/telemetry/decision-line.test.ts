@@ -50,7 +50,7 @@ const outcome = fc.record({
 /** They are made one after the other. */
 const withoutTime = (line: string): string => line.replace(/"time":"[^"]*"/, '');
 
-test('the line of an allowed call is what JSON.stringify makes of it, byte for byte', () => {
+test('the line of an allowed call equals JSON.stringify byte for byte', () => {
   fc.assert(
     fc.property(outcome, (one) => {
       expect(withoutTime(allowedLine(one))).toBe(withoutTime(JSON.stringify(decisionLine(one))));
@@ -59,7 +59,7 @@ test('the line of an allowed call is what JSON.stringify makes of it, byte for b
   );
 });
 
-test('a caller on two routes is asked different things by each policy', () => {
+test('a caller on two routes has the claims of each policy', () => {
   const caller = { issuer: 'i', grantedScopes: [], claims: { a: 1, b: 2 } };
   const [base] = fc.sample(outcome, 1);
   const asked = (name: string): unknown => {
@@ -75,14 +75,14 @@ function inputOf(claims: Readonly<Record<string, unknown>>): ReturnType<typeof d
   return decisionInput({ route: { policy }, principal: caller({ lifetime: 60 }) } as unknown as Outcome);
 }
 
-test('the claims that were read, and the lifetime', () => {
+test('has the claims that the policy reads, and the lifetime of the token', () => {
   expect(inputOf({ tenant: 'acme', risk: 3 })).toEqual({ claims: { tenant: 'acme', risk: 3 }, lifetime: 60 });
 });
 
 test.each([
   ['too long', 'x'.repeat(600)],
   ['too deep to be written', JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) as unknown],
-])('a claim that is %s is named and left out', (_why, value) => {
+])('a claim that is %s is named without its value', (_why, value) => {
   expect(inputOf({ tenant: 'acme', big: value })).toEqual({
     claims: { tenant: 'acme' },
     omitted: ['big'],

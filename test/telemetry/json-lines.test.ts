@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { createJsonLines } from '../../src/telemetry/json-lines.ts';
 
-test('what a caller chose is one line, in which nothing acts on a terminal, and reads back the same', async () => {
+test('values of a caller are one line without control characters, and parse to the same values', async () => {
   const output = new PassThrough();
   const lines = createJsonLines(output);
   const odd = 'a\r\nb\u001b[2J\u007f\u0085\u009b31m\u2028\u2029\u202e\u2066ü送💸"\\';

@@ -26,13 +26,13 @@ function linesOf(act: (log: ReturnType<typeof createLog>) => void, config: Param
   return written;
 }
 
-describe('what is logged', () => {
+describe('logged lines', () => {
   test.each([
     ['info', 'all', 2],
     ['info', 'denials', 1],
     ['debug', 'all', 2],
     ['warn', 'all', 0],
-  ] as const)('level %s, decisions %s: %d lines', (level, decisions, expected) => {
+  ] as const)('with level %s and decisions %s: %d lines', (level, decisions, expected) => {
     const lines = linesOf(
       (log) => {
         log.decision(outcome);
@@ -43,13 +43,13 @@ describe('what is logged', () => {
     expect(lines.length).toBe(expected);
   });
 
-  test('with decisions: denials, what shadow mode would have denied too', () => {
+  test('with decisions: denials, include what shadow mode would have denied', () => {
     const shadow = { reason: 'claim.denied', detail: 'x', scope: [], rule: 'claims.x' } as const;
     const lines = linesOf((log) => log.decision({ ...outcome, shadow }), { level: 'info', decisions: 'denials' });
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ allow: true, shadow: true, reason: 'claim.denied' });
   });
 
-  test('a tool name cannot end a line', () => {
+  test('do not end at a tool name', () => {
     const name = 'a"\r\n{"allow":true}\u2028';
     const attempt = { kind: 'mcp', method: 'tools/call', targets: [{ kind: 'tool', name }], arguments: {} } as const;
     const [line] = linesOf((log) => log.decision({ ...denied, attempt }), { level: 'info', decisions: 'all' });
@@ -59,7 +59,7 @@ describe('what is logged', () => {
 });
 
 describe('writing', () => {
-  test('the lines of one turn go in one write', async () => {
+  test('writes the lines of one turn of the event loop together', async () => {
     const writes: string[] = [];
     const output = new Writable({
       write(chunk: Buffer, _encoding, done) {
@@ -74,7 +74,7 @@ describe('writing', () => {
     await expect.poll(() => writes).toEqual(['{"a":1}\n{"a":2}\n']);
   });
 
-  test('a stuck reader costs lines, not memory, and does not keep the process', async () => {
+  test('drops lines instead of using memory for a stuck reader, and lets the process exit', async () => {
     const output = new Writable({ write() {} });
     const lines = createJsonLines(output);
     for (let i = 0; i < 20; i += 1) {

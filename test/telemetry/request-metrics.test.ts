@@ -24,12 +24,12 @@ function theirs(): Registry {
   return registry;
 }
 
-test('shows what prom-client’s own histogram shows', async () => {
+test('equals prom-client’s own histogram', async () => {
   expect(await ours().metrics()).toBe(await theirs().metrics());
   expect(await ours().metrics()).toContain('seconds_count{route="api"} 3');
 });
 
-test('is summed up over processes as prom-client’s own is', async () => {
+test('is aggregated over processes like prom-client’s own', async () => {
   const summed = async (one: Registry, other: Registry): Promise<string> => {
     const each = await Promise.all([one, other].map(async (registry) => registry.getMetricsAsJSON()));
     return AggregatorRegistry.aggregate(each).metrics();

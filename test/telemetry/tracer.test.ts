@@ -36,37 +36,37 @@ function makeSpans(tracer: Tracer, count: number): void {
   for (let i = 0; i < count; i += 1) tracer.join(call(), true, {}).span?.end();
 }
 
-/** Nobody listens there: 9 is the port of discard. */
-const nobody = 'http://127.0.0.1:9';
+/** No server listens there: 9 is the port of discard. */
+const unreachable = 'http://127.0.0.1:9';
 
-describe('what is recorded', () => {
+describe('recording', () => {
   const half = [0.49, 0.5, 0.1, 0.9];
   test.each([
-    ['begun here: by the dice', undefined, false, [true, false, true, false]],
-    ['that a stranger wants recorded: by the dice', sampled, false, [true, false, true, false]],
-    ['that a trusted peer wants recorded: all', sampled, true, [true, true, true, true]],
-    ['that nobody wants recorded: none', unsampled, false, [false, false, false, false]],
-    ['that a trusted peer does not want: none', unsampled, true, [false, false, false, false]],
+    ['that begin here: as sampled', undefined, false, [true, false, true, false]],
+    ['that an untrusted client samples: as sampled', sampled, false, [true, false, true, false]],
+    ['that a trusted peer samples: all', sampled, true, [true, true, true, true]],
+    ['that an untrusted client does not sample: none', unsampled, false, [false, false, false, false]],
+    ['that a trusted peer does not sample: none', unsampled, true, [false, false, false, false]],
   ])('of traces %s', (_title, trace, isTrusted, wanted) => {
     let at = 0;
-    const { tracer } = tracerFor(nobody, 0.5, () => half[at++ % 4] as number);
+    const { tracer } = tracerFor(unreachable, 0.5, () => half[at++ % 4] as number);
     const recorded = wanted.map(() => tracer.join({ ...call(), trace }, isTrusted, {}).span !== undefined);
     expect(recorded).toEqual(wanted);
   });
 
-  test('0 is nothing and 1 is everything, whatever the dice say', () => {
+  test('records nothing with sample 0 and everything with 1', () => {
     for (const dice of [0, 0.5, 1 - Number.EPSILON]) {
       expect(
-        tracerFor(nobody, 0, () => dice).tracer.join({ ...call(), trace: undefined }, false, {}).span,
+        tracerFor(unreachable, 0, () => dice).tracer.join({ ...call(), trace: undefined }, false, {}).span,
       ).toBeUndefined();
       expect(
-        tracerFor(nobody, 1, () => dice).tracer.join({ ...call(), trace: undefined }, false, {}).span,
+        tracerFor(unreachable, 1, () => dice).tracer.join({ ...call(), trace: undefined }, false, {}).span,
       ).toBeDefined();
     }
   });
 
-  test('a context without a span is another one for each call, of the same trace', () => {
-    const { tracer } = tracerFor(nobody);
+  test('makes a new context of the same trace for each call without a span', () => {
+    const { tracer } = tracerFor(unreachable);
     const [a, b] = [1, 2].map(() => tracer.join(call(unsampled), false, {}).context);
     expect([a?.traceId, a?.isSampled]).toEqual([unsampled?.traceId, false]);
     expect(new Set([a?.parentId, b?.parentId, unsampled?.parentId]).size).toBe(3);
@@ -74,7 +74,7 @@ describe('what is recorded', () => {
 });
 
 describe('a collector', () => {
-  test('gets spans as protobuf below its URL, with our headers', async () => {
+  test('gets spans as protobuf below its URL, with the configured headers', async () => {
     const collector = await startCollector();
     const { tracer, told } = tracerFor(`${collector.url}/otlp`);
     makeSpans(tracer, 3);
@@ -94,7 +94,7 @@ describe('a collector', () => {
     await collector.close();
   });
 
-  test('that refuses spans is reported once, and once more when it accepts them again', async () => {
+  test('that refuses is reported once, and once when it accepts spans again', async () => {
     const collector = await startCollector();
     const { tracer, told } = tracerFor(collector.url);
     collector.status = 401;
@@ -111,8 +111,8 @@ describe('a collector', () => {
     await collector.close();
   });
 
-  test('that is away costs what waits and no more than that, and does not hold up the end', async () => {
-    const { tracer, told } = tracerFor(nobody);
+  test('that is unavailable loses only queued spans, and does not delay the exit', async () => {
+    const { tracer, told } = tracerFor(unreachable);
     makeSpans(tracer, 10_000);
     expect(told.dropped).toBe(10_000 - 2_048);
     const closing = performance.now();
@@ -120,7 +120,7 @@ describe('a collector', () => {
     expect(performance.now() - closing).toBeLessThan(4_000);
   });
 
-  test('that takes connections and never answers does not hold up the end', async () => {
+  test('that never answers does not delay the exit', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { tracer } = tracerFor(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
@@ -132,7 +132,7 @@ describe('a collector', () => {
   });
 });
 
-test('a value that a caller chose is cut', async () => {
+test('cuts a value that a caller chose', async () => {
   const collector = await startCollector();
   const { tracer } = tracerFor(collector.url);
   const { span } = tracer.join(call(), true, { 'url.path': `/${'x'.repeat(10_000)}` });
@@ -142,7 +142,7 @@ test('a value that a caller chose is cut', async () => {
   await collector.close();
 });
 
-test('a method that a caller made up names nothing', async () => {
+test('names no span after an unknown method', async () => {
   const collector = await startCollector();
   const { tracer } = tracerFor(collector.url);
   tracer.join({ ...call(), method: 'BREW' }, true, {}).span?.end();
@@ -151,8 +151,8 @@ test('a method that a caller made up names nothing', async () => {
   await collector.close();
 });
 
-test('what is begun within a span finds it, however late, and others do not', async () => {
-  const { tracer } = tracerFor(nobody);
+test('work begun within a span finds the span later, other work does not', async () => {
+  const { tracer } = tracerFor(unreachable);
   const spans = [1, 2].map(() => tracer.join(call(), true, {}).span);
   const found = await Promise.all(
     spans.map((span) =>

@@ -1,6 +1,6 @@
 /**
- * A whole gateway, and what an attack on it comes to. {@link AttackWorld.withstand} sends bytes as they are and asserts what must
- * hold after every attack; a test adds what must hold after its own.
+ * A gateway under attack. {@link AttackWorld.withstand} sends raw bytes and asserts what must hold after every attack;
+ * a test adds what must hold after its own.
  *
  * @module
  */
@@ -15,30 +15,30 @@ import type { RequestHandler, SeenRequest, Upstream } from '../support/upstream.
 import { until } from '../support/until.ts';
 import { startWorld, type World } from './gateway.ts';
 
-/** `aud` of every route but `/mcp`, whose own is its URL. */
+/** The audience of every route but `/mcp`, whose audience is its URL. */
 export const AUDIENCE = 'https://api.example';
-/** A claim of every token that no route asks for. */
+/** A claim of every token that no route reads. */
 const CLAIM_VALUE = 'only-the-token-knows';
-/** What the upstream says in every answer. */
+/** A text in every answer of the upstream. */
 export const UPSTREAM_TEXT = 'only-the-upstream-knows';
 
-/** What an attack must come to. */
+/** The expected outcome of an attack. */
 interface Expected {
-  /** Of every answer on the connection, in order. */
+  /** The statuses of the answers on the connection, in order. */
   readonly statuses: readonly number[];
-  /** `METHOD target` of each request that reached the upstream; nothing unless said. */
+  /** `METHOD target` of each request that reaches the upstream. Default: none. */
   readonly reached?: readonly string[];
-  /** Of each decision: its reason, or `allow`; `a|b` where either is right. Not asked unless said. */
+  /** The reason of each decision, or `allow`; `a|b` if either is right. Default: not checked. */
   readonly reasons?: readonly (Reason | 'allow' | `${Reason}|${Reason}`)[];
 }
 
-/** What an attack came to. */
+/** The outcome of an attack. */
 interface Outcome {
-  /** Each answer as it came, interim ones left out. */
+  /** The answers, without interim ones. */
   readonly answers: readonly string[];
-  /** As a strict server understood it. */
+  /** The requests as a strict server parsed them. */
   readonly reached: readonly SeenRequest[];
-  /** Every byte that reached the upstream, one string a connection. */
+  /** Every byte that reached the upstream, one string for each connection. */
   readonly wire: readonly string[];
   /** The lines of the decision log. */
   readonly decisions: readonly Record<string, unknown>[];
@@ -50,35 +50,35 @@ export interface AttackWorld extends World {
   readonly url: string;
   /** `Authorization: Bearer …` of a token that all routes but `/admin` accept. */
   readonly authorization: string;
-  /** What must never come out again, nor reach the upstream: every token, to begin with. */
+  /** Values that must neither be disclosed nor reach the upstream: at first, every token. */
   readonly secrets: string[];
   /**
-   * Sends `attack` as it is and reads to the end of the connection, which the attack should bring about itself. Then the
-   * process lives: an ordinary call is answered, and nothing but it reaches the upstream any more. No secret, claim or text of
-   * the upstream is in an answer of the gateway's or in its log, and no secret reached the upstream.
+   * Sends `attack` unchanged and reads to the end of the connection, which the attack should cause itself. Then asserts
+   * that the gateway answers an ordinary call, of which alone the upstream hears. No secret, claim or text of the upstream
+   * may be in the gateway's own answers or in its log, and no secret may reach the upstream.
    */
   withstand(attack: string | Buffer, expected: Expected, url?: string): Promise<Outcome>;
 }
 
 export interface AttackWorldOptions {
-  /** Serve https. */
+  /** Whether the gateway serves https. */
   readonly tls?: boolean;
-  /** Lines more at the top level of gateway.yaml. */
+  /** More lines at the top level of gateway.yaml. */
   readonly yaml?: string;
-  /** More of the one authorization server, `main`, besides `issuer` and `jwt`: `introspection: {…}`. */
+  /** More keys of the authorization server `main` besides `issuer` and `jwt`: `introspection: {…}`. */
   readonly server?: string;
-  /** Authorization servers more, which no route trusts unless it says so: `other: {…}`. */
+  /** More authorization servers, which only routes that name them trust: `other: {…}`. */
   readonly servers?: string;
-  /** Routes more, each a flow mapping without braces: `name: x, path: /x, …`. `UPSTREAM` stands for its URL. */
+  /** More routes, each a flow mapping without braces: `name: x, path: /x, …`. `UPSTREAM` is the upstream's URL. */
   readonly routes?: readonly string[];
-  /** Policies more, or in the place of `api`, `admin` and `tools`. */
+  /** More policies, or replacements of `api`, `admin` and `tools`. */
   readonly policies?: Readonly<Record<string, string>>;
-  /** How the upstream answers; must say {@link UPSTREAM_TEXT}. */
+  /** How the upstream answers; its answers must contain {@link UPSTREAM_TEXT}. */
   readonly answer?: RequestHandler;
   readonly clock?: Clock;
 }
 
-/** Starts a world on free ports. */
+/** Starts it on free ports. */
 export async function startAttackWorld(options: AttackWorldOptions = {}): Promise<AttackWorld> {
   const { tls = false, yaml = '', server = '', servers = '', routes = [], policies = {}, answer = say } = options;
   const publicUrl = tls ? 'https://gateway.test' : 'http://gateway.test';
@@ -135,7 +135,7 @@ ${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream)} }\n`).j
   const authorization = `Authorization: Bearer ${await token({ exp: Math.floor(Date.now() / 1000) + 86_400 })}`;
   const ordinary = `GET /alive HTTP/1.1\r\nHost: gateway.test\r\nConnection: close\r\n${authorization}\r\n\r\n`;
 
-  /** Proves that the process lives, and that nothing came after what was seen already. */
+  /** Asserts that the gateway answers, and that the attack sends nothing more to the upstream. */
   async function requireAlive(): Promise<void> {
     expect(await exchangeRaw(gateway.url, ordinary)).toMatch(/^HTTP\/1\.1 200 /);
     expect(takeWire().join('')).toMatch(/^GET \/alive HTTP\/1\.1\r\n(?:[^\r\n]+\r\n)+\r\n$/);
@@ -143,7 +143,7 @@ ${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream)} }\n`).j
   }
 
   async function requireSilence(answers: readonly string[], wire: readonly string[]): Promise<void> {
-    // The upstream may speak where it was asked.
+    // An answer of the upstream may contain its text.
     const own = answers.filter((text) => !/^HTTP\/1\.1 (?:200|101) /.test(text));
     const said = `${own.join('')}${JSON.stringify(await gateway.lines())}`;
     for (const secret of [...secrets, CLAIM_VALUE, UPSTREAM_TEXT]) expect(said).not.toContain(secret);
@@ -166,7 +166,7 @@ ${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream)} }\n`).j
       const outcome = { answers, reached: [...upstream.seen], wire: takeWire() };
       await requireAlive();
       const ordinaryDecision = await gateway.line({ msg: 'decision', route: 'alive', allow: true });
-      // An attack may be decided on after it.
+      // The decision on an attack may come after it.
       const decisions = (await gateway.decisions(1)).filter((line) => line !== ordinaryDecision);
       expect(outcome.reached.map(({ method, url }) => `${method} ${url}`)).toEqual(reached);
       await requireSilence(answers, outcome.wire);
@@ -180,7 +180,7 @@ function say(_request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ text: UPSTREAM_TEXT }));
 }
 
-/** Keeps every byte that comes to an upstream, until it is taken. */
+/** Records every byte that an upstream receives, until the bytes are taken. */
 function recordWire({ server }: Upstream): () => readonly string[] {
   const connections = new Set<{ bytes: string }>();
   server.on('connection', (socket) => {
@@ -195,7 +195,7 @@ function recordWire({ server }: Upstream): () => readonly string[] {
   };
 }
 
-/** The final answers among bytes. None of the upstream's bodies begins like one. */
+/** The final answers among bytes. No body of the upstream begins like one. */
 function answersIn(received: string): string[] {
   return received.split(/(?=HTTP\/1\.1 \d{3} )/).filter((text) => text !== '' && !/^HTTP\/1\.1 1(?!01)/.test(text));
 }

@@ -12,25 +12,25 @@ import { freePort } from '../support/ports.ts';
 import { keepConfig } from '../support/secrecy.ts';
 import { createWrittenLog, type WrittenLog } from '../support/written-log.ts';
 
-/** The demo with the committed `gateway.yaml`, on ports of its own and under the URL that clients really use. */
+/** The demo with the committed `gateway.yaml` on free ports, under the URL that clients really use. */
 export interface DemoWorld extends WrittenLog {
   readonly mcpUrl: URL;
   readonly issuer: string;
-  /** What a `WWW-Authenticate` of the MCP route ends with. */
+  /** The last parameter of every challenge of the MCP route. */
   readonly resourceMetadata: string;
   close(): Promise<void>;
 }
 
-/** What a test wants otherwise. */
+/** Changes to the demo. */
 export interface DemoWorldOptions {
   /** Another MCP server than the demo's, as an origin. */
   readonly mcpServer?: string;
   readonly authorizationServer?: Partial<AuthorizationServerOptions>;
-  /** Makes another `gateway.yaml` of the committed one. */
+  /** Edits the committed `gateway.yaml`. */
   readonly edit?: (gatewayYaml: string) => string;
 }
 
-/** Starts it; `close` ends all of it. */
+/** Starts it. */
 export async function startDemoWorld({
   mcpServer,
   authorizationServer = {},

@@ -1,14 +1,14 @@
 import { createProver, type OtherProof, type Prover } from '../support/prover.ts';
 import { publicUrl, startWorld, type Answer, type World } from './gateway.ts';
 
-/** Routes with DPoP in each of its forms, and a client that has a key. */
+/** A route for each setting of DPoP, and a client with a key. */
 export interface DpopWorld extends World {
   readonly client: Prover;
-  /** A JWT for every route, bound to the client's key unless `claims` differ. */
+  /** Signs a JWT for every route, bound to the client's key unless `claims` differ. */
   bound(claims?: Record<string, unknown>): Promise<string>;
-  /** Shows a token with a proof of it, as the client or as a test wants it. */
+  /** Sends a token with a proof. `by`: another key than the client's; the rest changes the proof. */
   prove(path: string, token: string, otherwise?: OtherProof & { readonly by?: Prover }): Promise<Answer>;
-  /** Shows it with whatever for a proof. */
+  /** Sends a token with any text as the proof. */
   show(path: string, token: string, proof?: string, method?: string): Promise<Answer>;
   /** The reason of the newest decision. */
   reason(): Promise<unknown>;

@@ -7,25 +7,25 @@ interface TokenAnswer {
   readonly body: unknown;
 }
 
-/** A gateway that exchanges tokens, and a token endpoint that obeys the test. */
+/** A gateway that exchanges tokens, and a token endpoint whose answers the test sets. */
 export interface ExchangeWorld extends World {
-  /** To a token exchange. */
+  /** The answer to a token exchange. */
   answer: TokenAnswer;
-  /** To the client credentials grant. */
+  /** The answer to the client credentials grant. */
   own: TokenAnswer;
-  /** Answers as a good server does again. */
+  /** Sets both answers back to successful ones. */
   reset(): void;
-  /** A JWT that nobody has exchanged yet. */
+  /** A JWT of a new caller, for which no token is cached. */
   freshToken(claims?: Record<string, unknown>): Promise<string>;
-  /** An opaque token that nobody has exchanged yet. */
+  /** An opaque token of a new caller. */
   opaqueToken(): string;
-  /** What was asked at one of the issuer's endpoints. */
+  /** The requests to an endpoint of the issuer. */
   asked(path?: '/token' | '/introspect'): readonly IssuerRequest[];
-  /** The last form at the token endpoint. */
+  /** The form of the last request to the token endpoint. */
   lastForm(): URLSearchParams;
 }
 
-/** RFC 8693 §3, by its last segment. */
+/** A token type identifier of RFC 8693 §3, by its last segment. */
 export const type = (name: string): string => `urn:ietf:params:oauth:token-type:${name}`;
 
 /** A successful answer, RFC 8693 §2.2.1. */
@@ -50,7 +50,7 @@ authorization_servers:
     issuer: "${issuer}"
     jwt: { algorithms: [RS256] }
     introspection: { client_id: gateway, client_secret: secret, cache: 60s }
-  # Trusted for tokens, and never asked.
+  # Trusted for its tokens; gets no requests.
   other: { issuer: "https://other.example", jwt: { algorithms: [RS256], jwks: "${issuer}/jwks" } }
 routes:
   - name: api

@@ -3,37 +3,37 @@ import { createKeySource, type KeySource } from '../../src/authenticate/keys.ts'
 import type { AuthorizationServerClient, ServerAnswer } from '../../src/model/authorization-server.ts';
 import { createKey } from '../support/issuer.ts';
 
-/** Whose keys they are. */
+/** The issuer of the keys. */
 export const issuer = 'https://as.example/tenant';
-/** A key, as it is published. */
+/** A key as the issuer publishes it. */
 export const one = (await createKey('k1', 'ES256')).publicJwk;
-/** Another. */
+/** Another key. */
 export const two = (await createKey('k2', 'ES256')).publicJwk;
-/** How it fails while the server is away. */
+/** The error while the authorization server is unavailable. */
 export const away = { reason: 'authorization_server.unavailable' };
 
-/** How keys are used. */
+/** Settings of the key source. */
 interface Settings {
   readonly staleMs?: number;
   readonly random?: number;
-  /** Null: only the metadata says. */
+  /** The configured URL of the keys. Null: only the metadata names it. */
   readonly configured?: string | null;
   readonly metadata?: string;
 }
 
-/** A key source, with a server that is no more than what a test says, and a clock that it sets. */
+/** A key source with a fake authorization server and a clock, both of which the test sets. */
 export interface KeyWorld {
   readonly keys: KeySource;
   now: number;
-  /** What was fetched. */
+  /** The fetches, each `operation URL`. */
   readonly asked: readonly string[];
-  /** What the next fetch gets; an Error: no answer. */
+  /** The answer to the next fetch; an Error: no answer. */
   published: Partial<ServerAnswer> | Error;
   publish(set: readonly object[], maxAgeMs?: number): void;
   goAway(): void;
-  /** By `kid`; null: without one. */
+  /** Finds a key by `kid`; null: without one. */
   find(kid?: string | null, alg?: string): Promise<unknown>;
-  /** How often they were fetched, once what is under way has ended. */
+  /** The number of fetches, once those in flight have ended. */
   fetches(): Promise<number>;
 }
 

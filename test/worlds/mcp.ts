@@ -17,7 +17,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Starts it; `route` and `top` are more YAML for the route and the top level. */
+/** Starts it. `route`: more YAML of the route; `top`: more YAML at the top level. */
 export async function startMcpWorld({ policy = '{}', route = '', top = '' } = {}): Promise<McpWorld> {
   const base = await startWorld({
     yaml: (issuer, upstream) => `

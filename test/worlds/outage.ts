@@ -5,7 +5,7 @@ import type { SignOptions } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';
 import type { Line } from '../support/written-log.ts';
 
-/** What a client sees, and after how long. */
+/** An answer as a client sees it, and after how long. */
 export interface Seen {
   readonly status: number;
   /** Seconds; undefined without `Retry-After`. */
@@ -14,41 +14,41 @@ export interface Seen {
   readonly ms: number;
 }
 
-/** A gateway between an authorization server that fails on demand and an upstream that does not. */
+/** A gateway with an authorization server that fails on demand, and an upstream that does not fail. */
 export interface OutageWorld {
   readonly server: FaultServer;
   readonly gateway: TestGateway;
-  /** `/api` takes JWTs and opaque tokens, `/exchanged` exchanges them, `/public` takes none. */
+  /** Calls `/api` (JWTs and opaque tokens), `/exchanged` (token exchange) or `/public`. */
   readonly get: (path: string, token?: string) => Promise<Seen>;
-  /** A JWT for a day, for the gateway may live ahead of time. */
+  /** Signs a JWT for two days, since a test may move the gateway's clock on. */
   readonly jwt: (claims?: Record<string, unknown>, options?: SignOptions) => Promise<string>;
-  /** The server as `/readyz` shows it. */
+  /** The authorization server as `/readyz` shows it. */
   readonly ready: () => Promise<Record<string, unknown>>;
-  /** Calls to the server, by `result` and operation as in the metrics. */
+  /** The number of calls to the authorization server, by the labels of the metric. */
   readonly calls: (operation: string, result: string) => Promise<number>;
-  /** What the log says of the server. */
+  /** The log lines about the authorization server. */
   readonly events: () => Promise<readonly Line[]>;
-  /** Lets time pass for the gateway. */
+  /** Moves the gateway's clock on. */
   readonly advance: (seconds: number) => void;
-  /** Ends it all, and sees to it that no connection is left. */
+  /** Ends all servers, and asserts that no connection is left. */
   readonly close: () => Promise<void>;
 }
 
-/** How long a call to the server may take. */
+/** The timeout of a call to the authorization server. */
 const timeoutMs = 700;
-/** By then a client has its answer whatever the server does; the rest is for a machine with much else to do. */
+/** The longest time until a client has its answer; the difference is for a busy machine. */
 export const answeredMs = timeoutMs + 2_300;
 
 const DAY_SECONDS = 86_400;
 
 export interface OutageOptions {
-  /** One more line for the authorization server. */
+  /** One more line of YAML for the authorization server. */
   readonly setting?: string;
-  /** Of one call. Default {@link timeoutMs}. */
+  /** The timeout of one call. Default {@link timeoutMs}. */
   readonly timeout?: string;
-  /** Of introspection. Default 24h. */
+  /** How long introspection answers are cached. Default 24h. */
   readonly cache?: string;
-  /** What is wrong before the gateway starts. */
+  /** Changes the authorization server before the gateway starts. */
   readonly before?: (server: FaultServer) => void | Promise<void>;
 }
 
@@ -124,17 +124,17 @@ routes:
   };
 }
 
-/** All sockets of this process, the test's own among them. */
+/** The number of sockets of this process, with those of the test. */
 function openSockets(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 }
 
-/** A request that was let through. */
+/** Asserts that a request was allowed. */
 export function expectServed({ status, reason }: Seen): void {
   expect([status, reason]).toEqual([200, undefined]);
 }
 
-/** A refusal because the server is away: in time, and with a moment at which to come again. */
+/** Asserts a refusal because the authorization server is unavailable: in time, with a Retry-After. */
 export function expectAway(seen: Seen): void {
   expect(seen).toMatchObject({ status: 503, reason: 'authorization_server.unavailable' });
   expect(seen.retryAfter).toBeGreaterThanOrEqual(1);

@@ -96,7 +96,7 @@ export async function startProxyWorld(
   const environment = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const child = spawn(program, options, { stdio: ['ignore', 'pipe', 'pipe'], env: environment });
   const kill = (): boolean => child.kill('SIGKILL');
-  // A test that ends in the middle leaves no process behind.
+  // An aborted test leaves no process behind.
   process.once('exit', kill);
   let said = '';
   for (const output of [child.stdout, child.stderr]) output.on('data', (chunk: Buffer) => (said += chunk.toString()));

@@ -2,21 +2,21 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startWorld, type World } from './gateway.ts';
 
-/** What came back. */
+/** An answer of the gateway. */
 interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-/** A request of alice's, unless it says something else. */
+/** A request; by default from alice. */
 interface Sent {
-  /** `''`: none. */
+  /** `''`: no token. */
   readonly token?: string | undefined;
-  /** An address of this machine. */
+  /** The client's address, one of this machine. */
   readonly from?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A JSON-RPC message; a POST then. */
+  /** A JSON-RPC message, sent by POST. */
   readonly message?: unknown;
   readonly to?: TestGateway;
 }

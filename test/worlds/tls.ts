@@ -13,14 +13,14 @@ import { until } from '../support/until.ts';
 export interface TlsWorld {
   readonly url: string;
   readonly port: number;
-  /** What it told: `in force DATE`, `refused …`, `failed …`, `client …`. */
+  /** The events of the listener: `in force DATE`, `refused …`, `failed …`, `client …`. */
   readonly told: string[];
-  /** Resolves when the last that it told begins so. */
+  /** Resolves when the newest event begins so. */
   tells(beginning: string): Promise<true>;
   close(graceMs?: number): Promise<void>;
 }
 
-/** Starts one. Default: `server`, and no client certificates. */
+/** Starts one. Default: the certificate `server`, and no client certificates. */
 export async function startTlsWorld(files: Partial<Tls> = {}): Promise<TlsWorld> {
   const told: string[] = [];
   const observer: TlsObserver = {
@@ -57,7 +57,7 @@ export async function startTlsWorld(files: Partial<Tls> = {}): Promise<TlsWorld>
 /** A client's end of a connection. */
 export interface SecureClient {
   readonly socket: TLSSocket;
-  /** Asks once more on this connection, and returns the answer's body. */
+  /** Sends another request on this connection, and returns the body of the answer. */
   readonly ask: () => Promise<string>;
 }
 
@@ -83,7 +83,7 @@ export async function connectAs(
   };
 }
 
-/** Connects, asks once and leaves. */
+/** Connects, sends one request and disconnects. */
 export async function askAs(world: TlsWorld, name?: string, options: ConnectionOptions = {}): Promise<string> {
   const { socket, ask } = await connectAs(world, name, options);
   return await ask().finally(() => socket.destroy());

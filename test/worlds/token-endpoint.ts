@@ -9,24 +9,24 @@ import { bearer } from '../support/bearer.ts';
 import { createKey, startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
 
-/** What a token endpoint answers. */
+/** An answer of the token endpoint. */
 export interface TokenAnswer {
   readonly status?: number;
   readonly body: unknown;
 }
 
-/** A token endpoint that obeys the test, and exchanges that ask it. */
+/** A token endpoint whose answers the test sets, and exchanges that call it. */
 export interface TokenEndpointWorld {
   readonly issuer: Issuer;
   readonly client: AuthorizationServerClient;
-  /** Milliseconds since the epoch; moves only when told to. */
+  /** Milliseconds since the epoch; moves only when a test sets it. */
   now: number;
   answer: (form: URLSearchParams) => TokenAnswer;
-  /** What was asked about past the cache, and what is said of it. */
+  /** The tokens that were revalidated. */
   readonly revalidated: string[];
   revalidate: (token: PresentedToken) => Promise<void>;
   readonly lookups: string[];
-  /** The exchange of a route; all of them share one memory. */
+  /** The exchange of a route. All of them share one cache. */
   route(otherwise?: Partial<TokenExchange>, policy?: Policy): CredentialSource;
   create(token: UpstreamToken, policy?: Policy): CredentialSource;
   /** The forms that reached the token endpoint. */
@@ -34,7 +34,7 @@ export interface TokenEndpointWorld {
   close(): Promise<void>;
 }
 
-/** An exchange with nothing special about it. */
+/** The configuration of a plain exchange. */
 export function exchangeWith(otherwise: Partial<TokenExchange> = {}): TokenExchange {
   return {
     server: serverOf({ url: 'https://as.example' } as Issuer),
@@ -63,10 +63,10 @@ export function issued(accessToken: string, otherwise: Record<string, unknown> =
   };
 }
 
-/** Nothing is signed here, and a key takes a while to make. */
+/** One key for all, since a key takes long to make and nothing is signed here. */
 const key = createKey('k1');
 
-/** Starts an issuer; every subject token is exchanged for `for-` and itself, unless the test says otherwise. */
+/** Starts it. By default the token endpoint exchanges the token `x` for `for-x`. */
 export async function startTokenEndpointWorld(): Promise<TokenEndpointWorld> {
   const issuer = await startIssuer(0, await key);
   let now = Date.now();
@@ -120,7 +120,7 @@ export function grantFor(principal: Partial<Principal>): Grant {
   } as Grant;
 }
 
-/** One call: what its upstream gets. */
+/** The credential that the upstream of one call gets. */
 export async function credentialOf(
   exchange: CredentialSource,
   token: string,

@@ -3,21 +3,21 @@ import type { CollectedSpan } from '../support/otlp.ts';
 import type { Line } from '../support/written-log.ts';
 import { request, startMcpWorld, type McpWorld } from './mcp.ts';
 
-/** The trace that clients of these tests name. */
+/** The trace id that the clients of these tests send. */
 export const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
-/** The span of theirs that is the parent. */
+/** The span id that they send. */
 export const clientSpan = '00f067aa0ba902b7';
 
-/** A gateway before an MCP upstream, and a collector of its spans. */
+/** The MCP world, and a collector of its spans. */
 export interface TracedWorld extends McpWorld {
   readonly collector: Collector;
-  /** The spans of one trace, by their names, once the server's and all parents are there. */
+  /** The spans of one trace by their names, once the server span and all parents have arrived. */
   trace(id: unknown): Promise<Readonly<Record<string, CollectedSpan>>>;
-  /** The last decision's line. */
+  /** The log line of the newest decision. */
   decided(): Promise<Line>;
 }
 
-/** Starts it; `telemetry` are more members of that key, `top` is more YAML. */
+/** Starts it. `telemetry`: more members of that key; `top`: more YAML at the top level. */
 export async function startTracedWorld(telemetry = '', top = ''): Promise<TracedWorld> {
   const collector = await startCollector();
   const world = await startMcpWorld({
@@ -47,7 +47,7 @@ function isThere(parentId: string, spans: readonly CollectedSpan[]): boolean {
   return parentId === '' || parentId === clientSpan || spans.some(({ spanId }) => spanId === parentId);
 }
 
-/** A tool call with an argument that is nobody's business. */
+/** A tool call with a secret argument. */
 export function toolCall(name: string): object {
   return request('tools/call', { name, arguments: { secret: 'hunter2' } });
 }

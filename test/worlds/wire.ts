@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { publicUrl, startWorld, type Answer, type World } from './gateway.ts';
 
-/** Both protocols side by side, for refusals and challenges. */
+/** Routes of both protocols, for refusals and challenges. */
 export interface WireWorld extends World {
   post(path: string, token: string | undefined, body: string): Promise<Answer>;
 }
@@ -13,7 +13,7 @@ export const metadataOf = (path: string): string => `${publicUrl}/.well-known/oa
 export const toolCall = (name: string, id: string | number = 7): string =>
   JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {} } });
 
-/** One route of each kind, one upstream that lives and one that nobody listens for. */
+/** Starts it: a route of each kind, one upstream that runs and one address without a server. */
 export function startWireWorld(): Promise<WireWorld> {
   return startWorld({
     yaml: (issuer, upstream) => `
@@ -59,7 +59,7 @@ routes:
   }));
 }
 
-/** Whatever has `slow` in its path is answered never; the rest with an event stream that claims to have a length. */
+/** Never answers a path with `slow`; answers the rest with an event stream that has a Content-Length. */
 function answer({ url }: IncomingMessage, response: ServerResponse): void {
   if (url?.includes('slow') === true) return;
   response.writeHead(200, {
