@@ -36,8 +36,8 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'type: no pattern matches the text "undefined"': [
     { in: 'messageAction', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],
-  'type: the text "undefined" is not a scheme': [
-    { in: 'createChallenges', mutator: 'ConditionalExpression', to: 'true', nth: 3 },
+  'neither text begins with a scheme': [
+    { in: 'createChallenges', mutator: 'StringLiteral', to: '"Stryker was here!"', nth: 1 },
   ],
   'type: undefined is not an allowed origin': [
     { in: 'headers', mutator: 'ConditionalExpression', to: 'false', nth: 2 },

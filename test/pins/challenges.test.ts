@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bearerChallenge } from '../../src/respond/challenge.ts';
+import { challenge } from '../../src/respond/challenge.ts';
 
 const metadata = 'https://gateway.example/.well-known/oauth-protected-resource/mcp';
 
@@ -23,5 +23,5 @@ test.for([
     'Bearer error="insufficient_scope", scope="read"',
   ],
 ] as const)('$1', ([parameters, value]) => {
-  expect(bearerChallenge(parameters)).toBe(value);
+  expect(challenge('Bearer', parameters)).toBe(value);
 });

@@ -6,7 +6,7 @@ import { noFields } from '../../src/listen/fields.ts';
 import type { Call } from '../../src/model/call.ts';
 import { Denial, type Reason, refusals } from '../../src/model/denial.ts';
 import type { Route } from '../../src/model/route.ts';
-import { bearerChallenge, createChallenges, dpopChallenge } from '../../src/respond/challenge.ts';
+import { challenge, createChallenges } from '../../src/respond/challenge.ts';
 import { runs } from '../support/runs.ts';
 
 test.each([
@@ -18,7 +18,7 @@ test.each([
   ],
   [['invalid_token', [], 'http://x/m'], 'Bearer error="invalid_token", resource_metadata="http://x/m"'],
 ] as const)('%j', ([error, scope, resourceMetadata], value) => {
-  expect(bearerChallenge({ error, scope, resourceMetadata })).toBe(value);
+  expect(challenge('Bearer', { error, scope, resourceMetadata })).toBe(value);
 });
 
 test('the same operation gives the same bytes, one line, whatever the scopes', () => {
@@ -26,8 +26,8 @@ test('the same operation gives the same bytes, one line, whatever the scopes', (
   fc.assert(
     fc.property(fc.array(token), (scope) => {
       const wanted = { error: 'invalid_token', scope, resourceMetadata: undefined } as const;
-      const value = bearerChallenge(wanted);
-      expect(value).toBe(bearerChallenge(wanted));
+      const value = challenge('Bearer', wanted);
+      expect(value).toBe(challenge('Bearer', wanted));
       expect(value).toMatch(/^Bearer [ -~]+$/);
       expect(/scope="([^"]*)"/.exec(value)?.[1] ?? '').toBe(scope.join(' '));
     }),
@@ -45,7 +45,7 @@ test('RFC 9110 §11.6.1 — whatever the scopes, a reader of auth-params finds e
   );
   fc.assert(
     fc.property(error, scopes, fc.webUrl(), (code, scope, resourceMetadata) => {
-      const value = dpopChallenge({ error: code, scope, resourceMetadata, algorithms: ['ES256', 'EdDSA'] });
+      const value = challenge('DPoP', { error: code, scope, resourceMetadata, algorithms: ['ES256', 'EdDSA'] });
       const [scheme, rest = ''] = value.split(/ (.*)/s);
       const parameters = [...rest.matchAll(/(?:^|, )([a-z_]+)="([^"\\]*)"(?=, |$)/g)];
       expect(scheme).toBe('DPoP');
@@ -126,6 +126,15 @@ test('without dpop there is one challenge, whatever was sent', () => {
       `Bearer error="invalid_token", scope="read", resource_metadata="${metadata.href}"`,
     );
   }
+});
+
+test('on an API without dpop, a token in the DPoP scheme gets the error code of Bearer', () => {
+  const api = { protocol: 'http', path: '/api' } as Route;
+  expect(answer(api, 'DPoP x', 'token.expired').headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+});
+
+test('a challenge without parameters is the scheme alone', () => {
+  expect(challenge('Bearer', {})).toBe('Bearer');
 });
 
 describe('RFC 6750 §3 and RFC 9449 §7.1: what each scheme says', () => {
