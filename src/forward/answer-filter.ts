@@ -17,13 +17,15 @@ import type { McpTarget } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 
-/** Chooses the filter for a successful answer by its header section and status; undefined lets it flow as it is. */
+/**
+ * Chooses the filter for a successful answer by its header section and status; undefined for an answer that needs none.
+ */
 type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | undefined;
 
-/** What a grant's caller sees for the id of an event that the upstream sends in a session. */
+/** Makes the event id that the caller sees from the id that the upstream sends in a session. */
 export type BindEventId = (id: string, grant: Grant, sessionId: string | undefined) => string;
 
-/** What filters need besides the call. */
+/** The parts of filters that do not depend on the call. */
 interface FilterParts {
   readonly bindHandles: BindHandles;
   readonly bindEventId: BindEventId;
@@ -31,18 +33,18 @@ interface FilterParts {
   readonly toolHeaders: ToolHeaders;
 }
 
-/** What may have to be changed in the answer to a call. */
+/** The changes that the answer to a call may need. */
 export interface AnswerFilter {
-  /** Whether messages may be changed, whatever the form of the answer. */
+  /** Whether messages may be changed, in any form of the answer. */
   readonly rewrites: boolean;
-  /** What the upstream may encode with; undefined: what the client accepts. */
+  /** The encoding that the upstream may use; undefined for those that the client accepts. */
   readonly acceptEncoding: 'identity' | undefined;
   readonly choose: ChooseFilter;
 }
 
 /**
- * What may have to be changed in the answer to a call: lists, handles, or both in a stream that is resumed, whom a cache may
- * show it, and the ids of events in any stream of an MCP route. Most answers are neither read nor held: they may be compressed.
+ * The changes that the answer to a call may need: lists, handles, or both in a resumed stream; its scope in caches; and
+ * the event ids in a stream of an MCP route. The gateway neither reads nor holds most answers: they may be compressed.
  */
 export function answerFilter(
   route: Route,
@@ -61,7 +63,7 @@ export function answerFilter(
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
       const filters = [
-        // Before any tool is taken out: what is hidden from this caller may be called by another.
+        // Before any tool is removed: another caller may call a tool that is hidden from this one.
         listsTools && learningFrom(answer, toolHeaders),
         rewriting && filterOf(answer, status, rewriting),
         becomesPrivate && createPrivateFilter(),
@@ -77,13 +79,13 @@ export function answerFilter(
   };
 }
 
-/** Whether a cache might show the result to a user for whom the policy decides otherwise. */
+/** Whether a cache might serve the result to a caller for whom the policy decides differently. */
 function mayBePublic({ policy }: Route, { action: { attempt, era } }: Grant): boolean {
   if (policy?.tellsApart !== true || attempt.kind !== 'mcp' || era !== 'modern') return false;
   return mcpMethod(attempt.method).isCacheable;
 }
 
-/** Passes a list on as it is, and learns from it which headers its tools declare; undefined where it cannot be read. */
+/** Passes a list on unchanged, and learns the headers that its tools declare; undefined if it cannot be read. */
 function learningFrom(answer: ResponseHeaders, toolHeaders: ToolHeaders): BodyFilter | undefined {
   const reader = filterOf(answer, 200, {
     concerns: (list) => toolHeaders.concerns(list),
@@ -107,7 +109,7 @@ function learningFrom(answer: ResponseHeaders, toolHeaders: ToolHeaders): BodyFi
   );
 }
 
-/** In a session a stream that broke off may be asked for again, by the id of its last event. */
+/** In a session a client may resume a broken stream, by the id of its last event. */
 function mayBeResumed({ action: { era, sessionId, attempt } }: Grant): boolean {
   if (sessionId !== undefined) return true;
   if (era !== 'legacy' || attempt.kind !== 'mcp') return false;
@@ -147,18 +149,19 @@ function filterOf(answer: ResponseHeaders, status: number, rewriting: Rewriting)
   return status === 202 ? createDroppingFilter() : createUnreadableFilter();
 }
 
-/** Whether the answer to a call may hold a list that the route's policy wants filtered, and so must not be compressed. */
+/** Whether the answer to a call may hold a list that the policy of the route filters. */
 function mayHoldList(route: Route, { action: { attempt } }: Grant): boolean {
   if (route.policy?.lists !== 'filter' || attempt.kind !== 'mcp') return false;
-  // Legacy revisions: a stream that broke off is resumed by another request, which may be any GET.
+  // Legacy revisions: any GET may resume a broken stream.
   if (attempt.method === undefined) return true;
   const { list } = mcpMethod(attempt.method);
   return list !== undefined && list.kind !== 'task';
 }
 
 /**
- * What takes the tasks out of an answer that may list them; undefined where it does not. Only that to `tasks/list` itself
- * must be read whole: elsewhere the ids of foreign tasks stay the upstream's, which open nothing here.
+ * Removes the tasks from an answer that may list them; undefined for other answers. Only the answer to `tasks/list`
+ * must be readable: elsewhere the ids of other callers' tasks remain the upstream's own, which the gateway does not
+ * accept.
  */
 function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefined {
   if (attempt.kind !== 'mcp') return undefined;
@@ -169,7 +172,7 @@ function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefine
   return { concerns: (part) => mustRead || mayListTasks(part), rewrite, mustRead };
 
   function rewrite(text: string): string | undefined {
-    // What lists none stays as it is, to the byte.
+    // A message without tasks is passed on byte for byte.
     if (!mustRead && !mayListTasks(text)) return undefined;
     try {
       return withoutTasks(text);
@@ -180,7 +183,7 @@ function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefine
   }
 }
 
-/** What narrows the lists of an answer to what this caller could call. */
+/** Removes from the lists of an answer what this caller could not call. */
 function listRewriting({ principal }: Grant, { policy }: Route): Rewriting {
   if (policy === undefined || principal === undefined)
     throw new TypeError('a list to filter, without policy or principal');
@@ -188,10 +191,10 @@ function listRewriting({ principal }: Grant, { policy }: Route): Rewriting {
   return { concerns: () => true, rewrite: (text) => filteredMessage(text, visible), mustRead: true };
 }
 
-/** The text of a message with the upstream's handles bound to the caller; undefined where it has none. */
+/** Binds the upstream's handles in a message to the caller; undefined for a message without handles. */
 export type BindHandles = (text: string, grant: Grant) => string | undefined;
 
-/** What binds the handles of an answer. Nothing has to be read: a handle that slips by unbound opens nothing. */
+/** Binds the handles of an answer. An answer that cannot be read may pass: the gateway accepts no unbound handle. */
 function handleRewriting(grant: Grant, bindHandles: BindHandles): Rewriting {
   return {
     concerns: mayGiveHandle,

@@ -1,25 +1,27 @@
 import type { ServerResponse } from 'node:http';
 import type { ResponseHeaders } from './response-headers.ts';
 
-/** A body up to this size that is whole when it comes goes out in one piece with its header section. */
+/** A complete body up to this size is written in one piece with its header section. */
 const MAX_WHOLE_BYTES = 16 * 1024;
 
-/** What Node sends on; it throws on the rest, which clients SHOULD ignore anyway, RFC 9112 §4. */
+/** The reason phrases that Node accepts. Clients SHOULD ignore the phrase, RFC 9112 §4. */
 const reasonPhrase = /^[\t -~]*$/;
 
-/** A header section that was not sent yet. */
+/** A header section that is not sent yet. */
 interface Head {
   readonly status: number;
   readonly statusMessage: string;
   readonly headers: ResponseHeaders;
 }
 
-/** The client's side of an answer. Until it is shown it is held, since most are whole by then: one write and no chunks. */
+/**
+ * The client's side of an answer. It is held until `show`: most answers are complete by then, and go out in one write.
+ */
 export class ClientAnswer {
   readonly #response: ServerResponse;
-  /** Until it was sent. */
+  /** Undefined once it is sent. */
   #head: Head | undefined;
-  /** The first bytes of the body, until it is known whether they are the last ones too. */
+  /** The first bytes of the body, until it is known whether more follow. */
   #held: Buffer | undefined;
   #isShown = false;
 
@@ -31,7 +33,7 @@ export class ClientAnswer {
     this.#head = { status, statusMessage, headers };
   }
 
-  /** @returns false where no more should come before `drain`. */
+  /** @returns false if the writer should wait for `drain`. */
   write(chunk: Buffer): boolean {
     if (this.#isShown) return this.#response.write(chunk);
     if (this.#held === undefined) {
@@ -43,9 +45,9 @@ export class ClientAnswer {
   }
 
   /**
-   * Lets go what has come so far: the header section, with the first bytes of the body or without.
+   * Sends the header section, and the first bytes of the body if there are any.
    *
-   * @returns false where no more should come before `drain`.
+   * @returns false if the writer should wait for `drain`.
    */
   show(): boolean {
     if (this.#isShown) return true;
@@ -63,14 +65,14 @@ export class ClientAnswer {
     this.#held = undefined;
     this.#sendHead(held?.length);
     if (held === undefined) this.#response.end();
-    // Node joins a string with the header section, and copies neither.
+    // Node writes a string together with the header section, without a copy.
     else if (held.length <= MAX_WHOLE_BYTES) this.#response.end(held.toString('latin1'), 'latin1');
     else this.#response.end(held);
   }
 
   /**
-   * @param length of the body, where it is known: chunks would cost a write more. Not of an event stream, of which one piece
-   *   may look like the whole.
+   * @param length The length of the body if it is complete: chunks would cost another write. An event stream gets none,
+   *   because more may follow.
    */
   #sendHead(length?: number): void {
     if (this.#head === undefined) return;

@@ -17,20 +17,20 @@ import type { CleanAnswer } from './response-headers.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 
 /**
- * Sends a granted call to its upstream and the answer back, both as they flow. Settles when the answer has ended.
+ * Streams a granted call to its upstream, and the answer to the client. Settles when the answer has ended.
  *
- * @throws {Denial} `upstream.*`, only while nothing has been answered; after that a failure breaks the answer off.
+ * @throws {Denial} `upstream.*`, only before the answer begins; a later failure breaks the answer off.
  */
 export type Forward = (granted: GrantedCall) => Promise<void>;
 
-/** What the forwarding of every route shares. */
+/** The parts that forwarding on a route is made of. */
 export interface ForwardParts {
   readonly publicUrl: string;
   readonly pools: Pools;
   readonly cleanAnswer: CleanAnswer;
-  /** As `identityNames` has them, of all routes. */
+  /** The identity headers of all routes, as `identityNames` returns them. */
   readonly claimed: ReadonlySet<string>;
-  /** Undefined where the route signs nothing. */
+  /** Undefined if the route signs no identity. */
   readonly signIdentity: SignIdentity | undefined;
   readonly bindHandles: BindHandles;
   readonly bindEventId: BindEventId;
@@ -42,7 +42,7 @@ export interface ForwardParts {
   readonly clock: Clock;
 }
 
-/** How long a client that still sends gets to read its answer. */
+/** How long a client that is still sending has to read its answer. */
 const LINGER_MS = 1_000;
 
 /** Creates the forwarding of a route. */
@@ -56,7 +56,7 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
 
   return (granted) => {
     const { call, grant, held } = granted;
-    // The client left while somebody was asked; `close` will not come again to tell.
+    // The client left during an earlier stage: no `close` event will follow.
     if (call.response.closed) return Promise.resolve();
     const filter = answerFilter(route, grant, parts);
     const body = grant.action.body ?? streamedBody(call);
@@ -75,22 +75,22 @@ export function createForward(route: Route, parts: ForwardParts): Forward {
 }
 
 /**
- * The body of a call that nobody reads, or null. It goes through a stream of its own: undici destroys the body of a
- * request that fails, and the client's request must live to be answered.
+ * The body of a call that no stage has read, or null. It passes through a stream of its own: undici destroys the body
+ * of a failed request, and the gateway must still answer the client's request.
  */
 function streamedBody({ request, fields }: Call): YieldingStream | null {
   if (!declaresBody(fields)) return null;
   const body = new YieldingStream();
-  // undici listens only while it sends; an error without a listener would end the process.
+  // undici listens only while it sends. An error without a listener would end the process.
   body.on('error', () => {});
-  body.once('close', () => readOverForAMoment(request.unpipe(body)));
+  body.once('close', () => drainForAMoment(request.unpipe(body)));
   request.once('close', () => {
     if (!request.complete) body.destroy(new Error('the client ended before its body'));
   });
   return request.pipe(body);
 }
 
-/** undici leaves alone what it had not begun to send. */
+/** undici does not destroy a body that it has not begun to send. */
 function destroying(body: YieldingStream, reject: (error: unknown) => void): (error: unknown) => void {
   return (error) => {
     body.destroy();
@@ -98,8 +98,8 @@ function destroying(body: YieldingStream, reject: (error: unknown) => void): (er
   };
 }
 
-/** What the upstream did not want: read and forgotten for a moment, so that the client comes to read its answer. */
-function readOverForAMoment(request: IncomingMessage): void {
+/** Drains the rest of a body for a moment, so that the client finishes sending and reads its answer. */
+function drainForAMoment(request: IncomingMessage): void {
   if (request.complete) return;
   const timer = setTimeout(() => request.destroy(), LINGER_MS);
   request.once('close', () => clearTimeout(timer));

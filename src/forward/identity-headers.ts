@@ -7,12 +7,12 @@ import { Denial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route, SignedIdentity } from '../model/route.ts';
 
-/** What a route tells its upstream of callers. */
+/** The headers by which a route tells its upstream about the caller. */
 export interface IdentityHeaders {
-  /** Every name that it may use, in lower case. */
+  /** The names of all these headers, in lower case. */
   readonly names: readonly string[];
   /**
-   * Adds name, value, name, value, …; nothing for a claim that the token lacks.
+   * Adds name, value, name, value, … for every claim that the token has.
    *
    * @throws {Denial} `claim.denied` for a claim that no header can carry.
    */
@@ -20,8 +20,8 @@ export interface IdentityHeaders {
 }
 
 /**
- * Every name under which one of `routes` may say who calls, by its {@link plainName}: a client's own is none on any of
- * them, for several may lead to one upstream, and on a public one nothing would be put in its place.
+ * The identity headers of all `routes`, by their {@link plainName}. A client's own such header is dropped on every
+ * route: several routes may lead to one upstream, and a public route would put nothing in its place.
  */
 export function identityNames(routes: readonly Route[]): ReadonlySet<string> {
   return new Set(routes.flatMap((route) => namesOf(route).map(plainName)));
@@ -34,7 +34,7 @@ function namesOf({ upstream: { identity, signedIdentity } }: Route): readonly st
 /**
  * Creates the identity headers of a route.
  *
- * @param sign Makes the signed statement who calls; undefined where the route sends none.
+ * @param sign Signs the identity of the caller; undefined if the route sends none.
  */
 export function createIdentityHeaders(route: Route, sign: SignIdentity | undefined): IdentityHeaders {
   const { upstream } = route;
@@ -52,10 +52,10 @@ export function createIdentityHeaders(route: Route, sign: SignIdentity | undefin
   };
 }
 
-/** Reads what an identity header says. */
+/** Reads the value of an identity header. */
 type ClaimReader = (principal: Principal) => unknown;
 
-/** A claim, named as in a policy; the client as the principal has it, since some tokens call it otherwise. */
+/** Creates the reader of a claim. `client_id` is read from the principal, because some tokens name it differently. */
 function claimReader(claim: string): ClaimReader {
   const read = memberReader(claim);
   if (read === undefined) throw new TypeError(`${claim} is not a JSON Pointer`);
@@ -65,13 +65,13 @@ function claimReader(claim: string): ClaimReader {
 
 /** Separates the members of a list in a field value. */
 const SEPARATOR = ',';
-/** What a member cannot carry as it is: controls, non-ASCII, the separator, `%`, and spaces at its ends. */
+/** The characters that a member has encoded: controls, non-ASCII, the separator, `%`, and spaces at its ends. */
 const encoded = new RegExp(`[^ -~]|[%${SEPARATOR}]|^ | $`, 'gu');
 
 /**
- * A claim as a field value: scalars as they are, a list of scalars comma-separated. What a field cannot carry (controls,
- * non-ASCII), a comma and `%` itself are percent-encoded as UTF-8, so that it decodes to exactly the claim and can
- * neither end the line nor add a member: a name with a comma in it, which its owner may choose, is no list.
+ * A claim as a field value: a scalar as it is, a list of scalars separated by commas. Controls, non-ASCII, commas and
+ * `%` are percent-encoded as UTF-8. The value decodes to exactly the claim. A user who chooses a name with a comma or a
+ * line break can neither add a member nor end the line.
  *
  * @throws {Denial} `claim.denied` for an object, which has no such form.
  */
@@ -87,18 +87,19 @@ function scalar(value: unknown): string {
   return String(value).toWellFormed().replace(encoded, encodeURIComponent);
 }
 
-/** Makes the statement who calls, as one JWT; `decision` is the id of the decision that let the call pass. */
+/** Signs the identity of the caller as a JWT. `decision` is the id of the decision that allowed the call. */
 export type SignIdentity = (principal: Principal, decision: string) => string;
 
-/** Of one statement: it is about one request, which is on its way already. */
+/** The lifetime of a signed identity, which is about one request in flight. */
 const LIFETIME_SECONDS = 60;
 
-/** RFC 8725 §3.11: a type of its own, so that nobody can take it for an access token, nor one for it. */
+/** RFC 8725 §3.11: a type of its own, so that a signed identity and an access token cannot be confused. */
 const TYPE = 'sallyport-identity+jwt';
 
 /**
- * Creates the signing of `identity`, an RFC 7519 JWT by the gateway (`iss`) for one upstream (`aud`): who calls, by which
- * client, with which scopes, and which server vouched for it (`token_issuer`), since a subject is one only there.
+ * Creates the signing of `identity`, an RFC 7519 JWT from the gateway (`iss`) for one upstream (`aud`). It names the
+ * subject, the client, the scopes, and the authorization server (`token_issuer`), because a subject is unique only
+ * there.
  */
 export function createSignIdentity(
   identity: SignedIdentity,
@@ -111,7 +112,7 @@ export function createSignIdentity(
   let header = '';
 
   function chosen(principal: Principal): Record<string, unknown> {
-    // `fromEntries` makes own members, also of a claim called `__proto__`.
+    // `fromEntries` makes own members, also for a claim called `__proto__`.
     return Object.fromEntries(readers.map(([name, read]) => [name, read?.(principal.claims)]));
   }
 
@@ -140,8 +141,8 @@ export function createSignIdentity(
 }
 
 /**
- * With all that the configured scopes imply, since that is what was decided by; an upstream knows nothing of them.
- * RFC 6749 §3.3: no space is within a scope. A server that puts one there must not make two of one.
+ * The scopes with all that they imply by configuration: the gateway decided by these, and an upstream does not know the
+ * hierarchy. RFC 6749 §3.3: a scope has no space. One with a space is left out, so that it is not read as two.
  */
 function scopeOf({ scopes }: Principal): string {
   return [...scopes].filter((scope) => !scope.includes(' ')).join(' ');

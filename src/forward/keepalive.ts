@@ -1,12 +1,12 @@
-/** Follows an event stream, to find out where something of our own may be written into it. */
+/** Follows an event stream, to know where the gateway may write into it. */
 export interface EventBoundary {
-  /** Notes what was passed on. */
+  /** Notes a chunk that was passed on. */
   passed(chunk: Buffer): void;
-  /** Whether no event has begun that has not ended yet, WHATWG HTML §9.2. */
+  /** Whether the stream is between two events, WHATWG HTML §9.2. */
   isBetween(): boolean;
 }
 
-/** Creates the boundary of a stream of which nothing was passed on yet. */
+/** Creates the boundary of a stream at its start. */
 export function createEventBoundary(): EventBoundary {
   let tail = '\n\n';
   return {
@@ -17,19 +17,17 @@ export function createEventBoundary(): EventBoundary {
   };
 }
 
-/** WHATWG HTML §9.2.6: a line that begins with a colon is ignored. */
+/** WHATWG HTML §9.2.6: clients ignore a line that begins with a colon. */
 const comment = Buffer.from(': keepalive\n\n');
 
-/** Writes comments into an event stream that is quiet. */
+/** Writes comments into a quiet event stream. */
 export interface Keepalive {
-  /** Notes that something was passed on. */
+  /** Notes that a chunk was passed on. */
   passed(): void;
   stop(): void;
 }
 
-/**
- * Creates the comments of one stream: after `quietMs` without a byte, and then as often again.
- */
+/** Creates the keepalive of one stream: a comment after each `quietMs` without a byte. */
 export function createKeepalive(quietMs: number, boundary: EventBoundary, write: (chunk: Buffer) => void): Keepalive {
   const timer = setInterval(() => {
     if (boundary.isBetween()) write(comment);

@@ -6,7 +6,7 @@ import { Denial } from '../model/denial.ts';
 import type { Grant, HeldToken, PresentedToken, RefusedToken } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 
-/** An event stream, another answer without a length, or a WebSocket: it outlives the decision that opened it. */
+/** An event stream, another answer without a length, or a WebSocket. It outlives the decision that opened it. */
 export interface OpenStream {
   readonly route: Route;
   readonly call: Call;
@@ -16,26 +16,26 @@ export interface OpenStream {
   /** Whether it is a WebSocket. */
   readonly isUpgrade: boolean;
   readonly end: (why: string) => void;
-  /** Sets the interval at which its token is validated again; undefined: only where nothing says when the token ends. */
+  /** Sets the interval at which the token is validated again; undefined validates only a token without expiry. */
   readonly revalidateEvery: (intervalMs: number | undefined) => void;
 }
 
-/** Those that are open now, so that a next configuration can decide on each again. */
+/** The streams that are open, so that a new configuration can decide on each again. */
 export interface OpenStreams {
   add(stream: OpenStream): void;
   delete(stream: OpenStream): void;
 }
 
-/** All open streams of the process, and what is known of their tokens. */
+/** All open streams of the process, and the refusals of their tokens. */
 export interface StreamIndex extends OpenStreams {
   all(): readonly OpenStream[];
-  /** The open streams of a token that was found refused. A stream that opens later finds it by `refusalOf`. */
+  /** Remembers that a token was refused, and returns its open streams. A stream that opens later asks `refusalOf`. */
   refuse(refused: RefusedToken): readonly OpenStream[];
-  /** The refusal of a stream's token since its request came; undefined where there was none. */
+  /** The refusal of a stream's token since its request arrived; undefined if there was none. */
   refusalOf(stream: OpenStream): RefusedToken | undefined;
 }
 
-/** Bounds memory, whatever callers present. */
+/** Bounds the memory that callers can fill. */
 const MAX_REFUSALS = 20_000;
 /** How long a refusal is remembered, for streams whose upstream has not answered yet. */
 const REFUSAL_MS = 10 * 60_000;
@@ -43,7 +43,7 @@ const REFUSAL_MS = 10 * 60_000;
 /**
  * Creates an empty index.
  *
- * @param keyOf By what a token is remembered, as {@link RefusedToken.key}.
+ * @param keyOf The key of a token, as {@link RefusedToken.key}.
  */
 export function createStreamIndex(keyOf: (token: PresentedToken) => string, clock: Clock): StreamIndex {
   const open = new Set<OpenStream>();
@@ -80,20 +80,20 @@ export function createStreamIndex(keyOf: (token: PresentedToken) => string, cloc
   };
 }
 
-/** The same string may be another token at another server. */
+/** The same string may be a different token at another authorization server. */
 function isOf({ grant: { principal } }: OpenStream, { issuers }: RefusedToken): boolean {
   return principal !== undefined && issuers.includes(principal.issuer);
 }
 
-/** `revalidate` of a token that has no end: nothing else would ever end its streams. No setting switches it off. */
+/** `revalidate` for a token without expiry: nothing else would end its streams. No setting disables it. */
 const ENDLESS_REVALIDATE_MS = 30_000;
 
 /**
- * Watches an open stream: it ends with its token, and, where the route says `revalidate` or nothing says when the token ends,
- * when the authorization server says so. A server that is away says nothing, and the stream goes on until it expires. While it
- * is open it is among `streams`.
+ * Watches an open stream, and adds it to `streams`. The stream ends when its token expires. It also ends when the
+ * authorization server refuses the token, if the route has `revalidate` or the token has no expiry. While the server is
+ * unavailable, the stream stays open until its token expires.
  *
- * @returns a function that stops watching.
+ * @returns a function that stops the watch.
  */
 export function guardStream(
   opened: Omit<OpenStream, 'revalidateEvery'>,
@@ -117,7 +117,7 @@ export function guardStream(
     clearInterval(timer);
   };
 
-  /** Whoever saves a file again and again does not put off what is due. */
+  /** An unchanged interval keeps its timer, so that frequent reloads do not postpone a validation. */
   function revalidateEvery(routeMs: number | undefined): void {
     const intervalMs = routeMs ?? defaultMs;
     if (over || held === undefined || intervalMs === everyMs) return;

@@ -5,24 +5,24 @@ import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts';
 
-/** What a proxy is to say to its upstream, and what it must not let pass by. */
+/** The headers that a proxy sets for its upstream, and those that a client must not send through it. */
 export interface PermitHeaders {
   /**
-   * Lets a call pass that claims nothing for itself. We would take such a field away; a proxy forwards what it was not
-   * told to set, and some also where they were told to and the answer's field is empty (CVE-2026-30851).
+   * Requires that the client sends no such header itself. The gateway would drop it. A proxy forwards a header that it
+   * does not set, and some proxies even one that they set to an empty value (CVE-2026-30851).
    *
-   * @throws {Denial} `forward_auth.request` for an identity header of the client's own, in any spelling; for another
-   *   spelling of a field that was decided on; for one that names another method or path to some servers.
+   * @throws {Denial} `forward_auth.request` for an identity header in any spelling, for another spelling of a field
+   *   that the gateway reads, and for a field that names another method or path to some servers.
    */
   requireUnclaimed(call: Call): void;
-  /** Each name that the route may ever set, with `''` where it has nothing to say: a proxy that copies it removes the client's. */
+  /** Every header that the route may set, empty without a value: a proxy that copies it overwrites the client's. */
   of(call: Call, grant: Grant, credential: UpstreamCredential): Readonly<Record<string, string>>;
 }
 
 /**
- * Creates what a route's upstream gets besides the client's own fields, by way of a proxy.
+ * Creates the headers that a proxy sends to the upstream of a route, besides those of the client.
  *
- * @param claimed As `identityNames` has them, of all routes.
+ * @param claimed The identity headers of all routes, as `identityNames` returns them.
  */
 export function createPermitHeaders(
   route: Route,

@@ -1,9 +1,9 @@
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { Upstream } from '../model/route.ts';
 
-/** The connections to the upstreams; they outlive a configuration, so that a reload closes none. */
+/** The connections to the upstreams. They outlive a configuration, so that a reload closes none. */
 export interface Pools {
-  /** One pool an origin and connect timeout. */
+  /** The pool for an origin and a connect timeout. */
   to(upstream: Upstream): Pool;
   close(): Promise<void>;
 }
@@ -20,11 +20,11 @@ export function createPools(): Pools {
       const known = pools.get(key);
       if (known !== undefined) return known;
       const pool = new Pool(origin, {
-        // A stream occupies its connection: a limit would let quiet listeners starve everybody.
+        // A stream occupies its connection: with a limit, quiet streams would starve other calls.
         connections: null,
         pipelining: 1,
         allowH2: false,
-        // Quiet event streams live longer than undici's 300 s; they end with their token or their client.
+        // Quiet event streams live longer than undici's 300 s. They end with their token or their client.
         bodyTimeout: 0,
         maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
         connect: { timeout: connectTimeoutMs },

@@ -1,35 +1,38 @@
 /**
- * What keeps answers of a route that needs a token out of shared caches. RFC 9111 §3.5 lets a shared cache keep the answer to
- * a request with `Authorization` where it says `public`, `s-maxage` or `must-revalidate`; nginx, among others, also keeps one
- * that says `max-age` or `Expires`. Either then serves it to callers without a token.
+ * Keeps the answers of routes that need a token out of shared caches. RFC 9111 §3.5 lets a shared cache store the
+ * answer to a request with `Authorization` if it says `public`, `s-maxage` or `must-revalidate`. Others, such as nginx,
+ * also store one with `max-age` or `Expires`. Such a cache would serve the answer to callers without a token.
  *
  * @module
  */
 
-/** Fields for shared caches alone, lower case, besides the targeted ones of RFC 9213, which end in `cache-control`. */
+/** Fields for shared caches only, in lower case. Those of RFC 9213 end in `cache-control` and are not listed. */
 export const sharedCacheFields: readonly string[] = ['edge-control', 'surrogate-control', 'x-accel-expires'];
 
 interface Directive {
   readonly name: string;
-  /** With its argument, as it came. */
+  /** With its argument, as received. */
   readonly text: string;
 }
 
-/** RFC 9111 §5.2, with what follows it. */
+/** RFC 9111 §5.2, up to the next directive. */
 const directive = /[\t ]*([^\s"(),/:;<=>?@[\\\]{}]+)([\t ]*=[\t ]*(?:"(?:[^"\\]|\\.)*"|[^\s",]*))?[\t ]*(?:,|$)/y;
 const empty = /[\t ]*(?:,|$)/y;
 
-/** No other directive makes a cache keep an answer; most answers have none of these. */
+/** The directives that make a cache store an answer all contain one of these; most answers have none. */
 const invites = /public|age|revalidate|stale/i;
 
-/** A `Cache-Control` value that lets no shared cache keep the answer: `private` in the place of `public` and `s-maxage`. */
+/**
+ * Replaces `public` and `s-maxage` in a `Cache-Control` value with `private`, so that no shared cache stores the
+ * answer.
+ */
 export function privateCacheControl(value: string): string {
   if (!invites.test(value)) return value;
   const directives = directivesOf(value);
-  // Two caches could read it differently.
+  // Two caches could read a malformed value differently.
   if (directives === undefined) return 'private, no-store';
   const kept = directives.filter(({ name }) => name !== 'public' && name !== 's-maxage');
-  // With an argument, `private` is about some fields of the answer alone.
+  // `private` with an argument applies only to some fields of the answer.
   const isPrivate = kept.some(({ name, text }) => name === 'no-store' || (name === 'private' && !text.includes('=')));
   if (isPrivate && kept.length === directives.length) return value;
   const others = kept.filter(({ name }) => name !== 'private').map(({ text }) => text);

@@ -15,30 +15,30 @@ import { guardStream, type OpenStreams } from './open-streams.ts';
 import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
 import { unreadableAnswer, upstreamDenial } from './upstream-denial.ts';
 
-/** What all answers on a route need on their way. */
+/** The parts that all answers on a route share. */
 export interface RelayParts {
   readonly route: Route;
   readonly cleanAnswer: CleanAnswer;
-  /** Told that the upstream did not take the credential of a call; undefined where that was not of our making. */
+  /** Called if the upstream answers 401 to a credential of the gateway; undefined if the gateway makes none. */
   readonly onUnauthorized: ((grant: Grant) => void) | undefined;
   readonly streams: OpenStreams;
   readonly observer: ForwardObserver;
   readonly clock: Clock;
 }
 
-/** What is answered. */
+/** A call that was forwarded. */
 export interface Forwarded {
   readonly call: Call;
   readonly grant: Grant;
-  /** For a successful answer that may have to be changed. */
+  /** The filter for a successful answer; undefined if none may be needed. */
   readonly filter: AnswerFilter | undefined;
   /** Undefined on a public route. */
   readonly held: HeldToken | undefined;
-  /** How long the upstream may take to the end of its header section, whatever interim answers it sends. */
+  /** How long the upstream may take to answer, also if it sends interim answers. */
   readonly responseTimeoutMs: number;
 }
 
-/** One answer on its way from the upstream to the client, as undici hands it over. */
+/** Relays one answer from the upstream to the client, as a handler of undici. */
 export class Relay implements Dispatcher.DispatchHandler {
   readonly #parts: RelayParts;
   readonly #forwarded: Forwarded;
@@ -48,13 +48,13 @@ export class Relay implements Dispatcher.DispatchHandler {
   readonly #sentAt = performance.now();
   #controller: Dispatcher.DispatchController | undefined;
   #filter: BodyFilter | undefined;
-  /** What ends the stream where we do; undefined: nothing but its end. */
+  /** The last event of a stream that the gateway ends; undefined for none. */
   #streamEnd: string | undefined;
-  /** Where something of ours may be written. */
+  /** Where the gateway may write into the stream; undefined if it never does. */
   #boundary: EventBoundary | undefined;
   #keepalive: Keepalive | undefined;
   #stopGuards: (() => void) | undefined;
-  /** When the first interim answer came. */
+  /** `performance.now()` of the first interim answer. */
   #interimAt: number | undefined;
   #settled = false;
 
@@ -73,7 +73,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, statusMessage = ''): void {
-    // RFC 9110 §15.2: interim answers are between the upstream and us.
+    // RFC 9110 §15.2: an interim answer is not forwarded.
     if (status < 200) {
       this.#requireSoon();
       return;
@@ -82,9 +82,9 @@ export class Relay implements Dispatcher.DispatchHandler {
     const { call, grant } = this.#forwarded;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
     if (status === 401) onUnauthorized?.(grant);
-    // The upstream of an MCP route sees no token of the client's; a client that is told to get another would loop.
+    // The upstream of an MCP route gets no token of the client. A client that fetched another token would loop.
     if (status === 401 && route.protocol === 'mcp') throw new Denial('upstream.invalid', 'the upstream answered 401');
-    // An error tells no names and gives out no handles.
+    // An error holds no lists and no handles.
     const filter = status < 300 && status !== 204 ? this.#forwarded.filter : undefined;
     const raw = (controller.rawHeaders ?? []) as Buffer[];
     const headers = cleanAnswer({ raw, status, call, grant, willChange: filter?.rewrites === true });
@@ -92,16 +92,16 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#streamEnd = headers.isEventStream ? subscriptionEnd(grant.action) : undefined;
     if (this.#streamEnd !== undefined || route.keepaliveMs !== undefined) this.#boundary = createEventBoundary();
     this.#answer.begin(status, statusMessage, headers);
-    // When all that came with them has been handed over: most answers are whole then, those that are called streams too.
+    // After the bytes that arrived with the header section: most answers are complete by then, event streams too.
     process.nextTick(showArrived, this, headers);
   }
 
-  /** undici waits anew after each interim answer: an upstream that goes on sending them would never be too slow. */
+  /** undici restarts its timeout at each interim answer: an upstream that keeps sending them would never time out. */
   #requireSoon(): void {
     const { call, responseTimeoutMs } = this.#forwarded;
     this.#interimAt ??= performance.now();
     const isLate = performance.now() - this.#interimAt > responseTimeoutMs;
-    // While the client still sends, nobody can answer.
+    // While the client is still sending, the upstream cannot answer.
     if (isLate && call.request.complete) throw new Denial('upstream.timeout', 'interim answers, and no other');
   }
 
@@ -123,8 +123,8 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#settle(upstreamDenial(error));
       return;
     }
-    // A broken chunked or counted body is what tells the client that this is not the end; one that ends with its
-    // connection (HTTP/1.0) only a reset. What a filter refused is logged all the same.
+    // The client must notice that the answer is incomplete. Chunks or a length show it. A body that ends with its
+    // connection (HTTP/1.0) needs a reset. The refusal of a filter is logged in any case.
     this.#settle(unreadableAnswer(error));
     if (request.httpVersionMinor === 0 && !('encrypted' in request.socket)) request.socket.resetAndDestroy();
     else response.destroy();
@@ -142,14 +142,14 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#forwarded.call.response.once('drain', () => controller.resume());
   }
 
-  /** Lets go what has come so far. */
+  /** Sends what has arrived so far. */
   showArrived({ isEventStream, hasLength }: ResponseHeaders): void {
     if (this.#settled) return;
     if (isEventStream) this.#openStream();
-    // A length is an end of its own, and was decided on as a whole. What has none could go on for ever, and must not look
-    // whole where it is ended.
+    // An answer with a length has an end. One without could go on for ever, and must not look complete if the gateway
+    // ends it.
     else if (!hasLength) this.#stopGuards = this.#guard((response) => response.destroy());
-    // A filter may still refuse what is no stream of events; then the client gets that refusal instead.
+    // A filter may still refuse an answer that is no event stream. The client then gets that refusal instead.
     if (this.#filter !== undefined && !isEventStream) return;
     const flows = this.#answer.show();
     if (this.#controller !== undefined) this.#flow(this.#controller, flows);
@@ -163,7 +163,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (route.keepaliveMs !== undefined && boundary !== undefined) {
       this.#keepalive = createKeepalive(route.keepaliveMs, boundary, (chunk) => response.write(chunk));
     }
-    // Ended cleanly, so that the client reconnects, and is challenged. In the middle of an event nothing can be added.
+    // A clean end, so that the client reconnects and gets a challenge. Within an event nothing can be added.
     const stop = this.#guard(() => response.end(boundary?.isBetween() === true ? this.#streamEnd : undefined));
     this.#stopGuards = () => {
       stop();

@@ -5,40 +5,42 @@ import type { Grant, GrantedCall } from '../model/grant.ts';
 import { type CommandField, commandFields } from '../model/route.ts';
 import { privateCacheControl, sharedCacheFields } from './private-answers.ts';
 
-/** What of an upstream's header section goes to the client, and what it says of the body. */
+/** The header section for the client, and what it says about the body. */
 export interface ResponseHeaders {
-  /** name, value, name, value, … */
+  /** Name, value, name, value, … */
   readonly fields: string[];
   readonly hasDate: boolean;
-  /** Whether they say how long the body is. */
+  /** Whether the fields give the length of the body. */
   readonly hasLength: boolean;
-  /** `text/event-stream`: each event goes on as it comes. */
+  /** `text/event-stream`: each event is forwarded as it arrives. */
   readonly isEventStream: boolean;
   /** `application/json`. */
   readonly isJson: boolean;
-  /** Other than `identity`. */
+  /** Whether the body has an encoding other than `identity`. */
   readonly isEncoded: boolean;
   /** The upstream's own `Mcp-Session-Id`. */
   readonly sessionId: string | undefined;
 }
 
-/** What the gateway says in an answer of an upstream. */
+/** The fields that the gateway itself sets in an answer of an upstream. */
 export interface OwnHeaders {
-  /** Whether shared caches may keep answers: those of a route that needs no token. */
+  /** Whether shared caches may store answers: only on a route that needs no token. */
   readonly isPublic: boolean;
-  /** CORS for the page that called; empty for other callers. The upstream's own CORS fields are always dropped. */
+  /** The CORS fields for a page; empty for other callers. The upstream's own CORS fields are always dropped. */
   readonly crossOrigin: (call: Call) => Readonly<Record<string, string>>;
-  /** Which commands of the upstream's reach the client. */
+  /** The command fields of the upstream that reach the client. */
   readonly allowedCommands: readonly CommandField[];
-  /** Whether what the upstream says in `WWW-Authenticate` is its own to say: it got the client's own token. */
+  /** Whether `WWW-Authenticate` of the upstream reaches the client: only if the upstream got the client's own token. */
   readonly upstreamChallenges: boolean;
-  /** The `DPoP-Nonce` for the next proof, RFC 9449 §8.2; undefined where proofs need none. An upstream's is never ours. */
+  /**
+   * The `DPoP-Nonce` for the next proof, RFC 9449 §8.2; undefined if proofs need none. The upstream's own is dropped.
+   */
   readonly nonce: (() => string) | undefined;
-  /** The `Mcp-Session-Id` that the client sees for the upstream's; undefined for none. */
+  /** Makes the `Mcp-Session-Id` that the client sees from the upstream's; undefined drops it. */
   readonly sessionId: (theirs: string, grant: Grant) => string | undefined;
 }
 
-/** What says something of the bytes of a body, and is wrong once they are changed. */
+/** Fields about the bytes of a body, which are wrong once the body is changed. */
 const aboutBytes = [
   'content-length',
   'content-md5',
@@ -62,11 +64,11 @@ interface UpstreamAnswer extends Pick<GrantedCall, 'call' | 'grant'> {
 export type CleanAnswer = (answer: UpstreamAnswer) => ResponseHeaders;
 
 /**
- * Creates what makes the header section for the client out of an upstream's, on every path: requests, streams and
- * WebSocket handshakes. It leaves out what is about the upstream's connection and what only the gateway may say. An event
- * stream goes without a length (some servers send one) and with the word that keeps other proxies from buffering it.
+ * Creates the cleaning of upstream header sections, for requests, streams and WebSocket handshakes alike. It drops the
+ * fields about the upstream's connection and those that only the gateway may set. An event stream gets no length (some
+ * servers send one), and the field that keeps other proxies from buffering it.
  *
- * What it makes throws {Denial} `upstream.invalid` for a transfer coding other than `chunked`.
+ * @returns a function that throws {Denial} `upstream.invalid` for a transfer coding other than `chunked`.
  */
 export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
   const { isPublic } = own;
@@ -102,13 +104,13 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
         sessionId = value;
         value = own.sessionId(value, grant);
       } else if (!isPublic && lower.endsWith('cache-control')) {
-        // Any other is for some shared caches alone, RFC 9213.
+        // The others are for some shared caches only, RFC 9213.
         if (lower !== 'cache-control') continue;
         value = privateCacheControl(value);
       }
       if (value !== undefined) all.push(name, value);
     }
-    // RFC 9112 §7: the gateway understands this one alone, and would pass on any other as if it were content.
+    // RFC 9112 §7: the gateway decodes only this one, and would forward any other as if it were content.
     if (coding !== undefined && status >= 200 && coding.trim().toLowerCase() !== 'chunked')
       throw new Denial('upstream.invalid', 'a transfer coding other than chunked');
     const isEventStream = /^text\/event-stream *(?:;|$)/i.test(contentType);
@@ -118,9 +120,9 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
     const mayHaveLength = !isEventStream && status !== 204 && status >= 200;
     if (hasLength && !mayHaveLength) dropped.push('content-length');
     if (isEventStream) dropped.push('x-accel-buffering');
-    // RFC 9449 §8.2: a stored answer would hand out its nonce again when that has long ended.
+    // RFC 9449 §8.2: a stored answer would repeat its nonce after that has expired.
     if (own.nonce !== undefined) dropped.push('cache-control');
-    // The ids of an MCP stream's events are changed in any case.
+    // The event ids of an MCP stream are always changed.
     if (willChange || (isEventStream && grant.action.era !== undefined)) dropped.push(...aboutBytes);
     const fields = dropped.length === 0 ? all : without(all, dropped);
     if (isEventStream) fields.push('X-Accel-Buffering', 'no');

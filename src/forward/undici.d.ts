@@ -1,4 +1,4 @@
-/** The two parts of undici that are used: all of it, with its `fetch`, cookies and caches, takes four times as long to load. */
+/** The two parts of undici that are used. The whole package takes four times as long to load. */
 declare module 'undici/lib/dispatcher/pool.js' {
   export { Pool as default } from 'undici';
 }

@@ -13,14 +13,14 @@ import { handshakeDenial } from './upstream-denial.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 
 /**
- * Sends a granted WebSocket handshake on, RFC 6455 §4; then bytes go both ways until somebody leaves or the token ends.
- * `refuse` is called, at most once and before anything was answered, when the upstream does not answer.
+ * Forwards a granted WebSocket handshake, RFC 6455 §4. Then bytes flow both ways until one side leaves or the token
+ * ends. `refuse` is called if the upstream does not answer: at most once, and before anything is answered.
  */
 export type ForwardUpgrade = (granted: GrantedCall, head: Buffer, refuse: (denial: Denial) => void) => void;
 
 /**
- * Creates the forwarding of a route's upgrades. http-proxy-3 sees only a request and a 101 that we have cleaned; any other
- * answer goes to the client as every other answer of an upstream does.
+ * Creates the forwarding of a route's upgrades. http-proxy-3 gets a request and a 101 that the gateway has cleaned. Any
+ * other answer is relayed like the other answers of an upstream.
  */
 export function createForwardUpgrade(route: Route, parts: ForwardParts): ForwardUpgrade {
   const { publicUrl, claimed, cleanAnswer, signIdentity, onUnauthorized, streams, observer, clock } = parts;
@@ -40,14 +40,14 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
     socket.once('close', () => {
       stopGuards();
       if (state === 'open') observer.streamClosed(route);
-      // The library forgets the client until the upstream has switched.
+      // The library does not watch the client until the upstream has switched.
       else outgoing?.destroy();
     });
     proxy.on('proxyReqWs', (request, incoming) => {
       outgoing = request;
-      // The library parses and joins the path anew; what was decided on is forwarded byte for byte.
+      // The library parses and joins the path again. The path that was decided on is forwarded byte for byte.
       request.path = incoming.url ?? '/';
-      // From now to the end of the answer's header section: an upstream that says a byte at a time is not silent.
+      // Until the end of the answer's header section: an upstream that sends a byte at a time is never idle.
       const late = new Denial('upstream.timeout', 'no answer to the handshake in time');
       const deadline = setTimeout(() => request.destroy(late), responseTimeoutMs);
       const inTime = (): void => clearTimeout(deadline);
@@ -65,7 +65,7 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
       call.response.statusCode = 101;
       observer.streamOpened(route);
     });
-    // Told synchronously: right after this the library ends the socket.
+    // Answered synchronously: after this call the library ends the socket.
     const onError = (error: Error): void => {
       if (state !== 'waiting' || socket.destroyed) return;
       state = 'answered';
@@ -75,7 +75,7 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
 
     const headers = requestHeaders({ call, grant, credential });
     proxy.ws(handshake(call.request, headers, upstreamPath(call.path, call.query)), socket, head, {}, onError);
-    // In the place of the library's listener, which passes on every field, frames a 204, and lets no client slow it down.
+    // Replaces the library's listener, which forwards every field, frames a 204, and ignores back-pressure.
     outgoing?.removeAllListeners('response').once('response', relay);
 
     function cleaned({ rawHeaders: raw }: IncomingMessage, status: number): ResponseHeaders {
@@ -87,7 +87,7 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
       const { statusCode: status = 502, statusMessage = '' } = answer;
       let headers: ResponseHeaders;
       try {
-        // Node takes a 101 without the two fields of a switch for an answer; what is before us may take it for a tunnel.
+        // Node reads a 101 without its two fields as an answer. A proxy before the gateway may read it as a tunnel.
         if (status < 200) throw new Denial('upstream.invalid', 'a 101 that switches to nothing');
         headers = cleaned(answer, status);
       } catch (error) {
@@ -100,7 +100,7 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
       const client = new ClientAnswer(call.response);
       client.begin(status, statusMessage, headers);
       client.show();
-      // One that breaks off must not look whole.
+      // An answer that breaks off must not look complete.
       answer.once('close', () => {
         if (!answer.complete) socket.destroy();
       });
@@ -112,23 +112,25 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
 /** How long one side may take to end after the other. */
 const LINGER_MS = 1_000;
 
-/** The library ends its own way to either when the other has ended, and would wait for ever for the other way. */
+/**
+ * Ends both sides together: the library half-closes one side when the other ends, and would wait for the rest for ever.
+ */
 function endTogether(client: Duplex, upstream: Socket): void {
   const endSoon = (): void => void setTimeout(() => client.destroy(), LINGER_MS).unref();
   client.once('end', endSoon);
-  // When it has been given all that came before.
+  // After the client got all bytes of the upstream.
   upstream.once('close', () => client.once('finish', endSoon));
   if (client.destroyed) upstream.destroy();
   else client.once('close', () => upstream.destroySoon());
 }
 
-/** The request as the library may see it: our header section, our path, and the handshake's own two fields. */
+/** The request for the library: the cleaned header section and path, and the two fields of a handshake. */
 function handshake(request: IncomingMessage, fields: readonly string[], path: string): IncomingMessage {
   const headers = switchingHeaders(fields);
   return Object.create(request, { url: { value: path }, headers: { value: headers } }) as IncomingMessage;
 }
 
-/** Fields as the library takes them, and the two of a switch to WebSocket, RFC 6455 §4. */
+/** The fields in the form of the library, with the two of a switch to WebSocket, RFC 6455 §4. */
 function switchingHeaders(fields: readonly string[]): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
   for (let i = 0; i < fields.length; i += 2) {

@@ -1,7 +1,7 @@
 import errors from 'undici/lib/core/errors.js';
 import { Denial } from '../model/denial.ts';
 
-/** What undici, or whoever reads what it hands over, says of an upstream that did not answer. */
+/** The denial for an error of undici, or of a filter, in place of the upstream's answer. */
 export function upstreamDenial(error: Error): Denial {
   const unreadable = unreadableAnswer(error);
   if (unreadable !== undefined) return unreadable;
@@ -15,21 +15,21 @@ export function upstreamDenial(error: Error): Denial {
   return new Denial('upstream.unreachable', `${code}${error.message}`, { cause: error });
 }
 
-/** What a filter says of an answer that it must read and cannot; undefined for any other error. */
+/** The denial for an answer that a filter must read and cannot; undefined for any other error. */
 export function unreadableAnswer(error: Error): Denial | undefined {
   if (error instanceof Denial) return error;
-  // Its message quotes what the upstream said.
+  // Its message quotes the answer of the upstream.
   if (error instanceof SyntaxError) return new Denial('upstream.invalid', 'a list that is not JSON cannot be filtered');
   return error instanceof RangeError ? new Denial('upstream.invalid', error.message) : undefined;
 }
 
-/** What http-proxy-3 says of an upstream that did not answer a handshake. */
+/** The denial for an error of http-proxy-3 in place of the answer to a handshake. */
 export function handshakeDenial(error: Error): Denial {
   if (error instanceof Denial) return error;
   if ('code' in error && String(error.code).startsWith('HPE_')) {
     return new Denial('upstream.invalid', error.message, { cause: error });
   }
-  // How the library says that nobody took the connection in time.
+  // The library's message for a connect timeout.
   const reason = error.message === 'ECONNECT_TIMEOUT' ? 'upstream.timeout' : 'upstream.unreachable';
   return new Denial(reason, error.message, { cause: error });
 }

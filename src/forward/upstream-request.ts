@@ -7,7 +7,7 @@ import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts'
 
 const traceFields: ReadonlySet<string> = new Set(['traceparent', 'tracestate']);
 
-/** Names that are remembered at most; callers choose names, and must not choose how much we remember. */
+/** The most names that are remembered, because callers choose them. */
 const MAX_VERDICTS = 1024;
 
 /** The header section for the upstream, as undici takes it: name, value, name, value, … */
@@ -18,12 +18,12 @@ export type BuildRequestHeaders = (
 ) => string[];
 
 /**
- * Creates the header section that a route sends upstream: the client's fields without those that are not for the
- * upstream, then ours. A name with `_` for `-` counts as the name: CGI and WSGI make one variable of both, and
- * some servers one of whatever is no letter or digit.
+ * Creates the header section that a route sends upstream: the client's fields that are for the upstream, then those of
+ * the gateway. A name with `_` for `-` counts as the name: CGI and WSGI make one variable of both, and some servers
+ * treat every character alike that is no letter or digit.
  *
- * @param claimed As `identityNames` has them, of all routes.
- * @param sign Makes the signed statement who calls; undefined where the route sends none.
+ * @param claimed The identity headers of all routes, as `identityNames` returns them.
+ * @param sign Signs the identity of the caller; undefined if the route sends none.
  */
 export function createRequestHeaders(
   route: Route,
@@ -44,10 +44,10 @@ export function createRequestHeaders(
       !hopByHop.has(plain) &&
       !isNeverFromClients(plain) &&
       !claimed.has(plain) &&
-      // They go on as they were read, or not at all.
+      // Added below, if they are valid.
       !traceFields.has(plain) &&
-      // On an MCP route a session id goes on only as the upstream's own, once it is proved to be this caller's.
-      // So does the id of an event.
+      // On an MCP route, session and event ids are added below as the upstream's own, once they are proved to be the
+      // caller's.
       !(route.protocol === 'mcp' && (plain === 'mcp-session-id' || plain === 'last-event-id')) &&
       !isRespelled(name, plain);
     if (verdicts.size < MAX_VERDICTS) verdicts.set(name, verdict);
@@ -62,14 +62,14 @@ export function createRequestHeaders(
       const name = names[i] as string;
       if (!isForUpstream(name) || nominated?.has(name) === true) continue;
       if (acceptEncoding !== undefined && name === 'accept-encoding') continue;
-      // The upstream's own handles are shorter than those that clients see.
+      // The body has changed: the upstream's own handles are shorter than those that clients see.
       if (name === 'content-length' && grant.action.body !== undefined) continue;
       if (name === 'mcp-name' && grant.action.mcpName !== undefined) {
         headers.push(raw[2 * i] as string, grant.action.mcpName);
         continue;
       }
       if (name === 'cookie') {
-        // Browsers send a cookie to every port of a host: with an operator's session an upstream could read the console.
+        // Browsers send a cookie to every port of a host: an upstream could use an operator's session for the console.
         const cookies = withoutCookie(ADMIN_COOKIE, raw[2 * i + 1] as string);
         if (cookies !== '') headers.push(raw[2 * i] as string, cookies);
         continue;
@@ -91,8 +91,8 @@ export function createRequestHeaders(
 }
 
 /**
- * The path and query for the upstream: the matched part is replaced. The rest and the query are kept byte for byte where
- * the route passes them; elsewhere no client can choose them, even if a guard before this one is missing.
+ * Creates the path and query for the upstream: the matched part is replaced. The rest and the query are kept byte for
+ * byte if the route passes them. Otherwise they are dropped, even if an earlier guard is missing.
  */
 export function createUpstreamPath(route: Route): (path: string, query: string) => string {
   const matched = route.path === '/' ? 0 : route.path.length;

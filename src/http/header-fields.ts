@@ -1,4 +1,4 @@
-/** RFC 9110 §7.6.1: fields about one connection only, lower case. They are never forwarded, either way. */
+/** RFC 9110 §7.6.1: fields for one connection only, in lower case. The gateway forwards them in neither direction. */
 export const hopByHop: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -12,7 +12,7 @@ export const hopByHop: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** The field names of a `Connection` header; undefined for the two values that everybody sends. */
+/** The fields that a `Connection` header nominates; undefined for its two common values. */
 export function nominatedBy(connection: string): ReadonlySet<string> | undefined {
   const options = connection.toLowerCase();
   if (options === 'keep-alive' || options === 'close') return undefined;
@@ -32,14 +32,14 @@ export function declaresBody(fields: {
   return fields.transferEncoding !== undefined || Number(fields.contentLength ?? 0) !== 0;
 }
 
-/** The values of every cookie of this name in a `Cookie` field, RFC 6265 §4.2.1, in their order. */
+/** The values of all cookies with this name in a `Cookie` field, RFC 6265 §4.2.1, in their order. */
 export function cookiesNamed(name: string, field = ''): readonly string[] {
   return pairsOf(field)
     .filter((pair) => isNamed(pair, name))
     .map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
 }
 
-/** A `Cookie` field without the cookies of this name; empty where there is no other. */
+/** A `Cookie` field without the cookies of this name; empty if there is no other. */
 export function withoutCookie(name: string, field: string): string {
   if (!field.includes(name)) return field;
   return pairsOf(field)
@@ -55,7 +55,9 @@ function isNamed(pair: string, name: string): boolean {
   return pair.split('=', 1)[0]?.trim() === name;
 }
 
-/** How long an answer is fresh by its `Cache-Control`, in milliseconds, RFC 9111 §5.2.2; undefined where it does not say. */
+/**
+ * How long an answer is fresh by its `Cache-Control`, in milliseconds, RFC 9111 §5.2.2; undefined if it does not say.
+ */
 export function maxAgeMs(cacheControl: string | undefined): number | undefined {
   if (cacheControl === undefined) return undefined;
   const directives = cacheControl.split(',').map((directive) => directive.trim().toLowerCase());
@@ -64,17 +66,16 @@ export function maxAgeMs(cacheControl: string | undefined): number | undefined {
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
-/** How long a server asks to be left alone, in milliseconds, RFC 9110 §10.2.3; undefined for what says nothing of it. */
+/** The wait that a `Retry-After` asks for, in milliseconds, RFC 9110 §10.2.3; undefined for a value that is not one. */
 export function retryAfterMs(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d+$/.test(value)) return Number(value) * 1000;
-  // Of the forms of a date only IMF-fixdate, which every sender MUST use (RFC 9110 §5.6.7): Date.parse takes any number
-  // for one.
+  // Only IMF-fixdate, which every sender MUST use (RFC 9110 §5.6.7): Date.parse reads any number as a date.
   const at = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/.test(value) ? Date.parse(value) : NaN;
   return Number.isNaN(at) ? undefined : Math.max(at - now, 0);
 }
 
-/** RFC 9110 §10.2.3 `delay-seconds`: whole ones, after which the wait is over for certain; never `0`, which is now. */
+/** A wait as RFC 9110 §10.2.3 `delay-seconds`: rounded up, and never `0`, which means now. */
 export function retryAfterSeconds(waitMs: number): number {
   return Math.max(1, Math.ceil(waitMs / 1000));
 }

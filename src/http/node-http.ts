@@ -1,5 +1,5 @@
 /**
- * Node's HTTP. An `import` of `node:http` gets it too, and with it every export's value: the getters of `WebSocket` and
- * its like load the `fetch` that is built into Node, which takes longer than all of ours and which nothing here uses.
+ * Node's HTTP module. An `import` of `node:http` would evaluate every export. The getters of `WebSocket` and its like
+ * load Node's built-in `fetch`, which takes longer than all modules of the gateway and which the gateway does not use.
  */
 export const http = process.getBuiltinModule('node:http');

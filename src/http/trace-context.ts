@@ -1,37 +1,37 @@
-/** Where a request stands in a distributed trace, W3C Trace Context. */
+/** The position of a request in a distributed trace, W3C Trace Context. */
 export interface TraceContext {
   /** `trace-id`: 32 lower-case hex digits. */
   readonly traceId: string;
-  /** Whether the caller says that it recorded this trace. Anybody can say so. */
+  /** Whether the caller claims to record this trace. The claim is not verified. */
   readonly isSampled: boolean;
-  /** Whether the right half of `traceId` is known to be random, by level 2 of the standard. */
+  /** Whether the right half of `traceId` is random, level 2 of the standard. */
   readonly isRandom: boolean;
-  /** `parent-id`: the span that came last, 16 lower-case hex digits. */
+  /** `parent-id`: the latest span, 16 lower-case hex digits. */
   readonly parentId: string;
-  /** The field for who comes next; a context that was only read has it as it came. */
+  /** The field to forward; as received if no span was added. */
   readonly traceparent: string;
-  /** Its companion, as it came; undefined where there was none, or nothing that could be read. */
+  /** `tracestate` as received; undefined without a valid one. */
   readonly tracestate: string | undefined;
 }
 
-/** Of a version that is not known yet, since it may be longer; nobody needs more. */
+/** A limit for unknown versions, which may be longer than version 00. */
 const MAX_TRACEPARENT = 512;
-/** Trace Context §3.3, list. How long it may be is left to who passes it on, and so to the limit on header sections. */
+/** Trace Context §3.3, list. The limit on header sections limits its length. */
 const MAX_MEMBERS = 32;
 const SAMPLED = 1;
 const RANDOM = 2;
 
-/** Trace Context §3.2.2. What comes after the flags is of a later version, which may only add to this one, §3.2.4. */
+/** Trace Context §3.2.2. Only a later version has a part after the flags, §3.2.4. */
 const field = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[!-+\--~]*)?$/;
 const zeros = /^0+$/;
 /** Trace Context §3.3, list-members; keys by level 2, where those of level 1 fit too. */
 const member = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~]$/;
 
 /**
- * Reads `traceparent` and its companion; undefined where the first is not valid, or stands twice (Trace Context §3.2).
- * A `tracestate` that is not valid is left out, and spoils nothing, §3.3.
+ * Reads `traceparent` and `tracestate`; undefined if the first is not valid or stands twice (Trace Context §3.2). A
+ * `tracestate` that is not valid is ignored, §3.3.
  *
- * @param traceparent Of several fields, the values with commas between them.
+ * @param traceparent The values of all fields, joined by commas.
  * @param tracestate The same.
  */
 export function readTraceContext(
@@ -54,7 +54,9 @@ export function readTraceContext(
   };
 }
 
-/** The field of version 00 by which a span of ours becomes the parent, Trace Context §3.4; unknown flags are not set. */
+/**
+ * The field of version 00 by which a span of the gateway becomes the parent, Trace Context §3.4; unknown flags are not set.
+ */
 export function traceparentOf({
   traceId,
   parentId,
@@ -66,7 +68,7 @@ export function traceparentOf({
 }
 
 function isTracestate(text: string): boolean {
-  // Of what `trim` takes off, only optional whitespace is left then.
+  // Then `trim` removes only optional whitespace.
   if (!/^[\t -~]*$/.test(text)) return false;
   const members = text.split(',').map((each) => each.trim());
   const filled = members.filter((each) => each !== '');

@@ -1,4 +1,4 @@
-/** A URL as it may be shown: its query may hold a key. */
+/** A URL for logs and messages, without its query, which may hold a key. */
 export function withoutQuery(url: string): string {
   return url.replace(/\?.*$/s, '?…');
 }

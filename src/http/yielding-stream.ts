@@ -1,11 +1,11 @@
 import { Transform, type Readable } from 'node:stream';
 
-/** So much passes at once: most bodies are no longer. */
+/** Bodies up to this size are forwarded without yielding. */
 const AT_ONCE_BYTES = 64 * 1024;
 
 /**
- * Lets a body through, of a long one a piece in a turn of the event loop: Node reads up to 2 MiB of a fast sender before
- * it looks at anybody else.
+ * Passes a body on, and yields to the event loop after each piece of a long one. Node reads up to 2 MiB from a fast
+ * sender before it serves other connections.
  */
 export class YieldingStream extends Transform {
   #bytes = 0;
@@ -17,7 +17,7 @@ export class YieldingStream extends Transform {
   }
 }
 
-/** Reads what nobody wants, a piece in a turn of the event loop. */
+/** Reads and discards a body, one piece in each turn of the event loop. */
 export function drain(body: Readable): void {
   body.on('data', () => {
     body.pause();

@@ -8,21 +8,21 @@ import { Denial, isTokenDenial } from '../model/denial.ts';
 import type { Failures, RateLimiters, TokenQuestion } from '../model/limits.ts';
 import type { Rate } from '../model/route.ts';
 
-/** Refused tokens that are remembered at most. Only one that counted is added, so one address adds few. */
+/** The most refused tokens that are remembered. Only a token that was counted is added, so one address adds few. */
 const MAX_REFUSED = 50_000;
 
-/** The questions in flight of one bucket, and what waits for their outcome. */
+/** The questions in flight of one bucket, and the questions that wait for their outcome. */
 interface InFlight {
   asking: number;
-  /** In the order of arrival; a set, since taking the first of a long array takes as long as the array is. */
+  /** In the order of arrival. A set, because removing the first of a long array takes time in its length. */
   readonly waiting: Set<() => void>;
 }
 
-/** What the limit of failures is made with. */
+/** The parts that the limit of failures is made of. */
 interface FailuresParts {
   readonly limiters: RateLimiters;
   readonly clock: Clock;
-  /** Told of an address that exceeds the limit and may be a proxy which is not trusted. */
+  /** Warns of an address that exceeds the limit and may be a proxy that is not trusted. */
   readonly warnOfProxy: (address: string) => void;
 }
 
@@ -30,26 +30,26 @@ interface FailuresParts {
 export const unlimitedFailures: Failures = { guard: (_question, work) => work() };
 
 /**
- * Creates the limit of failures: for each address and the servers that are asked it counts different tokens that were
- * refused.
+ * Creates the limit of failures. It counts the different tokens that were refused, for each address and each set of
+ * servers that are asked.
  *
- * A question takes a place before it is asked and gives it back unless its token is refused. So parallel guesses get
- * exactly as many answers as guesses in a row. A question that finds no place waits while others may still give theirs
- * back: a crowd behind one address that comes with good tokens is slowed down and never refused.
+ * A question takes a permit before it is asked, and returns it unless its token is refused. So parallel guesses get
+ * exactly as many answers as guesses in a row. A question without a permit waits while questions in flight may still
+ * return theirs. Many callers with good tokens behind one address are slowed down and never refused.
  *
- * Places are kept apart by the servers that are asked: while one of them hangs, the questions that wait for it hold no
- * place at another. Counting after the answer instead would need no places, but would let as many guesses pass at once
- * as a server is asked in parallel, again each time that a place comes back.
+ * Each set of servers has its own permits: while one server hangs, the questions to it hold no permits of another.
+ * Counting after the answer would need no permits. But it would let parallel guesses pass the limit, again each time a
+ * permit is returned.
  *
- * A token that was refused before has a bucket of its own kind, as large: a client that repeats one expired token counts
- * once, and yet cannot make the gateway ask without end where `cache: 0s` remembers no answer.
+ * A token that was refused before counts in a second bucket of the same size. A client that repeats one expired token
+ * counts once, and yet cannot make the gateway ask without end if `cache: 0s` disables the cache.
  */
 export function createFailures(rate: Rate | undefined, { limiters, clock, warnOfProxy }: FailuresParts): Failures {
   if (rate === undefined) return unlimitedFailures;
   const limiter = limiters('failures', rate);
-  /** The time in which all places come back. */
+  /** The time in which the whole bucket refills. */
   const windowMs = (rate.burst * rate.perMs) / rate.requests;
-  const places = new Map<string, InFlight>();
+  const flights = new Map<string, InFlight>();
   const warn = createUnlistedProxyWarning(warnOfProxy);
   const refused = createExpiringCache<object>(MAX_REFUSED, clock);
 
@@ -59,15 +59,15 @@ export function createFailures(rate: Rate | undefined, { limiters, clock, warnOf
     guard<Value>({ call, servers, token }: TokenQuestion, work: () => Promise<Value>): Promise<Value> {
       const fresh = `${addressBlock(call.client)} ${servers}`;
       const shown = `${fresh} ${token}`;
-      // One token from one address takes one place, however often it is presented meanwhile.
+      // One token from one address takes one permit, however often it is presented in the meantime.
       return flight(shown, () => {
         const bucket = refused.get(shown) === undefined ? fresh : `again ${fresh}`;
-        return placed(bucket, call, work, () => refused.set(shown, {}, clock() + windowMs));
+        return withPermit(bucket, call, work, () => refused.set(shown, {}, clock() + windowMs));
       }) as Promise<Value>;
     },
   };
 
-  async function placed(
+  async function withPermit(
     bucket: string,
     call: Call,
     work: () => Promise<unknown>,
@@ -91,11 +91,11 @@ export function createFailures(rate: Rate | undefined, { limiters, clock, warnOf
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- each try waits for the one before
       const waitMs = await limiter.take(bucket);
-      const inFlight = places.get(bucket);
+      const inFlight = flights.get(bucket);
       if (waitMs === 0) {
         const entered = inFlight ?? { asking: 0, waiting: new Set<() => void>() };
         entered.asking += 1;
-        places.set(bucket, entered);
+        flights.set(bucket, entered);
         return entered;
       }
       if (inFlight === undefined) {
@@ -110,7 +110,7 @@ export function createFailures(rate: Rate | undefined, { limiters, clock, warnOf
   function leave(bucket: string, inFlight: InFlight, isRefused: boolean): void {
     inFlight.asking -= 1;
     if (inFlight.asking === 0) {
-      places.delete(bucket);
+      flights.delete(bucket);
       for (const wake of inFlight.waiting) wake();
     } else if (!isRefused) {
       const [next] = inFlight.waiting;
@@ -128,12 +128,12 @@ function exceeded(address: string, waitMs: number): Denial {
   });
 }
 
-/** Addresses that are remembered at most: clients write the header themselves, and must not fill the log. */
+/** The most addresses that are remembered: clients can write the header themselves, and must not fill the log. */
 const MAX_ADDRESSES = 100;
 
 /**
- * Creates the warning that the address of a call, which exceeded `limits.failures`, may be a proxy of our own: it sends
- * `X-Forwarded-For`, which does not count. All its callers share one limit then. Each address is warned of once.
+ * Creates the warning that an address over `limits.failures` may be a proxy of the operator. It sends `X-Forwarded-For`
+ * and is not trusted, so all its callers share one limit. The warning comes once for each address.
  */
 export function createUnlistedProxyWarning(warn: (address: string) => void): (call: Call) => void {
   const warned = new Set<string>();

@@ -8,14 +8,14 @@ import type { RateLimiters } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Rate, Route } from '../model/route.ts';
 
-/** Counts a call; at once where no store has to be asked. */
+/** Counts a call. Returns a promise only if it has to ask a store. */
 export type Limit = (call: Call, principal: Principal | undefined) => void | Promise<void>;
 
-/** A subject of any length is remembered in this many characters. */
+/** The longest key of a caller; a longer one is hashed. */
 const MAX_KEY = 200;
 
 /**
- * Creates the rate limit of a route: for each subject, else client, else address.
+ * Creates the rate limit of a route. It counts by subject, else by client, else by address.
  *
  * @returns a function that throws {Denial} `rate.exceeded`; undefined for a route without limit.
  */
@@ -43,7 +43,8 @@ export function createLimit(route: Route, limiters: RateLimiters): Limit | undef
     const { requests, perMs, burst } = rate as Rate;
     throw new Denial('rate.exceeded', `more than ${requests} in ${perMs} ms with a burst of ${burst}`, {
       retryAfterSeconds: seconds,
-      // No time after which all of it is there again, but until then nothing is: draft-ietf-httpapi-ratelimit-headers-11 §4.1.2.
+      // `t` is when the next call is allowed, not when the whole quota is: draft-ietf-httpapi-ratelimit-headers-11
+      // §4.1.2.
       headers: { 'RateLimit-Policy': policy, RateLimit: `"default";r=0;t=${seconds}` },
     });
   }

@@ -1,49 +1,49 @@
 import { addressBlock } from '../lib/ip-address.ts';
 import { createRoundRobinQueue } from '../lib/round-robin-queue.ts';
 
-/** Lets few requests begin in one turn of the event loop, so that a client with many makes the others wait for few. */
+/** Starts a few requests in each turn of the event loop, so that one client with many does not delay the others. */
 export interface AdmissionScheduler {
-  /** Calls `begin`: now, or in one of the next turns, in which no address gets more than the others that wait. */
+  /** Calls `begin` at once, or in a later turn. In each turn the waiting addresses get equal shares. */
   take(address: string, begin: () => void): void;
 }
 
-/** A request takes some 0.1 ms of a core, and up to a quarter less where four begin in one turn. */
+/** A request takes about 0.1 ms of a core, and up to a quarter less if four begin in one turn. */
 const PER_TURN = 4;
 const TURN_MS = 1;
-/** Who came so long after another's request is alone. */
-const COMPANY_MS = 100;
+/** Addresses compete if their requests arrive within this time of each other. */
+const CONTENTION_MS = 100;
 
 /**
- * Creates the turns of a listener. In a turn each address begins one request, and who is alone begins as many as there may
- * be. One at a time, or a few, come and go without any of this.
+ * Creates the scheduler of a listener. In each turn, every waiting address begins one request. An address without
+ * competitors begins `perTurn`. A request begins at once while the turn has room and none waits.
  */
 export function createAdmissionScheduler(perTurn = PER_TURN): AdmissionScheduler {
-  const rounds = createRoundRobinQueue();
-  /** How many may still begin in this turn. */
+  const queue = createRoundRobinQueue();
+  /** The requests that may still begin in this turn. */
   let left = perTurn;
   let since = 0;
   let last = '';
-  let metAt = -Infinity;
+  let contendedAt = -Infinity;
 
   function open(now: number, addresses: number): void {
     since = now;
-    left = now - metAt > COMPANY_MS ? perTurn : Math.min(perTurn, addresses);
+    left = now - contendedAt > CONTENTION_MS ? perTurn : Math.min(perTurn, addresses);
   }
 
   function next(): void {
-    open(performance.now(), rounds.owners());
-    for (; left > 0 && rounds.next(); left -= 1);
-    if (!rounds.isEmpty()) setImmediate(next);
+    open(performance.now(), queue.owners());
+    for (; left > 0 && queue.next(); left -= 1);
+    if (!queue.isEmpty()) setImmediate(next);
   }
 
   return {
     take(address, begin) {
       const now = performance.now();
       if (address !== last) {
-        if (last !== '') metAt = now;
+        if (last !== '') contendedAt = now;
         last = address;
       }
-      if (rounds.isEmpty()) {
+      if (queue.isEmpty()) {
         if (now - since > TURN_MS) open(now, 1);
         if (left > 0) {
           left -= 1;
@@ -52,7 +52,7 @@ export function createAdmissionScheduler(perTurn = PER_TURN): AdmissionScheduler
         }
         setImmediate(next);
       }
-      rounds.add(addressBlock(address), begin);
+      queue.add(addressBlock(address), begin);
     },
   };
 }

@@ -2,26 +2,26 @@ import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 
-/** An origin of this machine: no page of the web has it, RFC 6761 §6.3. */
+/** An origin on this machine. No page of the web can have one, RFC 6761 §6.3. */
 const loopbackOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?$/;
 
-/** Whom a browser may call us for. */
+/** The hosts and origins that a request may name. */
 export interface Allowed {
   /**
-   * Lets a call pass whose Host and Origin are ours, MCP Streamable HTTP §Security.
+   * Requires a `Host` of the gateway and an allowed `Origin`, MCP Streamable HTTP §Security.
    *
-   * @throws {Denial} `request.host` for another name (DNS rebinding makes a page of it same-origin with us);
-   *   `request.origin` for a page of another origin, `null` included.
+   * @throws {Denial} `request.host` for another name: DNS rebinding makes a page with that name same-origin
+   *   with the gateway. `request.origin` for a page of another origin, `null` included.
    */
   readonly require: (call: Call) => void;
-  /** Whether pages of `origin` may call, and so may read our answers. */
+  /** Whether pages of `origin` may call the gateway and read its answers. */
   readonly origin: (origin: string) => boolean;
 }
 
 /** Creates the allow-lists of a configuration. */
 export function createAllowed({ allowedHosts, allowedOrigins }: Config): Allowed {
   const isAllowed = (origin: string): boolean => allowedOrigins.has(origin) || loopbackOrigin.test(origin);
-  // The one that nearly every request has.
+  // Nearly every request has the same one.
   let known: string | undefined;
   return {
     require({ fields: { host, origin } }) {
@@ -40,7 +40,7 @@ export function createAllowed({ allowedHosts, allowedOrigins }: Config): Allowed
   };
 }
 
-/** The name in a Host header, RFC 9110 §7.2: case does not count, the port says nothing about who we are. */
+/** The name in a `Host` header in lower case, without its port, RFC 9110 §7.2. */
 function hostName(host: string): string {
   return host.toLowerCase().replace(/:[0-9]*$/, '');
 }

@@ -2,22 +2,22 @@ import type { Quota } from '../lib/quota.ts';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 
-/** A body up to this length costs hardly more than its connection. */
+/** A body up to this size takes no quota: it costs hardly more than its connection. */
 const SMALL_BYTES = 16 * 1024;
 const LEAST_ROOM_BYTES = 256 * 1024 * 1024;
 const LEAST_ROOM_BODIES = 64;
 
-/** What all larger bodies that are held at the same time may take, where one may have `maxBytes`. */
+/** The quota in bytes for all larger bodies held at the same time, if one may have `maxBytes`. */
 export function roomForBodies(maxBytes: number): number {
   return Math.max(LEAST_ROOM_BYTES, LEAST_ROOM_BODIES * maxBytes);
 }
 
 /**
- * Reads the whole body of a call, once, and no further than `maxBytes`: a declared length beyond it is refused before
- * the first byte, an undeclared one while it arrives.
+ * Reads the whole body of a call, once. A declared length over `maxBytes` is refused before the first byte, an
+ * undeclared one as soon as the body exceeds the limit.
  *
- * @param room In bytes, by client address. A body that is not small takes of it until its call is over: else whoever sends
- *   many at once, and never their ends, would have all memory.
+ * @param room A quota in bytes by client address. A larger body takes from it until its call ends. Otherwise a client
+ *   could fill the memory with many bodies that never end.
  *
  * @throws {Denial} `body.too_large`, `body.no_room`, or `body.incomplete` when the client ends early.
  */
@@ -25,10 +25,10 @@ export function readBody(call: Call, maxBytes: number, room: Quota): Promise<Buf
   const { request, response, client, fields } = call;
   const tooLarge = (): Denial => new Denial('body.too_large', `more than ${maxBytes} bytes`);
   if (Number(fields.contentLength ?? 0) > maxBytes) return Promise.reject(tooLarge());
-  // Its `close` has been emitted; nothing would ever settle this.
+  // Its `close` event has passed: no later event would settle the promise.
   if (request.destroyed)
     return Promise.reject(new Denial('body.incomplete', 'the client left before its body was read'));
-  // A body that was not announced emits nothing either.
+  // A request without a body emits no events.
   if (request.readableEnded) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

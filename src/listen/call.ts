@@ -9,10 +9,10 @@ import type { CertificateOf } from './client-certificate.ts';
 import { noFields, readFields } from './fields.ts';
 import type { ClientBehind } from './trusted-proxies.ts';
 
-/** The path and query of a request target, in the one spelling that is let through. */
+/** Splits a request target into path and query, and refuses every spelling but the canonical one. */
 export type CanonicalTarget = (target: string) => Pick<Call, 'path' | 'query'>;
 
-/** A call as it arrives: with an id and a place to answer, and nothing yet that a decision could rest on. */
+/** A call as it arrives: it has an id and a response, and nothing yet that a decision could rest on. */
 export function arrive(request: IncomingMessage, response: ServerResponse, certificateOf: CertificateOf): Call {
   const peer = plainAddress(request.socket.remoteAddress ?? '');
   return {
@@ -33,7 +33,7 @@ export function arrive(request: IncomingMessage, response: ServerResponse, certi
   };
 }
 
-/** Enough to refuse with: whether a body is still on its way. */
+/** The two fields that a refusal needs, to know whether a body is still to come. */
 function framing({ headers }: IncomingMessage): Fields {
   const contentLength = headers['content-length'];
   const transferEncoding = headers['transfer-encoding'];
@@ -41,7 +41,7 @@ function framing({ headers }: IncomingMessage): Fields {
   return { ...noFields, contentLength, transferEncoding };
 }
 
-/** Known from the first moment, for what is refused early has its place in the trace too. */
+/** Read at arrival, so that a call that is refused early belongs to its trace too. */
 function traceOf({ headers }: IncomingMessage): TraceContext | undefined {
   // Node joins fields of one name by commas, as RFC 9110 §5.3 says.
   const { traceparent, tracestate, connection } = headers;
@@ -52,8 +52,7 @@ function traceOf({ headers }: IncomingMessage): TraceContext | undefined {
 }
 
 /**
- * The same call with its header section and target, read once and found canonical, and from the client that a trusted
- * proxy speaks for.
+ * The call with its header section and its canonical target, and with the client that a trusted proxy reports.
  */
 export function canonicalCall(
   arrived: Call,
@@ -68,7 +67,7 @@ export function canonicalCall(
 
 /** Reads the header section of a request of HTTP/1.x. */
 export function headerSection(request: IncomingMessage): Fields {
-  // Node's parser lets HTTP/0.9 and HTTP/2.0 pass.
+  // Node's parser accepts HTTP/0.9 and HTTP/2.0.
   if (request.httpVersionMajor !== 1) throw new Denial('request.malformed', `HTTP/${request.httpVersion}`);
   // RFC 9112 §6.1: MUST be treated as if the framing is faulty. A hop that knows only HTTP/1.0 ends the body elsewhere.
   if (request.httpVersionMinor === 0 && request.headers['transfer-encoding'] !== undefined) {

@@ -5,14 +5,15 @@ import { certificateThumbprint } from '../lib/thumbprint.ts';
 import type { Tls } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 
-/** The thumbprint of the certificate that a connection's client proved to have; undefined without one. */
+/** Finds the thumbprint of the certificate that the client of a connection proved to hold; undefined without one. */
 export type CertificateOf = (socket: Socket) => string | undefined;
 
 /**
- * Creates what finds a client's certificate, once a connection, and whether its session was resumed or not.
+ * Creates the look-up of client certificates. It reads a certificate once for each connection, also if the TLS session
+ * was resumed.
  *
- * @param clientCa As in {@link Tls}: of an authority's file, certificates count that it verified; with `any` each one,
- *   RFC 8705 §2.2, since the handshake has proved the key and the token names the certificate.
+ * @param clientCa As in {@link Tls}. With the file of an authority, only certificates that it verifies count. With
+ *   `any` every certificate counts, RFC 8705 §2.2: the handshake proves the key, and the token names the certificate.
  */
 export function createCertificateOf(clientCa: Tls['clientCa']): CertificateOf {
   if (clientCa === undefined) return () => undefined;
@@ -27,15 +28,16 @@ export function createCertificateOf(clientCa: Tls['clientCa']): CertificateOf {
   };
 }
 
-/** Certificates whose header was read already; proxies send the same one with each request of a client. */
+/** The most certificates that are remembered. A proxy sends the same one with each request of a client. */
 const MAX_KNOWN = 256;
 const known = new Map<string, string>();
 
 /**
- * The thumbprint of the certificate in a `Client-Cert` field, RFC 9440 §2.2: one Byte Sequence (RFC 8941 §3.3.5) of its
- * DER, without parameters. Undefined for an empty one, which is how some proxies say that there was none.
+ * The thumbprint of the certificate in a `Client-Cert` field, RFC 9440 §2.2: one Byte Sequence (RFC 8941 §3.3.5) with
+ * its DER, without parameters. Undefined for an empty value, which some proxies send if the client had no certificate.
  *
- * @throws {Denial} `request.certificate` for anything else: a proxy that is trusted and cannot be understood.
+ * @throws {Denial} `request.certificate` for any other value: the gateway trusts the proxy and cannot read what it
+ *   sends.
  */
 export function thumbprintOfHeader(value: string): string | undefined {
   if (value === '' || value === '::') return undefined;
@@ -51,7 +53,7 @@ function read(value: string): string {
   const [, base64] = /^:([A-Za-z0-9+/]+={0,2}):$/.exec(value) ?? [];
   if (base64 === undefined) throw malformed('is not one Byte Sequence');
   const der = Buffer.from(base64, 'base64');
-  // The parser takes PEM too, and ignores what comes after a certificate.
+  // The parser accepts PEM too, and ignores bytes after a certificate.
   if (!certificateIn(der)?.raw.equals(der)) throw malformed('is not a certificate in DER');
   return certificateThumbprint(der);
 }

@@ -5,44 +5,46 @@ import { http } from '../http/node-http.ts';
 
 const LINGER_MS = 1_000;
 
-/** A connection, by its newest request. */
+/** The state of one connection. */
 interface Connection {
+  /** The response to its newest request. */
   newest: ServerResponse;
-  /** Whether the newest came behind one that was not answered yet (pipelining). */
+  /** Whether the newest request came before the answer to the one before it (pipelining). */
   queued: boolean;
-  /** How many wait to be served. */
+  /** The number of requests that wait to be served. */
   waiting: number;
 }
 
-/** Requests that wait on one connection; a client that sends more without an answer wants something else. */
+/** The most requests that may wait on one connection. */
 const MAX_WAITING = 64;
 
-/** What was asked and answered on each connection, as far as the next answer depends on it. */
+/** The requests and answers of every open connection, so that each answer goes out in its turn. */
 export interface Connections {
-  /** Returns the answer that must be out before this one is served; undefined for none. */
+  /** Notes a request. Returns the response that must be finished before this request is served; undefined for none. */
   begun(request: IncomingMessage, response: ServerResponse): ServerResponse | undefined;
   /**
-   * Serves a request behind `earlier`: one at a time, so that a connection takes no more of an upstream than one, and none
-   * behind an answer that closes the connection, RFC 9112 §9.6.
+   * Serves a request after `earlier` has finished. A connection has one request in flight, and none after an answer
+   * that closes the connection, RFC 9112 §9.6.
    *
-   * @returns false where too many wait already.
+   * @returns false if too many requests wait on the connection.
    */
   serveAfter(earlier: ServerResponse, socket: Socket, serve: () => void): boolean;
-  /** Whether an answer is still to come. Answers go out in order, so that with the newest all are out. */
+  /** Whether an answer is still due. Answers go out in order, so none is due once the newest has finished. */
   isDue(socket: Duplex): boolean;
   /**
-   * Whether an answer to malformed bytes would be taken for what it is. Behind a whole request that waits for its own
-   * answer it would be taken for that one, and after the beginning of an answer for a part of it.
+   * Whether a client would read an answer to malformed bytes as such. After a whole request that is still unanswered,
+   * the client would read it as the answer to that request. After the beginning of an answer, it would be part of that
+   * answer.
    */
   canBeAnswered(socket: Duplex): boolean;
   /**
-   * The request whose body somebody reads and of which more is to come. Not one that waits for its turn, or for an
-   * upstream that reads slowly, and not one that is answered already: the upstream wants both at once.
+   * The request whose body the gateway is reading. Undefined for a request that waits, for one whose upstream reads
+   * slowly, and for one whose answer has begun: an upstream may read and answer at once.
    */
   receiving(socket: Duplex): IncomingMessage | undefined;
 }
 
-/** Creates the memory of a listener; it forgets a connection with its socket. */
+/** Creates the state of a listener's connections. It ends with the socket. */
 export function createConnections(): Connections {
   const connections = new WeakMap<Duplex, Connection>();
   const isDue = (socket: Duplex): boolean => connections.get(socket)?.newest.writableFinished === false;
@@ -84,7 +86,7 @@ export function createConnections(): Connections {
   };
 }
 
-/** Node gives an upgrade no response; this one answers it like any other request, and ends the socket after. */
+/** Creates the response to an upgrade, for which Node has none. The socket ends after it. */
 export function responseOn(request: IncomingMessage, socket: Duplex): ServerResponse {
   const response = new http.ServerResponse(request);
   response.shouldKeepAlive = false;
@@ -93,22 +95,22 @@ export function responseOn(request: IncomingMessage, socket: Duplex): ServerResp
   return response;
 }
 
-/** Lets the peer read what was written; one that never hangs up must not keep the socket for ever. */
+/** Ends a socket, and destroys it after a second: the peer can read what was written, but cannot keep the socket. */
 export function endSoon(socket: Duplex): void {
   socket.end();
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-/** What a client must bring of a body that is wanted: so many bytes in each window. */
+/** The least pace of a request body: this number of bytes in each window. */
 export interface Pace {
   readonly windowMs: number;
   readonly bytes: number;
 }
 
-/** Slower than any network that still is one; an upload may last as long as it likes above it. */
+/** Slower than any usable network. A faster upload may last as long as it needs. */
 export const leastPace: Pace = { windowMs: 30_000, bytes: 4_096 };
 
-/** What is watched, and what happens to a slow connection. */
+/** The connections to watch, and the action for a slow one. */
 interface SlowBodies {
   readonly sockets: Iterable<Socket>;
   readonly connections: Pick<Connections, 'receiving'>;
@@ -117,13 +119,12 @@ interface SlowBodies {
 }
 
 /**
- * Calls `onSlow` for each connection whose request body comes more slowly than `pace`, so that nobody keeps connections
- * by dribbling. In place of Node's `requestTimeout`, which ends a long upload however fast it is.
- *
- * Costs nothing per request: all connections are looked at once in each window.
+ * Calls `onSlow` for each connection whose request body comes more slowly than `pace`, so that a
+ * client cannot keep a connection by sending a byte at a time. It replaces Node's `requestTimeout`, which ends a long
+ * upload however fast it is. It costs nothing per request: it looks at all connections once in each window.
  */
 export function watchSlowBodies(server: Server, { sockets, connections, onSlow, pace = leastPace }: SlowBodies): void {
-  /** What was under way at the last look, and how much had been read by then. */
+  /** The requests that were being read in the last window, and the bytes read by then. */
   let before = new Map<IncomingMessage, number>();
   const look = (): void => {
     const now = new Map<IncomingMessage, number>();

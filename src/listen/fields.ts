@@ -7,7 +7,7 @@ type Decisive = keyof typeof decisiveFields;
 const decisive = Object.keys(decisiveFields) as readonly Decisive[];
 const memberByName: ReadonlyMap<string, Decisive> = new Map(decisive.map((member) => [decisiveFields[member], member]));
 
-/** A header section in which nothing was found. */
+/** A header section without fields. */
 export const noFields: Fields = {
   raw: [],
   names: [],
@@ -40,10 +40,9 @@ function nameOf(spelled: string): Name {
 /**
  * Reads the header section of a request.
  *
- * @throws {Denial} `request.duplicate_header` when a field that decides something stands twice, `request.credentials`
- *   when that is `Authorization`; `request.framing` for a transfer coding besides `chunked`, and when `Connection`
- *   nominates a field that a decision rests on, which would then be taken away from the upstream; `request.malformed`
- *   without a Host; `request.expectation`.
+ * @throws {Denial} `request.duplicate_header` for a second decisive field, `request.credentials` if that is
+ *   `Authorization`; `request.framing` for a transfer coding besides `chunked`, and if `Connection` nominates a
+ *   decisive field, which the upstream would then not get; `request.malformed` without a `Host`; `request.expectation`.
  */
 export function readFields(raw: readonly string[]): Fields {
   const names: string[] = [];
@@ -61,12 +60,12 @@ export function readFields(raw: readonly string[]): Fields {
       fields.connection = fields.connection === undefined ? value : `${fields.connection},${value}`;
     }
   }
-  // RFC 9112 §3.2: MUST be answered with a 400; HTTP/1.0 too, since upstreams are always told a host.
+  // RFC 9112 §3.2: MUST be answered with a 400; for HTTP/1.0 too, because an upstream always gets a host.
   if (fields.host === undefined) throw new Denial('request.malformed', 'no Host header');
   if (fields.expect !== undefined && fields.expect.toLowerCase() !== '100-continue') {
     throw new Denial('request.expectation', 'an expectation other than 100-continue');
   }
-  // RFC 9112 §6.1: whatever else was applied to the body would be taken off its label here, and stay on it.
+  // RFC 9112 §6.1: the field is not forwarded, so the upstream would not learn of any other coding of the body.
   if (fields.transferEncoding !== undefined && fields.transferEncoding.toLowerCase() !== 'chunked') {
     throw new Denial('request.framing', 'a transfer coding other than chunked');
   }

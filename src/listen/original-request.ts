@@ -6,36 +6,36 @@ import { type Fields, fieldValues } from '../model/fields.ts';
 import { type CanonicalTarget, headerSection } from './call.ts';
 import type { ClientBehind } from './trusted-proxies.ts';
 
-/** Where proxies ask whether a request may pass. */
+/** The path at which a proxy asks whether a request may pass. */
 const AUTHORIZE_PATH = '/_sallyport/authorize';
 
-/** A request as a proxy tells of it: what the client sent, and what the proxy will forward. */
+/** A request as a proxy describes it: the client sent it, and the proxy will forward it. */
 interface OriginalRequest {
   readonly method: string;
   readonly target: string;
   readonly host: string | undefined;
 }
 
-/** One way in which proxies tell of a request, by the fields that do nothing else. */
+/** One convention by which proxies describe a request: the names of its fields. */
 interface Convention {
   readonly method: string;
   readonly target: string;
 }
 
-/** Traefik and Caddy by themselves; HAProxy by our script. */
+/** The fields of Traefik and Caddy, and of HAProxy with the script in `deploy/forward-auth/`. */
 const forwarded: Convention = { method: 'x-forwarded-method', target: 'x-forwarded-uri' };
-/** nginx, by its configuration. */
+/** The fields that nginx is configured to send. */
 const original: Convention = { method: 'x-original-method', target: 'x-original-uri' };
 const HOST = 'x-forwarded-host';
 
 /** RFC 9110 §9.1. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** All that `Connection` has to say to a proxy's question. */
+/** The options of `Connection` that a question may have. */
 const plainConnection = /^(?:close|keep-alive|upgrade|te)?$/;
 
 /**
- * A call for the request that a proxy asks about, with everything that the proxy shows of it: what is found canonical is
- * its target, not the question's.
+ * The call for the request that a proxy asks about. Its method, target and host are those of that request, not of the
+ * question.
  *
  * @throws {Denial} as {@link originalRequest}.
  */
@@ -52,11 +52,12 @@ export function originalCall(
 }
 
 /**
- * The request that a proxy asks about. At {@link AUTHORIZE_PATH} itself it is told by the fields of one convention, all
- * of them there and each of them once; below that path the question is the request itself, as Envoy asks.
+ * The request that a proxy asks about. At {@link AUTHORIZE_PATH} itself, the fields of one convention describe it: all
+ * of them must be there, each once. Below that path the question is the request itself, as Envoy asks.
  *
- * @throws {Denial} `route.unknown` for any other path. `forward_auth.request` where something is missing, stands twice,
- *   or two conventions meet: of these one would be the client's, and proxies hand on what they do not set.
+ * @throws {Denial} `route.unknown` for any other path. `forward_auth.request` if a field is missing or stands twice, or
+ *   if there are fields of two conventions: one of them would be the client's, because proxies forward fields that they
+ *   do not set.
  */
 function originalRequest(request: IncomingMessage, fields: Fields): OriginalRequest {
   const { url = '', method = '' } = request;
@@ -84,7 +85,7 @@ function originalRequest(request: IncomingMessage, fields: Fields): OriginalRequ
   return named;
 }
 
-/** A field that `Connection` nominates is for the next hop alone, RFC 9110 §7.6.1; who else reads it reads too much. */
+/** Requires that `Connection` nominates no field: such a field is for the proxy alone, RFC 9110 §7.6.1. */
 function requirePlainConnection(connection: string | undefined): void {
   const options = connection === undefined ? [] : connectionOptions(connection);
   if (!options.every((option) => plainConnection.test(option))) {

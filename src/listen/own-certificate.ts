@@ -3,30 +3,30 @@ import type { Clock } from '../lib/clock.ts';
 import type { Tls } from '../model/config.ts';
 import type { TlsObserver } from '../model/observer.ts';
 
-/** Calls `onChange` whenever one of `files` says something else, until it is closed. */
+/** Calls `onChange` each time the content of one of `files` changes, until it is closed. */
 export type WatchFiles = (files: readonly string[], onChange: () => void) => Promise<{ close(): void }>;
 
-/** The certificate that we show: as it is now, and as it becomes. */
+/** The certificate of the gateway, and its renewals. */
 export interface OwnCertificate {
-  /** Whose certificates clients are asked for, as configured. */
+  /** The authority of client certificates, as configured. */
   readonly clientCa: Tls['clientCa'];
   readonly current: () => Certificates;
-  /** Calls back with each new one. It may throw: then the one before stays in force. */
+  /** Sets the callback for each renewed certificate. If the callback throws, the certificate before stays in force. */
   onRenewed(use: (certificates: Certificates) => void): void;
-  /** Ends the watching of its files. */
+  /** Stops watching the files. */
   close(): void;
 }
 
-/** A certificate whose files somebody else follows. */
+/** A certificate whose files another process watches. */
 export interface ToldCertificate extends OwnCertificate {
-  /** Shows this one from now on. One that cannot be used is reported and changes nothing. */
+  /** Uses this certificate from now on. If it cannot be used, that is reported and the one before stays. */
   renew(next: Certificates): void;
 }
 
-/** Who is told of our certificate. */
+/** Observes the certificate of the gateway. */
 type Observer = Pick<TlsObserver, 'certificateInForce' | 'certificateRefused'>;
 
-/** Shows `first`, and then what it is told. */
+/** Creates the certificate of a process that gets its renewals from another one. */
 export function toldCertificate(clientCa: Tls['clientCa'], first: Certificates, observer: Observer): ToldCertificate {
   let use: (certificates: Certificates) => void = () => {};
   let current = first;
@@ -49,10 +49,10 @@ export function toldCertificate(clientCa: Tls['clientCa'], first: Certificates, 
 }
 
 /**
- * Reads the certificate and follows its files. A pair that does not fit, in the middle of a renewal or by mistake, is
- * reported and changes nothing.
+ * Reads the certificate and watches its files. A certificate and key that do not match, by mistake or in the middle of
+ * a renewal, are reported, and the pair before stays in force.
  *
- * @throws {Error} when the files cannot be used at all, although the configuration was good a moment ago.
+ * @throws {Error} if the files cannot be used at start.
  */
 export async function openCertificate(
   tls: Tls,
@@ -64,7 +64,7 @@ export async function openCertificate(
   const files: CertificateFiles = { cert: tls.cert, key: tls.key, ca: clientCa === 'any' ? undefined : clientCa };
   let told: ToldCertificate | undefined;
   let last: Promise<unknown> = Promise.resolve();
-  // Before they are read: what changes in between is seen.
+  // Watched before they are read: a change in between is noticed.
   const watching = await watch(
     Object.values(files).filter((file): file is string => file !== undefined),
     () => void (last = last.then(renew)),

@@ -7,16 +7,16 @@ import type { TlsObserver } from '../model/observer.ts';
 import type { OwnCertificate } from './own-certificate.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** How long a session may be resumed, and with it what was found of a client's certificate at its beginning. */
+/** How long a client may resume a session, which keeps the result of verifying the client's certificate. */
 const SESSION_SECONDS = 300;
 
 /**
- * Creates the server of `https:`, RFC 9110 §4.2.2: HTTP/1.1 over TLS 1.2 or 1.3. A renewed certificate is shown from the
- * next handshake on; open connections live on, and sessions of before are not resumed, as new tickets have new keys.
+ * Creates the server for `https:`, RFC 9110 §4.2.2: HTTP/1.1 over TLS 1.2 or 1.3. A renewed certificate is used from
+ * the next handshake on. Open connections stay. Earlier sessions are not resumed, because new tickets have new keys.
  *
- * Where client certificates are asked for, a client may have none, and one that does not verify counts as none instead
- * of ending the handshake: who needs a certificate is decided by the token that is bound to it, everybody else is served,
- * and the log can say why.
+ * If the gateway asks for client certificates, a client may still have none. A certificate that fails verification does
+ * not end the handshake. The gateway logs the failure and treats the request as if no certificate was sent: only a
+ * token that is bound to a certificate needs one.
  */
 export function createSecureServer(options: ServerOptions, certificate: OwnCertificate, observer: TlsObserver): Server {
   const { clientCa } = certificate;
@@ -29,7 +29,7 @@ export function createSecureServer(options: ServerOptions, certificate: OwnCerti
     rejectUnauthorized: false,
   });
   certificate.onRenewed((certificates) => server.setSecureContext(contextOf(certificates)));
-  // Node's own listener makes a malformed request of each: an answer in plain text to somebody who speaks no TLS.
+  // Node's own listener answers in plain text, as if the handshake were a malformed request.
   server.removeAllListeners('tlsClientError');
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     observer.handshakeFailed(error.code ?? error.message, socket.remoteAddress);
@@ -48,11 +48,11 @@ function contextOf({ cert, key, ca }: Certificates): SecureContextOptions {
   return {
     cert,
     key,
-    // An empty list, so that none of the web's authorities stands in.
+    // An empty list: without one, Node would trust its default authorities.
     ca: ca ?? [],
     minVersion: 'TLSv1.2',
     sessionTimeout: SESSION_SECONDS,
-    // A client must not become another one on an open connection.
+    // A client must not change its certificate on an open connection.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   };
 }

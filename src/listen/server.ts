@@ -10,19 +10,19 @@ import { createConnections, endSoon, responseOn, watchSlowBodies } from './conne
 import type { OwnCertificate } from './own-certificate.ts';
 import { createSecureServer } from './secure-server.ts';
 
-/** What a listener hands on. `head`: the first bytes after a WebSocket handshake; absent for all other requests. */
+/** Serves one request. `head`: the first bytes after a WebSocket handshake; undefined for all other requests. */
 export type OnRequest = (request: IncomingMessage, response: ServerResponse, head?: Buffer) => void;
 
-/** Answers bytes that are no request, on a socket where nothing was answered yet. */
+/** Decides the answer to bytes that are not a request. */
 export type OnMalformed = (reason: Reason, detail: string) => RawAnswer;
 
-/** An answer without a `ServerResponse` to carry it. */
+/** An answer that is written to the socket without a `ServerResponse`. */
 interface RawAnswer {
   readonly status: number;
   readonly requestId: string;
 }
 
-/** A certificate to show, and who is told of what becomes of handshakes. */
+/** The certificate of a TLS listener, and the observer of its handshakes. */
 export interface Security {
   readonly certificate: OwnCertificate;
   readonly observer: TlsObserver;
@@ -39,10 +39,10 @@ interface ListenOptions {
   readonly security?: Security | undefined;
 }
 
-/** A socket that listens, and how it ends. */
+/** A socket that listens. */
 export interface Listener {
   readonly url: string;
-  /** Accepts no more, lets requests finish for `graceMs`, then ends what is left: streams above all. */
+  /** Accepts no more connections, drains for `graceMs`, then ends the connections that are left, mostly streams. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -50,35 +50,35 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const CHECK_MS = 1_000;
 const KEEPALIVE_DELAY_MS = 60_000;
 const IDLE_POLL_MS = 50;
-/** Longer than the 60 s of most load balancers: whoever closes first meets no request on its way. */
+/** Longer than the 60 s of most load balancers: if they close first, no request is lost on its way. */
 const IDLE_MS = 65_000;
 
 /**
  * Listens for HTTP/1.1, over TLS where there is a certificate. Node's parser in its strict mode refuses what is not
- * plainly a request: both lengths, bare line feeds, controls in values.
+ * plainly a request: both lengths, bare line feeds, control characters in values.
  *
  * @throws the system's error, `EADDRINUSE` among them.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { address, maxHeaderBytes, onRequest, onMalformed, security } = options;
   const connections = createConnections();
-  const turns = createAdmissionScheduler();
+  const scheduler = createAdmissionScheduler();
   const serverOptions: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: HEADERS_TIMEOUT_MS,
-    // Node's own look, every 30 s, would let a client dribble for three times as long.
+    // With Node's default, 30 s, a slow client could keep a connection three times as long.
     connectionsCheckingInterval: CHECK_MS,
-    // Of a whole request: it would end long uploads. A body must only not come too slowly.
+    // It limits a whole request and would end long uploads. `watchSlowBodies` limits the pace instead.
     requestTimeout: 0,
     keepAliveTimeout: IDLE_MS,
-    // A client that is gone without a word (no power, a forgetful NAT) is noticed on a quiet stream too.
+    // Detects a client that is gone without closing (no power, an expired NAT entry) on a quiet stream too.
     keepAlive: true,
     keepAliveInitialDelay: KEEPALIVE_DELAY_MS,
     insecureHTTPParser: false,
-    // Refused by ourselves, so that the log says so.
+    // `readFields` refuses such a request, so that it is logged.
     requireHostHeader: false,
     noDelay: true,
-    // Their body has ended before it begins: it emits no event.
+    // The body of such a request emits no event.
     optimizeEmptyRequests: true,
     // Any other upgrade (h2c) is served as the plain request that it also is, RFC 9110 §7.8.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
@@ -87,20 +87,20 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     security === undefined
       ? http.createServer(serverOptions)
       : createSecureServer(serverOptions, security.certificate, security.observer);
-  // Bounded by their bytes. Node's own bound drops what is beyond it, unseen: a second Authorization, say.
+  // The size in bytes limits them. Node's limit would drop further headers silently, such as a second Authorization.
   server.maxHeadersCount = 0;
-  // All of them: Node itself forgets those that were upgraded, and knows none in the middle of a TLS handshake.
+  // Node does not list upgraded sockets, nor those in a TLS handshake.
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
   const serve: OnRequest = (request, response, head) => {
-    // RFC 9112 §9.6: what comes behind a refusal that closes the connection, the rest of a late header section, is not served.
+    // RFC 9112 §9.6: requests after a refusal that closes the connection are not served.
     if (request.socket.writableEnded) return;
     const earlier = connections.begun(request, response);
     if (earlier !== undefined) serveAfter(earlier, request, response);
-    else turns.take(request.socket.remoteAddress ?? '', () => onRequest(request, response, head));
+    else scheduler.take(request.socket.remoteAddress ?? '', () => onRequest(request, response, head));
   };
   const serveAfter = (earlier: ServerResponse, request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
@@ -123,7 +123,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   server.on('request', serve);
   server.on('checkExpectation', serve);
   server.on('checkContinue', (request, response) => {
-    // RFC 9110 §10.1.1: a body is asked for only by who reads it, which is after the decision, or for its sake.
+    // RFC 9110 §10.1.1: the client sends the body only once the gateway or the upstream reads it.
     request.once('resume', () => {
       if (!response.headersSent) response.writeContinue();
     });
@@ -135,17 +135,17 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (connections.isDue(socket)) refuse(socket, 'request.framing', 'an upgrade behind an unanswered request');
     else serve(request, responseOn(request, socket), head);
   });
-  // Without a listener Node hangs up, and nothing would say why.
+  // Without a listener, Node closes the connection and nothing is logged.
   server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy());
     refuse(socket, 'request.target', 'CONNECT');
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const { code = '' } = error;
-    // RFC 9112 §9.6: what comes after `Connection: close` MUST NOT be processed; the answer before it is still due.
+    // RFC 9112 §9.6: bytes after `Connection: close` MUST NOT be processed. The answer before them is still due.
     if (code === 'HPE_CLOSED_CONNECTION' && connections.isDue(socket)) return;
-    // A client that left in the middle of a request: whoever serves that sees it end. One that broke TLS, RFC 8446 §6.2:
-    // no more can be said to it.
+    // The client left in the middle of a request: the stage that reads it sees its end. Or TLS failed, RFC 8446 §6.2:
+    // nothing more can be written.
     const left = code === 'HPE_INVALID_EOF_STATE' && connections.isDue(socket);
     if (left || code === 'ECONNRESET' || code.startsWith('ERR_SSL_') || !socket.writable) socket.destroy();
     else refuse(socket, malformedReasons[code] ?? 'request.malformed', error.code ?? error.message);
@@ -184,7 +184,7 @@ async function close(server: Server, sockets: ReadonlySet<Socket>, graceMs: numb
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  // A connection that becomes idle only now would otherwise stay until its keep-alive ends.
+  // A connection that becomes idle later would otherwise stay until its keep-alive timeout.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_POLL_MS);
   const end = setTimeout(() => {
     for (const socket of sockets) socket.destroy();

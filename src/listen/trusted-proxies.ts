@@ -5,26 +5,26 @@ import { Denial } from '../model/denial.ts';
 import { type Fields, fieldValues } from '../model/fields.ts';
 import { thumbprintOfHeader } from './client-certificate.ts';
 
-/** What is known of a client behind proxies. */
+/** The client as the peer reports it. */
 type Client = Pick<Call, 'client' | 'forwardedFor' | 'certificateThumbprint'>;
 
 /**
- * Who the client is, by the word of the peer; undefined where the peer is not trusted with anything.
+ * Reads the client that a peer reports; undefined if the peer is not a trusted proxy.
  *
  * @throws {Denial} `request.duplicate_header` for a second `Client-Cert`, `request.certificate` for a malformed one.
  */
 export type ClientBehind = (peer: string, fields: Fields) => Client | undefined;
 
-/** Hops that are followed at most. */
+/** The most hops of `X-Forwarded-For` that are followed. */
 const MAX_HOPS = 32;
 
 /**
- * Creates the reader of what proxies say about their clients; undefined where no proxy is trusted.
+ * Creates the reader of what proxies report about their clients; undefined if no proxy is trusted.
  *
  * A proxy that reports addresses has not therefore checked a certificate: many proxies forward the `Client-Cert` that
- * the client itself wrote. With a certificate, which is public, a stolen token would pass that is bound to it. So the two
- * kinds of trust are separate lists. The certificate of the connection from either kind of proxy is the proxy's own and
- * never the client's. `Forwarded` (RFC 7239) and `Client-Cert-Chain` are not read.
+ * the client itself wrote. With a certificate, which is public, a stolen token would pass that is bound to it. So the
+ * two kinds of trust are separate lists. The certificate of the connection from either kind of proxy is the proxy's own
+ * and never the client's. `Forwarded` (RFC 7239) and `Client-Cert-Chain` are not read.
  *
  * @param trustedProxies Addresses and networks, `10.0.0.0/8`, whose `X-Forwarded-For` counts.
  * @param certificateProxies Addresses and networks whose `Client-Cert` (RFC 9440) counts.
@@ -60,9 +60,8 @@ function addressBehind(peer: string, fields: Fields, isTrusted: IsWithin): Pick<
 }
 
 /**
- * The way of a request up to `peer`, which ends it; the client begins it. Each address is what the trusted one after it
- * has seen, so that nothing counts that comes before the first untrusted one, or before anything that is no address:
- * there the client could have written whatever it likes.
+ * The hops of a request, from the client to `peer`. Each address was seen by the trusted proxy after it. An entry
+ * counts only if every address after it is trusted: the client could have written the others.
  */
 function hopsBefore(peer: string, forwardedFor: string, isTrusted: IsWithin): readonly string[] {
   const hops = [peer];
@@ -75,10 +74,10 @@ function hopsBefore(peer: string, forwardedFor: string, isTrusted: IsWithin): re
   return hops;
 }
 
-/** An address as proxies write it: some with a port, and then IPv6 in brackets. */
+/** An address as proxies write it: some add a port, and put IPv6 in brackets. */
 function addressIn(entry: string): string | undefined {
   const [, bracketed, dotted] = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/.exec(entry) ?? [];
   const address = bracketed ?? dotted ?? entry;
-  // A zone (`fe80::1%eth0`) means something on one machine only.
+  // A zone (`fe80::1%eth0`) has a meaning on one machine only.
   return isIP(address) === 0 || address.includes('%') ? undefined : plainAddress(address.toLowerCase());
 }

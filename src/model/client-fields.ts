@@ -1,7 +1,7 @@
 /**
- * What a client must not say to an upstream: its own credential, where it comes from, by which certificate, and that the
- * method or path were others than those decided on. Proxies and servers believe these fields, so that nothing but the
- * gateway may write them. What the documentation of a well-known frontend tells servers to trust is among them.
+ * Fields that a client must not send to an upstream: its credential, its address, its certificate, or another method or
+ * path. Proxies and servers trust these fields, so only the gateway may set them. The list has the fields that the
+ * documentation of well-known frontends tells servers to trust.
  */
 const neverFromClients: ReadonlySet<string> = new Set([
   'authorization',
@@ -12,7 +12,7 @@ const neverFromClients: ReadonlySet<string> = new Set([
   'cluster-client-ip',
   'disguised-host',
   'do-connecting-ip',
-  // A proof is for us alone, RFC 9449 §4.3: its htu is ours.
+  // A proof is for the gateway only, RFC 9449 §4.3: its `htu` is the URL of the gateway.
   'dpop',
   'expect',
   'fastly-ssl',
@@ -22,7 +22,7 @@ const neverFromClients: ReadonlySet<string> = new Set([
   'host',
   'http2-settings',
   'incap-client-ip',
-  // CGI makes it HTTP_PROXY, which HTTP clients obey (CVE-2016-5385).
+  // CGI makes it HTTP_PROXY, which HTTP clients use (CVE-2016-5385).
   'proxy',
   'proxy-client-ip',
   'true-client-ip',
@@ -37,7 +37,7 @@ const neverFromClients: ReadonlySet<string> = new Set([
   'x-forward-for',
   'x-forwarded',
   'x-host',
-  // Next.js takes it for its own second pass, and skips what authorizes (CVE-2025-29927).
+  // Next.js treats the request as an internal one, and skips authorization (CVE-2025-29927).
   'x-middleware-subrequest',
   'x-nf-client-connection-ip',
   'x-proxyuser-ip',
@@ -61,7 +61,7 @@ const prefixesNeverFromClients = [
   'cloudfront-viewer-cert',
   'cloudfront-viewer-tls',
   'fastly-client',
-  // Kubernetes: whoever may impersonate does, by the credential that the gateway puts on.
+  // Kubernetes: with the gateway's credential, a client could impersonate any user.
   'impersonate-',
   'l5d-',
   'remote-',
@@ -88,8 +88,8 @@ const prefixesNeverFromClients = [
   'x-tls-',
 ];
 
-/** No more from clients than the others; but they say nothing but who the user is, which is what an identity header is for. */
-const sayWho: ReadonlySet<string> = new Set([
+/** Fields that name the user. A client must not send them, but an identity header of a route may use them. */
+const identityFields: ReadonlySet<string> = new Set([
   'oam-remote-user',
   'remote-email',
   'remote-groups',
@@ -107,7 +107,7 @@ const sayWho: ReadonlySet<string> = new Set([
   'x-userinfo',
 ]);
 
-const prefixesThatSayWho = [
+const identityPrefixes = [
   'cf-access-',
   'iv-',
   'oidc-',
@@ -131,7 +131,7 @@ const prefixesThatSayWho = [
   'x-webauth-',
 ];
 
-/** Fields that name another method or path to some servers. A proxy does not set them itself. */
+/** Fields by which some servers replace the method or path. Proxies do not set these themselves. */
 const otherTarget: ReadonlySet<string> = new Set([
   'base-url',
   'x-http-method',
@@ -144,7 +144,7 @@ const otherTarget: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A lower-case field name as CGI-like servers read it: they make one variable of `-` and `_`, some of them of whatever
+ * A lower-case field name as CGI-like servers read it: they treat `-` and `_` alike, some of them every character that
  * is no letter or digit.
  */
 export function plainName(name: string): string {
@@ -161,17 +161,19 @@ export function isNeverFromClients(plain: string): boolean {
   );
 }
 
-/** Whether a field, by its {@link plainName}, carries a user's name by custom, as `X-Remote-User` does. */
+/** Whether a field, by its {@link plainName}, names the user by custom, as `X-Remote-User` does. */
 export function saysWho(plain: string): boolean {
-  return sayWho.has(plain) || prefixesThatSayWho.some((prefix) => plain.startsWith(prefix));
+  return identityFields.has(plain) || identityPrefixes.some((prefix) => plain.startsWith(prefix));
 }
 
-/** Whether a field, by its {@link plainName}, names another method or path than those decided on to some servers. */
+/** Whether some servers take another method or path from a field, by its {@link plainName}. */
 export function namesOtherTarget(plain: string): boolean {
   return otherTarget.has(plain);
 }
 
-/** Whether a field is another spelling (`content_type`) of one that the gateway reads: a second one to some upstreams. */
+/**
+ * Whether a field is another spelling (`content_type`) of one that the gateway reads. Some upstreams treat both alike.
+ */
 export function isRespelled(name: string, plain: string): boolean {
   return plain !== name && (plain.startsWith('content-') || plain.startsWith('mcp-'));
 }

@@ -1,25 +1,25 @@
 import type { Call } from './call.ts';
 import type { Rate } from './route.ts';
 
-/** Counts what callers do against one rate; the replicas that share a store count together. */
+/** Counts events against one rate. The replicas that share a store count together. */
 export interface RateLimiter {
-  /** Takes one of `key`'s: 0; or the milliseconds until there will be one, and takes nothing. Never rejects. */
+  /** Takes one permit of `key` and returns 0, or returns the milliseconds until there is one. Never rejects. */
   take(key: string): number | Promise<number>;
-  /** Gives one back, behind the request. */
+  /** Returns a permit, without waiting for the store. */
   give(key: string): void;
 }
 
-/** The limiter of a rate. What is counted outlasts it: a file that is saved again is no way to a new burst. */
+/** Returns the limiter of a rate. Its counts survive a reload: saving the file again does not grant a new burst. */
 export type RateLimiters = (counted: Counted, rate: Rate) => RateLimiter;
 
-/** What is counted; each has a memory of its own, so that strangers who fail push out no limit of a subject. */
+/** The kinds of events. Each has its own memory, so that failing strangers cannot evict the limit of a subject. */
 export type Counted = 'requests' | 'failures';
 
-/** A token that the gateway cannot judge itself: authorization servers have to be asked about it. */
+/** A token that the gateway cannot verify itself: it has to ask authorization servers. */
 export interface TokenQuestion {
   /** The call that presents it. */
   readonly call: Call;
-  /** The servers that are asked, as one name. */
+  /** The servers that are asked, as one string. */
   readonly servers: string;
   /** SHA-256 of the token. */
   readonly token: string;
@@ -28,11 +28,11 @@ export interface TokenQuestion {
 /** Slows down guessing at tokens. */
 export interface Failures {
   /**
-   * Runs `work`, which asks about a token that is not known yet. The address has no more questions in flight at the same
-   * servers than tokens that may still be refused; further ones wait.
+   * Runs `work`, which asks about an unknown token. An address has no more questions in flight at the same servers than
+   * tokens that may still be refused. Further questions wait.
    *
-   * @throws {Denial} `failures.exceeded` for an address that exceeds the limit, before anything is asked; and what `work`
-   *   throws.
+   * @throws {Denial} `failures.exceeded` for an address that exceeds the limit, before anything is asked; and what
+   *   `work` throws.
    */
   guard<Value>(question: TokenQuestion, work: () => Promise<Value>): Promise<Value>;
 }

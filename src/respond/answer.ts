@@ -3,14 +3,14 @@ import { http } from '../http/node-http.ts';
 import { drain } from '../http/yielding-stream.ts';
 import type { Call } from '../model/call.ts';
 
-/** An unread body up to this length is read and forgotten, so that the connection serves on. */
+/** An unread body up to this size is drained, so that the connection stays usable. */
 const FORGOTTEN_BYTES = 64 * 1024;
-/** How long a client that still sends gets to read its answer. */
+/** How long a client that is still sending has to read its answer. */
 const LINGER_MS = 1_000;
 
 /**
- * Answers a call ourselves, once. With a large or endless body still on its way the connection is closed, but only
- * after the client had the time to read: closing at once would reset the connection and lose the answer.
+ * Answers a call from the gateway itself, once. If a large or endless body is still to come, the connection is closed
+ * after the client had time to read: closing at once would reset it and lose the answer.
  */
 export function answer(call: Call, status: number, headers: OutgoingHttpHeaders, body: string | Buffer = ''): void {
   const { request, response, fields } = call;
@@ -22,9 +22,9 @@ export function answer(call: Call, status: number, headers: OutgoingHttpHeaders,
     !request.complete &&
     (fields.transferEncoding !== undefined ||
       Number(fields.contentLength ?? 0) > FORGOTTEN_BYTES ||
-      // RFC 9110 §10.1.1: it may send the body now or not, so that nobody knows where its next request begins.
+      // RFC 9110 §10.1.1: the client may send the body or not, so the start of its next request is unknown.
       request.headers.expect !== undefined);
-  // With its phrase: what failed before may have left another one.
+  // With its phrase: an answer that failed before this one may have set another.
   response.writeHead(status, http.STATUS_CODES[status], {
     ...headers,
     // RFC 9110 §8.6: MUST NOT with a 204.
@@ -36,7 +36,7 @@ export function answer(call: Call, status: number, headers: OutgoingHttpHeaders,
     response.end(body);
     return;
   }
-  // To a HEAD nothing is ever written, which would hold its header section back.
+  // The answer to a HEAD has no body, without which Node would hold the header section back.
   response.flushHeaders();
   response.write(body);
   const end = (): void => {

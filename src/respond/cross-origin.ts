@@ -1,20 +1,22 @@
 import type { Call } from '../model/call.ts';
 import { answer } from './answer.ts';
 
-/** What a page may read of an answer besides the safelisted headers: what an MCP client in it needs to go on. */
+/** The headers that a page may read besides the safelisted ones: those that an MCP client needs. */
 const exposed =
-  'WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, DPoP-Nonce, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
-/** What an MCP client sends; `Mcp-Param-*` and the rest are reflected. */
+  'WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, DPoP-Nonce, ' +
+  'Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
+/** The headers that an MCP client sends. Others, such as `Mcp-Param-*`, are allowed as requested. */
 const requestable =
-  'Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, DPoP';
+  'Authorization, Content-Type, Accept, MCP-Protocol-Version, ' +
+  'Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, DPoP';
 const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const DAY_SECONDS = '86400';
 
-/** Says what pages of other origins may do; the decision which may call at all is the allow-list's. */
+/** The CORS headers for pages of other origins. `listen/allow.ts` decides which origins may call. */
 export interface CrossOrigin {
-  /** The headers of any answer to an allowed origin; none for a call that names no origin, or another. */
+  /** The headers of an answer to an allowed origin; none for any other call. */
   readonly headers: (call: Call) => Readonly<Record<string, string>>;
-  /** Answers a preflight, which browsers send without a token; says whether it was one. */
+  /** Answers a preflight request, which browsers send without a token; false for any other call. */
   readonly preflight: (call: Call, methods: ReadonlySet<string> | undefined) => boolean;
 }
 

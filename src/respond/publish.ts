@@ -6,7 +6,7 @@ import { Denial } from '../model/denial.ts';
 import { answer } from './answer.ts';
 import { isMetadataPath, metadataDocuments } from './resource-metadata.ts';
 
-/** Answers a call for something that the gateway itself publishes, or says that this is none. */
+/** Answers a call for a document of the gateway; false for any other call. */
 export type Publish = (call: Call) => boolean;
 
 /** RFC 9728 §3.2 documents and keys are public: any page may read them, with any header. */
@@ -18,11 +18,11 @@ const openToAll = {
 };
 
 /**
- * Creates the publishing of protected resource metadata and of the keys of signed identities, without a token, cacheable,
- * readable across origins.
+ * Creates the answers with protected resource metadata and with the keys of signed identities. They need no token, are
+ * cacheable and can be read across origins.
  *
- * @returns a function that throws {Denial} `route.unknown` below the well-known path where no resource is, and where
- *   there are no keys.
+ * @returns a function that throws {Denial} `route.unknown` for a well-known path without a resource, and for the keys
+ *   if no route signs identities.
  */
 export function createPublish(config: Config, keySet: KeySet): Publish {
   const documents = metadataDocuments(config);
@@ -48,13 +48,13 @@ function show(call: Call, mediaType: string, document: Buffer): void {
   } else answer(call, 405, { ...openToAll, Allow: 'GET, HEAD, OPTIONS' });
 }
 
-/** Where upstreams find the keys of signed identities. */
+/** The path at which upstreams find the keys of signed identities. */
 const KEY_SET_PATH = '/.well-known/sallyport-jwks.json';
 
-/** The JWK Set, RFC 7517 §5, as it is now; undefined while no route signs identities. */
+/** Returns the current JWK Set, RFC 7517 §5; undefined if no route signs identities. */
 export type KeySet = () => Buffer | undefined;
 
-/** Creates the set of the public keys that verify what `config`'s routes sign. */
+/** Creates the set of the public keys that verify the identities of the routes. */
 export function createKeySet({ routes }: Config, keys: RotatingKeys, clock: Clock): KeySet {
   if (routes.every(({ upstream }) => upstream.signedIdentity === undefined)) return () => undefined;
   return () => Buffer.from(JSON.stringify({ keys: keys.published(clock()) }));

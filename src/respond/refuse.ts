@@ -10,25 +10,25 @@ import type { CrossOrigin } from './cross-origin.ts';
 /** Answers a call that was refused. */
 export type Refuse = (call: Call, denial: Denial, messageId: MessageId) => void;
 
-/** What a route without `methods` serves; it lets through others that upstreams may know, but never TRACE. */
+/** The `Allow` of a route without `methods`. Such a route also forwards other methods, except TRACE. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Seconds after which a client may ask again, where only time mends it and nobody knows how much. */
+/** The `Retry-After` in seconds for a refusal that ends at an unknown time. */
 const RETRY_AFTER = 5;
-/** No client is sent away for longer: it would stay away when all is well again. */
+/** The longest `Retry-After`: with a longer one a client would stay away after the cause has ended. */
 const LONGEST_RETRY_AFTER = 60;
 
-/** What the refusals of a route say besides the refusal itself. */
+/** What the answers to refused calls have in common on a route. */
 interface RefuseParts {
   /** What a 405 allows; undefined: all methods. */
   readonly methods?: ReadonlySet<string> | undefined;
   readonly publicUrl: string;
   readonly crossOrigin: CrossOrigin;
-  /** The `DPoP-Nonce` of each answer, where proofs need one. */
+  /** Makes the `DPoP-Nonce` of each answer; undefined if proofs need none. */
   readonly nonce?: (() => string) | undefined;
 }
 
-/** Creates the refusals of a route, or of none (`undefined`: nothing was matched). */
+/** Creates the answers to refused calls on a route; without a route, for calls that match none. */
 export function createRefuse(route: Route | undefined, parts: RefuseParts): Refuse {
   const { methods, publicUrl, crossOrigin, nonce } = parts;
   const body = route?.protocol === 'mcp' ? jsonRpcError : problem;
@@ -36,7 +36,7 @@ export function createRefuse(route: Route | undefined, parts: RefuseParts): Refu
 
   return (call, denial, messageId) => {
     const refusal: Refusal = refusals[denial.reason];
-    // RFC 9112 §6.1: MUST close the connection. Where the request ends is in doubt, so its rest is no next request.
+    // RFC 9112 §6.1: MUST close the connection. The end of the request is in doubt, so bytes after it are no request.
     if (denial.reason === 'request.framing') call.response.shouldKeepAlive = false;
     const headers: OutgoingHttpHeaders = { ...denial.headers, ...crossOrigin.headers(call) };
     const wanted = challengesOf(call, refusal, denial);
@@ -55,15 +55,15 @@ export function createRefuse(route: Route | undefined, parts: RefuseParts): Refu
   };
 }
 
-/** Whole seconds, RFC 9110 §10.2.3; undefined where waiting mends nothing. */
+/** Whole seconds, RFC 9110 §10.2.3; undefined if waiting does not help. */
 function retryAfterSeconds({ status }: Refusal, denial: Denial): number | undefined {
-  // To the second: a client that comes earlier is refused again.
+  // Exact: a client that retries earlier is refused again.
   if (status === 429) return denial.retryAfterSeconds;
   if (status !== 503) return undefined;
   return Math.min(Math.max(Math.ceil(denial.retryAfterSeconds ?? RETRY_AFTER), 1), LONGEST_RETRY_AFTER);
 }
 
-/** What a body says. */
+/** A refusal, for the body of its answer. */
 interface Refused {
   readonly refusal: Refusal;
   readonly denial: Denial;
@@ -77,7 +77,7 @@ interface Body {
   readonly text: string;
 }
 
-/** JSON-RPC 2.0 §5.1. What a client can act on is in `data` too: some clients keep nothing else of an answer. */
+/** JSON-RPC 2.0 §5.1. `data` repeats what a client can act on: some clients keep only the body of an answer. */
 function jsonRpcError({
   refusal,
   denial: { reason, data, scope },
@@ -91,7 +91,7 @@ function jsonRpcError({
   return { type: 'application/json', text: JSON.stringify({ jsonrpc: '2.0', id, error }) };
 }
 
-/** RFC 9457, with the id that the operator can look up. */
+/** RFC 9457, with the decision id that the operator can look up in the log. */
 function problem({ refusal: { status, message: title }, denial: { reason }, decision }: Refused): Body {
   return { type: 'application/problem+json', text: JSON.stringify({ title, status, reason, decision }) };
 }

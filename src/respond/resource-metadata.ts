@@ -4,14 +4,14 @@ import type { Route } from '../model/route.ts';
 /** RFC 9728 §3.1: inserted between the host and the path of the resource. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** Where the metadata of a route's resource is published; undefined for a route that is no resource. */
+/** The URL of the metadata of a route's resource; undefined for a route without one. */
 export function metadataUrl(route: Route, publicUrl: string): string | undefined {
   return route.resource === undefined ? undefined : `${publicUrl}${metadataPath(route)}`;
 }
 
 /**
- * The metadata documents by their path, RFC 9728 §3: each with and without a trailing slash, at the bare well-known
- * too when exactly one route has a resource, and `undefined` below it for resources that there are not.
+ * The metadata documents by their path, RFC 9728 §3, each with and without a trailing slash. If exactly one route has a
+ * resource, its document is at the bare well-known path too.
  */
 export function metadataDocuments({ routes, publicUrl, tls }: Config): ReadonlyMap<string, Buffer> {
   const documents = new Map<string, Buffer>();
@@ -40,7 +40,7 @@ function metadataPath({ path }: Route): string {
 function metadata(route: Route, publicUrl: string, tls: Config['tls']): Record<string, unknown> {
   const { resource, dpop } = route;
   return {
-    // What the default audience is, and what users configure, to the letter.
+    // Byte for byte the default audience.
     resource: publicUrl + route.path,
     resource_name: resource?.name,
     authorization_servers: route.authorizationServers.map(({ issuer }) => issuer),
@@ -49,7 +49,7 @@ function metadata(route: Route, publicUrl: string, tls: Config['tls']): Record<s
     resource_documentation: resource?.documentation,
     resource_policy_uri: resource?.policyUri,
     resource_tos_uri: resource?.tosUri,
-    // RFC 8705 §3: whoever is asked for a certificate can use a token that is bound to it.
+    // RFC 8705 §3: the gateway asks for client certificates, so a bound token can be used.
     tls_client_certificate_bound_access_tokens: tls?.clientCa === undefined ? undefined : true,
     dpop_signing_alg_values_supported: dpop?.algorithms,
     dpop_bound_access_tokens_required: dpop?.required === true ? true : undefined,

@@ -3,24 +3,26 @@ import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
 import type { Route } from '../model/route.ts';
 
-/** Streamable HTTP knows these; whatever else an MCP server would do with another method was not decided on. */
+/** The methods of Streamable HTTP. The policy cannot decide what an MCP server does with any other. */
 const mcpMethods: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);
 
-/** The methods that a route serves; undefined: all. */
+/** The methods that a route serves; undefined for all. */
 export function methodsOf(route: Route): ReadonlySet<string> | undefined {
   return route.methods ?? (route.protocol === 'mcp' ? mcpMethods : undefined);
 }
 
-/** @returns a guard that throws {Denial} `route.unknown` or `route.method` for a path or a method that is not served. */
+/**
+ * @returns a guard that throws {Denial} `route.unknown` or `route.method` for a path or a method that is not served.
+ */
 export function createAdmit(route: Route): (call: Call) => void {
   const methods = methodsOf(route);
   return (call) => {
-    // A policy decides on messages, not on paths: below the endpoint a harmless message could start anything. Before the
-    // token is asked for, so that clients that look for metadata there learn that there is none.
+    // A policy decides on messages, not on paths: below the endpoint an allowed message could do anything. This check
+    // comes before the token, so that a client that looks for metadata there learns that there is none.
     if (route.below === 'refuse' && call.path !== route.path) {
       throw new Denial('route.unknown', 'a path below the endpoint of an MCP route without `below: pass`');
     }
-    // RFC 9110 §9.3.8: it is answered with the request itself, and ours tells the upstream what no client may see.
+    // RFC 9110 §9.3.8: the answer is the request itself, with fields for the upstream that no client may see.
     if (call.method === 'TRACE') throw new Denial('route.method', 'TRACE');
     if (methods !== undefined && !methods.has(call.method))
       throw new Denial('route.method', `${call.method} is not among ${[...methods].join(', ')}`);

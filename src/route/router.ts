@@ -2,21 +2,21 @@ import { withoutInvisible } from '../lib/look-alike.ts';
 import { Denial } from '../model/denial.ts';
 import { foldedPath } from './target.ts';
 
-/** Finds what is mounted at a path: whole segments, the longest wins. */
+/** Finds what is mounted at a path. Whole segments match, and the longest mount wins. */
 export type Router<Mounted> = (path: string) => Mounted;
 
 /**
- * Creates a router over `mounts` (canonical path → what is mounted there). A look-up costs the depth of the deepest
- * mount, whatever the number of mounts and the length of the path.
+ * Creates a router over `mounts` (canonical path → what is mounted there). The cost of a look-up grows with the depth
+ * of the deepest mount, not with the number of mounts or the length of the path.
  *
- * @returns a function that throws {Denial} `route.unknown` where nothing is mounted, and `request.path` where the path
- *   meets another mount once case and encoding are ignored, or a narrower one once what some servers drop is taken off:
- *   neither `/Admin` nor `/admin.json` must slip past the policy of `/admin`.
+ * @returns a function that throws {Denial} `route.unknown` if nothing is mounted. It throws `request.path` if the path
+ *   matches another mount once case and encoding are ignored, or a narrower one without what some servers drop: neither
+ *   `/Admin` nor `/admin.json` must evade the policy of `/admin`.
  */
 export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Router<Mounted> {
   const mountings = new Map([...mounts].map(([path, mounted]) => [path, { mounted, segments: segmentCount(path) }]));
   const folded = new Map([...mountings].map(([path, mounting]) => [foldedPath(path), mounting]));
-  // With `/Admin` mounted, `/admin` is as foreign to it as `/Admin` is to `/admin`, and folds to itself.
+  // If `/Admin` is mounted, `/admin` folds to itself and still must not reach it.
   const allFolded = [...mounts.keys()].every((path) => folded.has(path));
   const depth = Math.max(0, ...[...mounts.keys()].map(segmentCount));
   const segmentsMet = createLookAlikes(mounts.keys());
@@ -32,8 +32,8 @@ export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Rou
     if (segmentsMet(fold) > (found?.segments ?? 0)) {
       throw new Denial(
         'request.path',
-        'reads as the path of a route once extensions, and dots, spaces and invisible characters at the end of a segment, ' +
-          'are ignored: send the plain path, or add a route for this one',
+        'reads as the path of a route once extensions, and dots, spaces and invisible characters at the end of a ' +
+          'segment, are ignored: send the plain path, or add a route for this one',
       );
     }
     if (found === undefined) throw new Denial('route.unknown', 'no route for this path');
@@ -67,25 +67,25 @@ function endOfSegment(path: string, count: number): number {
   return end;
 }
 
-/** A segment of mounted paths. */
+/** A node in the tree of the segments of mounted paths. */
 interface Node {
   readonly children: Map<string, Node>;
 }
 
 /**
- * What a segment has that some servers drop: a dot, a space (which some write as a plus), what is not ASCII; and `?` or `#`
- * with all that follows, where a proxy decodes the path and writes it into another URL.
+ * Characters of a segment that some servers drop: a dot, a space (some write it as a plus), non-ASCII characters. `?`
+ * and `#` end the path if a proxy decodes it and writes it into another URL.
  */
 const droppable = /[.+?#]|[^!-~]/;
-/** Where a name may end for such servers: at trailing dots and spaces, and at each extension. */
+/** The places where a name may end for such servers: at trailing dots and spaces, and at each extension. */
 const nameEnd = /(?<![\s.+])[\s+]*(?:[.?#]|$)/gu;
 
 /**
- * Creates the look-up that finds out how many segments of a path meet a mounted path once what some servers drop is taken
- * off each segment: invisible characters, spaces around it, dots behind it, extensions (`admin.json`, `admin.tar.gz`), and
- * what follows an encoded `?` or `#`. A segment that is mounted as it stands is taken as it stands.
+ * Creates the look-up of how many segments of a path match a mounted path without what some servers drop: invisible
+ * characters, spaces around a segment, dots after it, extensions (`admin.json`, `admin.tar.gz`), and the rest after an
+ * encoded `?` or `#`. A segment that is itself mounted stays whole.
  *
- * @returns a function of a folded path, which gives 0 where it meets nothing but the root.
+ * @returns a function of a folded path; 0 if it matches nothing but the root.
  */
 function createLookAlikes(mounts: Iterable<string>): (folded: string) => number {
   const root: Node = { children: new Map() };
@@ -93,7 +93,7 @@ function createLookAlikes(mounts: Iterable<string>): (folded: string) => number 
   let depth = 0;
   let longest = 0;
   for (const mount of mounts) {
-    // Every path meets the root.
+    // Every path matches the root.
     if (mount === '/') continue;
     const segments = segmentsOf(foldedPath(mount));
     depth = Math.max(depth, segments.length);

@@ -1,27 +1,30 @@
 import { folded } from '../lib/folded.ts';
 import { Denial } from '../model/denial.ts';
 
-/** A request target in origin form, split, in the only spelling that we let through. */
+/** A request target in origin form, split, in its only accepted spelling. */
 export interface Target {
   readonly path: string;
-  /** `''`, or `?` and what follows. */
+  /** `''`, or `?` and the rest. */
   readonly query: string;
 }
 
-/** RFC 3986 §3.3 `pchar` and `/`, without `;`: servlet containers cut `/admin;x` to `/admin` after we matched it. */
+/**
+ * RFC 3986 §3.3 `pchar` and `/`, without `;`: servlet containers cut `/admin;x` to `/admin` after the gateway matched
+ * it.
+ */
 const pathCharacters = /^\/[A-Za-z0-9\-._~!$&'()*+,=:@/%]*$/;
-/** Printable ASCII without `#`: nobody decides on a query, but a fragment would end it for some. */
+/** Printable ASCII without `#`: some servers would end the query there. */
 const queryCharacters = /^\?[!"$-~]*$/;
 /** A backslash, from its fullwidth form, is a separator to Windows. */
 const dotSegment = /[/\\]\.{1,2}(?:[/\\]|$)/;
 const unreserved = /[A-Za-z0-9\-._~]/;
 
 /**
- * The path and query of a request target, RFC 9112 §3.2.1, exactly as received, or a refusal: there is one spelling
- * for each path, so that what is matched is what every upstream understands.
+ * The path and query of a request target, RFC 9112 §3.2.1, exactly as received. Each path has one accepted spelling, so
+ * that the gateway matches the path that every upstream understands.
  *
  * @throws {Denial} `request.target` for other forms; `request.path` for dot segments, empty segments, backslashes,
- *   `;`, and percent-encoding of what needs none, or of `/`, `\`, controls and broken UTF-8.
+ *   `;`, and percent-encoding of characters that need none, of `/`, `\` and controls, and of broken UTF-8.
  */
 export function canonicalTarget(target: string): Target {
   if (!target.startsWith('/')) throw new Denial('request.target', 'not in origin form');
@@ -37,8 +40,8 @@ export function canonicalTarget(target: string): Target {
 }
 
 /**
- * The path as a reader sees it that ignores case and decodes first. Two routes that fold alike are the same door to an
- * upstream that is forgiving (Express routes without regard to case).
+ * The path for a reader that ignores case and decodes first. To a lenient upstream, two routes that fold to one path
+ * are the same (Express ignores case).
  */
 export function foldedPath(path: string): string {
   const lower = path.toLowerCase();
@@ -51,7 +54,7 @@ function requirePlain(path: string): void {
   if (path.includes('.') && dotSegment.test(path)) throw new Denial('request.path', 'a dot segment');
 }
 
-/** Decodes to judge, never to forward. */
+/** Decodes a path for the checks. The decoded form is never forwarded. */
 function decoded(path: string): string {
   const text = decode(path);
   for (const [encoded] of path.matchAll(/%../g)) {
