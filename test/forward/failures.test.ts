@@ -62,7 +62,7 @@ describe('before an answer', () => {
     client.socket.destroy();
   });
 
-  test('nobody answers there: 504, or 502 where the network says so itself', async () => {
+  test('answers 504 if the upstream is silent, and 502 if the network reports it unreachable', async () => {
     const client = await open(world.url, head('GET /far', authorization));
     expect(await client.has(/HTTP\/1\.1 50[24] /)).toBe(true);
     client.socket.destroy();
@@ -212,7 +212,7 @@ describe('an upload', () => {
 });
 
 describe('a kept connection', () => {
-  test('is used again, and one that the upstream closed meanwhile harms nobody', async () => {
+  test('reuses a connection, and survives one that the upstream closed in the meantime', async () => {
     const before = raw.connections.length;
     onHead = ({ socket }) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     const client = await open(world.url, head('GET /raw', authorization));

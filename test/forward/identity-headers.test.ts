@@ -82,7 +82,7 @@ function verifiedWith(jwt: string, keys: ReturnType<typeof createRemoteJWKSet>, 
 }
 
 describe('the statement', () => {
-  test('who calls, by which client, with what, for whom, and which decision let it pass', async () => {
+  test('names the subject, the client, the scopes, the upstream and the decision', async () => {
     const gateway = await start('{ signed: x-auth-identity, x-auth-subject: sub }');
     const jwt = await statement(gateway, { sub: 'alice', client_id: 'web', scope: 'write' });
     expect(await verified(jwt, gateway)).toEqual({

@@ -80,7 +80,7 @@ describe('an event stream', () => {
 });
 
 describe('any answer that is not over', () => {
-  test('breaks off with its token where it has no length: whoever waits for the end knows that this is none', async () => {
+  test('breaks off an answer without a length when its token ends, so that it does not look complete', async () => {
     for (const framing of ['Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n', '\r\nhalf']) {
       beginning = `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/x-ndjson\r\n${framing}`;
       const exp = Date.now() / 1000 + 2.5;

@@ -105,24 +105,24 @@ const handshake = [
 ];
 
 describe('who may', () => {
-  test('nobody without a token', async () => {
+  test('no call without a token', async () => {
     expect(await refusal('/socket')).toBe(401);
     expect(handshakes).toEqual([]);
     expect((await world.decisions(1)).map(({ reason }) => reason)).toEqual(['credentials.missing']);
   });
 
-  test('nobody with one that is none', async () => {
+  test('no call with a malformed token', async () => {
     expect(await refusal('/socket', { authorization: 'Bearer a.b.c' })).toBe(401);
     expect(handshakes).toEqual([]);
   });
 
-  test('nobody on another route', async () => {
+  test('no call on another route', async () => {
     expect(await refusal('/plain', await bearer())).toBe(400);
     expect(plain.seen).toEqual([]);
     expect((await world.decisions(1)).map(({ reason }) => reason)).toEqual(['route.upgrade']);
   });
 
-  test('nobody where there is no route, or no such path', async () => {
+  test('no call without a route', async () => {
     expect(await refusal('/elsewhere', await bearer())).toBe(404);
     expect(await refusal('//socket', await bearer())).toBe(400);
   });
@@ -147,7 +147,7 @@ describe('an open one', () => {
     expect(client.protocol).toBe('two');
   });
 
-  test('is told who calls by us alone', async () => {
+  test('learns the caller only from the gateway', async () => {
     await dialled('/socket', {
       ...(await bearer()),
       'X-Auth-Subject': 'mallory',
@@ -260,7 +260,7 @@ describe('an upstream that', () => {
     await expect.poll(() => streams('raw')).toBe(0);
   });
 
-  test('has not answered yet when the token ends: it is told, and nothing is counted', async () => {
+  test('has not answered when the token ends: its connection is closed, and no stream is counted', async () => {
     onHead = () => {};
     const before = raw.connections.length;
     dial('/patient', await bearer({ exp: Date.now() / 1000 + 2.5 }));

@@ -36,7 +36,7 @@ function passed(...raw: string[]): string[] {
   return sent(raw, { identity: { 'x-auth-subject': 'sub' } }).filter((line) => !ours.has(line.split(':')[0] ?? ''));
 }
 
-test('ours, from the peer and public_url', () => {
+test('adds the fields of the gateway, from the peer and public_url', () => {
   expect(sent([])).toEqual([
     'x-forwarded-for: 192.0.2.1',
     'x-forwarded-proto: https',
@@ -160,7 +160,7 @@ describe('identity', () => {
     expect(lines).toContain('x-client: app');
   });
 
-  test('a claim within a claim, by a JSON Pointer: who acts, RFC 8693 §4.1', () => {
+  test('reads a claim within a claim by a JSON Pointer: the actor, RFC 8693 §4.1', () => {
     const identity = { 'x-actor': '/act/sub' };
     expect(sent([], { identity, claims: { act: { sub: 'gateway' } } })).toContain('x-actor: gateway');
     for (const claims of [{}, { act: 'gateway' }, { act: {} }, { '/act/sub': 'mallory' }]) {

@@ -31,7 +31,7 @@ function bodyOf(received: string): Buffer {
 
 const everyByte = (length: number): Buffer => Buffer.from(Array.from({ length }, (_, at) => at % 256));
 
-describe('an answer that is whole when it comes', () => {
+describe('an answer that arrives complete', () => {
   test.each([0, 1, 256, 16 * 1024, 16 * 1024 + 1, 60_000, 500_000])('%i bytes are the same bytes', async (length) => {
     const body = everyByte(length);
     const received = await relayed(`Content-Length: ${length}`, body);
@@ -39,7 +39,7 @@ describe('an answer that is whole when it comes', () => {
     expect(bodyOf(received).equals(body)).toBe(true);
   });
 
-  test('its length is told where the upstream told none', async () => {
+  test('gets a length if the upstream sent none', async () => {
     const received = await relayed('Transfer-Encoding: chunked', Buffer.from('3\r\nå!\r\n0\r\n\r\n'));
     expect(received).not.toMatch(/transfer-encoding/i);
     expect(received).toMatch(/\r\ncontent-length: 3\r\n/i);
@@ -71,7 +71,7 @@ describe('an answer that is whole when it comes', () => {
     expect(bodyOf(received)).toHaveLength(0);
   });
 
-  test('one that breaks off ends as one that is not whole', async () => {
+  test('an answer that breaks off does not look complete', async () => {
     const received = await relayed('Content-Length: 10', Buffer.from('half'));
     expect(received).not.toContain('halfhalf');
     expect(bodyOf(received).length).toBeLessThan(10);

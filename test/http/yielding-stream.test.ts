@@ -42,7 +42,7 @@ test('of a long one a piece passes in a turn of the event loop', async () => {
   }
 });
 
-test('what nobody wants is read to its end, a piece in a turn', async () => {
+test('drain reads a body to its end, one piece in each turn', async () => {
   const body = new PassThrough({ highWaterMark: 16 * PIECE });
   // As it is once somebody else has stopped reading it.
   body.pause();

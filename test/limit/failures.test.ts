@@ -78,7 +78,7 @@ describe('what counts', () => {
     },
   );
 
-  test('not a bug of ours', async () => {
+  test('a bug of the gateway does not count', async () => {
     const bug = new TypeError('x');
     await times(50, () => Promise.reject(bug));
     expect(await outcome(good)).toBe('alice');
@@ -142,7 +142,7 @@ describe('one token that is refused again and again', () => {
   });
 });
 
-describe('who has to wait', () => {
+describe('questions that wait', () => {
   test('the address, and no other', async () => {
     expect(await times(6, refused('token.inactive'))).toEqual([
       ...Array<string>(5).fill('token.inactive'),
@@ -174,7 +174,7 @@ describe('who has to wait', () => {
     expect(await outcome(good)).toBe('alice');
   });
 
-  test('nobody where failures are not limited', async () => {
+  test('no question waits without a limit', async () => {
     failures = createFailures(undefined, {
       limiters: createRateLimiters(() => now),
       clock: () => now,

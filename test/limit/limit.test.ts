@@ -34,7 +34,7 @@ test('a route without a rate has no such stage', () => {
   expect(createLimit(routeOf(undefined), limiters())).toBeUndefined();
 });
 
-describe('who is one', () => {
+describe('one caller', () => {
   const alice = someone({ subject: 'alice', clientId: 'app' });
   const others: readonly (readonly [title: string, other: Principal | undefined, same: boolean, client?: string])[] = [
     ['the subject with another token', someone({ subject: 'alice', clientId: 'app' }), true],

@@ -43,7 +43,7 @@ test('of many at once few begin, and the rest in the turns after, in order', asy
   expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
-test('who comes with one does not wait for who came with a hundred', async () => {
+test('a client with one request does not wait for a client with a hundred', async () => {
   const turns = createAdmissionScheduler();
   const begun: string[] = [];
   come(turns, MANY, 100, begun);

@@ -49,13 +49,13 @@ async function dribble(client: Socket, bytes: number, everyMs: number, enough: (
   }
 }
 
-test('a body that comes a byte at a time is given up', async () => {
+test('ends a connection whose body comes a byte at a time', async () => {
   const { slow, client } = await start();
   await dribble(client, 1, 20, () => slow.length > 0);
   expect(slow).toHaveLength(1);
 });
 
-test('one that comes steadily may take many windows', async () => {
+test('lets a steady body take many windows', async () => {
   const { slow, client } = await start();
   const end = performance.now() + 8 * pace.windowMs;
   // Far more than it must, so that a machine that stands still for a moment is none that dribbles.
@@ -63,14 +63,14 @@ test('one that comes steadily may take many windows', async () => {
   expect(slow).toEqual([]);
 });
 
-test('one that nobody reads is not its client’s fault', async () => {
+test('does not end a connection whose body the gateway does not read', async () => {
   const { slow, client } = await start(false);
   const end = performance.now() + 4 * pace.windowMs;
   await dribble(client, 1, 20, () => performance.now() > end);
   expect(slow).toEqual([]);
 });
 
-test('nor is a connection that waits for an answer, or for a next request', async () => {
+test('does not end a connection that waits for an answer or for a next request', async () => {
   const { slow, client, received } = await start();
   client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx');
   await expect.poll(received).toContain('ok');

@@ -34,7 +34,7 @@ describe('what is spoken', () => {
     await world.tells('failed ERR_SSL_');
   });
 
-  test('whoever speaks no TLS is shown out without an answer, and told of once', async () => {
+  test('closes a connection without TLS unanswered, and reports it once', async () => {
     world = await startTlsWorld();
     expect(await exchangeRaw(world.url.replace('https', 'http'), 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('');
     await world.tells('failed ERR_SSL_HTTP_REQUEST');
@@ -42,7 +42,7 @@ describe('what is spoken', () => {
     expect(await askAs(world)).toBe('none');
   });
 
-  test('whoever leaves before the handshake, or breaks TLS after it, harms nobody', async () => {
+  test('serves others after a client left before the handshake or broke TLS after it', async () => {
     world = await startTlsWorld();
     const silent = connectPlain(world.port, '127.0.0.1');
     await once(silent, 'connect');

@@ -132,7 +132,7 @@ describe('the upstream', () => {
     'Forwarded: for=198.51.100.1;proto=https',
   ];
 
-  test('gets the way from the client to us, where a trusted proxy tells it; the rest is ours', async () => {
+  test('gets the hops from the client to the gateway if a trusted proxy reports them', async () => {
     const [found] = await forwarded('trusted_proxies: [127.0.0.1]\n', ...said);
     expect(found).toEqual(['x-forwarded-for: 203.0.113.9, 127.0.0.1', ...ours]);
   });
