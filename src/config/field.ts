@@ -1,10 +1,10 @@
 import { ownMember } from '../json/own-member.ts';
-import { inTextOrder, type Path, Problem } from './problems.ts';
+import { inTextOrder, type Path, type Problem } from './problems.ts';
 import { unresolved } from './placeholders.ts';
 import { isSecret, quotedAt, type Violation } from './schema.ts';
-import { partOfOne, InvalidValue, wholeNumber } from './values.ts';
+import { fraction, InvalidValue, wholeNumber } from './values.ts';
 import { withoutDefaults, withoutRandom } from './wording.ts';
-import type { YamlFile } from './yaml-file.ts';
+import { problemIn, type YamlFile } from './yaml-file.ts';
 
 /**
  * One place of `gateway.yaml`, present or not, with its placeholders replaced. Reading never throws: a problem is
@@ -30,7 +30,7 @@ export interface Field {
   /** A whole number that the schema allows, or a placeholder for one. */
   whole(): number | undefined;
   /** A number from 0 to 1 by the schema, or a placeholder for one. */
-  part(): number | undefined;
+  fraction(): number | undefined;
   /** Whether it says `true`. */
   isTrue(): boolean;
   /** The value as the file has it: with placeholders, but without their defaults. */
@@ -55,7 +55,7 @@ export interface Report {
 /** A report that is still empty. */
 export function createReport(file: YamlFile): Report {
   interface Entry extends Violation {
-    readonly yields: boolean;
+    readonly isReplaceable: boolean;
   }
   const entries = new Map<string, Entry[]>();
   const at = (path: Path): Entry[] => {
@@ -65,15 +65,13 @@ export function createReport(file: YamlFile): Report {
     return found;
   };
   const report: Report = {
-    note: (violation) => void at(violation.path).push({ ...violation, yields: violation.part === 'value' }),
+    note: (violation) => void at(violation.path).push({ ...violation, isReplaceable: violation.part === 'value' }),
     addProblem(path, message, part = 'value') {
-      const others = at(path).filter((entry) => !entry.yields && entry.message !== message);
-      entries.set(JSON.stringify(path), [...others, { path, message, part, yields: false }]);
+      const others = at(path).filter((entry) => !entry.isReplaceable && entry.message !== message);
+      entries.set(JSON.stringify(path), [...others, { path, message, part, isReplaceable: false }]);
     },
     problems() {
-      const problems = [...entries.values()].flat().map(({ path, part, message }) => {
-        return new Problem(file.file, file.position(path, part === 'key' ? 'key' : 'value'), path, message);
-      });
+      const problems = [...entries.values()].flat().map((violation) => problemIn(file, violation));
       return problems.toSorted(inTextOrder);
     },
     root: (source, expanded) => field(source, expanded, []),
@@ -125,7 +123,7 @@ export function createReport(file: YamlFile): Report {
         return [...found];
       },
       whole: () => (typeof value === 'number' ? value : self.read(wholeNumber)),
-      part: () => (typeof value === 'number' ? value : self.read(partOfOne)),
+      fraction: () => (typeof value === 'number' ? value : self.read(fraction)),
       isTrue: () => value === true,
       source: () =>
         isSecret(path) || typeof source !== 'string' ? 'the value' : withoutRandom(withoutDefaults(source)),

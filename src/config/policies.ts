@@ -8,7 +8,7 @@ import { describeValue } from '../policy/describe-value.ts';
 import type { Files } from './files.ts';
 import { inTextOrder, type Path, Problem } from './problems.ts';
 import { type Violation, violations } from './schema.ts';
-import { parseYaml, type YamlFile } from './yaml-file.ts';
+import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
 
 /** What one folder of policies holds. */
 export interface PolicyFolder {
@@ -68,9 +68,8 @@ async function compile(name: string, file: YamlFile, problems: Problem[]): Promi
   if (file.problems.length > 0) return undefined;
   // A save that was cut off must not open a route.
   if (file.value === null) {
-    problems.push(
-      new Problem(file.file, file.position([], 'value'), [], 'is empty; write `{}` to accept any valid token'),
-    );
+    const message = 'is empty; write `{}` to accept any valid token';
+    problems.push(problemIn(file, { path: [], part: 'value', message }));
     return undefined;
   }
   const faults = [...violations('policy', file.value), ...placeholders(file.value, [])];
@@ -84,11 +83,7 @@ async function compile(name: string, file: YamlFile, problems: Problem[]): Promi
     if (!(error instanceof PolicyError)) throw error;
     for (const { path, message } of error.faults) faults.push({ path, part: 'value', message });
   }
-  const found = faults.map(
-    ({ path, part, message }) =>
-      new Problem(file.file, file.position(path, part === 'key' ? 'key' : 'value'), path, message),
-  );
-  problems.push(...found.toSorted(inTextOrder));
+  problems.push(...faults.map((fault) => problemIn(file, fault)).toSorted(inTextOrder));
   return undefined;
 }
 

@@ -3,7 +3,7 @@ import type { PolicyReason } from '../model/policy.ts';
 import { disk } from './files.ts';
 import { inTextOrder, Problem } from './problems.ts';
 import { violations, type Violation } from './schema.ts';
-import { parseYaml, type YamlFile } from './yaml-file.ts';
+import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
 
 /** One test of a policy, as `schema/policy-test.schema.json` accepts it. */
 export interface PolicyTest {
@@ -73,12 +73,12 @@ export async function readPolicyTests(
 
 function problemsOf(document: YamlFile): readonly Problem[] {
   if (document.problems.length > 0) return document.problems;
-  const at = ({ path, part, message }: Violation): Problem =>
-    new Problem(document.file, document.position(path, part === 'key' ? 'key' : 'value'), path, message);
-  if (document.value === null) return [at({ path: [], part: 'value', message: 'is empty, so that it tests nothing' })];
+  if (document.value === null) {
+    return [problemIn(document, { path: [], part: 'value', message: 'is empty, so that it tests nothing' })];
+  }
   const faults = violations('policy-test', document.value);
   if (faults.length === 0) faults.push(...contradictions(document.value as readonly PolicyTest[]));
-  return faults.map(at).toSorted(inTextOrder);
+  return faults.map((fault) => problemIn(document, fault)).toSorted(inTextOrder);
 }
 
 /** Tests of calls that cannot exist. */

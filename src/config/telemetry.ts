@@ -21,7 +21,7 @@ export function readTelemetry(field: Field): Telemetry | undefined {
   return {
     otlp: field.get('otlp').read(collectorUrl) ?? '',
     serviceName: field.get('service_name').read(anyText) ?? 'sallyport',
-    sample: field.get('sample').part() ?? 1,
+    sample: field.get('sample').fraction() ?? 1,
     headers: readHeaders(field.get('headers')),
   };
 }

@@ -43,7 +43,7 @@ export function wholeNumber(text: string): number {
 }
 
 /** A fraction from 0 to 1, in decimal digits. */
-export function partOfOne(text: string): number {
+export function fraction(text: string): number {
   return /^(?:0(?:\.[0-9]+)?|1(?:\.0+)?)$/.test(text) ? Number(text) : reject('is not a number from 0 to 1');
 }
 

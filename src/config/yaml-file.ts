@@ -13,6 +13,7 @@ import {
   visit,
 } from 'yaml';
 import { type Path, type Position, Problem } from './problems.ts';
+import type { Violation } from './schema.ts';
 
 /** A YAML file as plain values, with the way back to its text. */
 export interface YamlFile {
@@ -24,7 +25,12 @@ export interface YamlFile {
   position(path: Path, part: 'key' | 'value'): Position;
 }
 
-/** Deeper nesting is failed: later stages recurse. */
+/** A violation in a file as a problem. A missing key is reported at the mapping that lacks it. */
+export function problemIn(file: YamlFile, { path, part, message }: Violation): Problem {
+  return new Problem(file.file, file.position(path, part === 'key' ? 'key' : 'value'), path, message);
+}
+
+/** Deeper nesting is refused, because later stages recurse. */
 const maxDepth = 64;
 
 /**
