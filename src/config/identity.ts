@@ -1,5 +1,5 @@
 import { hopByHop } from '../http/header-fields.ts';
-import { isNeverFromClients, plainName, saysWho } from '../model/client-fields.ts';
+import { isNeverFromClients, plainFieldName, saysWho } from '../model/client-fields.ts';
 import type { SignedIdentity, Upstream } from '../model/route.ts';
 import { memberReader } from '../json/pointer.ts';
 import type { Field } from './field.ts';
@@ -22,9 +22,9 @@ export function readIdentity(field: Field, upstream: string): Pick<Upstream, 'id
     if (name === SIGNED) claim.addProblem(`is not a header name; write ${SIGNED} for a signed identity`, 'key');
     if (fault !== undefined) claim.addProblem(fault, 'key');
     // Many servers read `-` and `_` alike: they would merge two such headers and use the last one.
-    const alike = spelt.get(plainName(name));
+    const alike = spelt.get(plainFieldName(name));
     if (alike !== undefined) claim.addProblem(`is the same header as ${alike}`, 'key');
-    spelt.set(plainName(name), key);
+    spelt.set(plainFieldName(name), key);
     identity.set(name, claim.read(claimPath) ?? '');
   }
   const signed = field.get(SIGNED);
@@ -45,7 +45,7 @@ function signedHeader(text: string, spelt: ReadonlyMap<string, string>): string 
   if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(text)) reject('is not a header name');
   const { name, fault } = identityHeader(text);
   if (fault !== undefined) reject(fault);
-  const alike = spelt.get(plainName(name));
+  const alike = spelt.get(plainFieldName(name));
   return alike === undefined ? name : reject(`is the same header as ${alike}`);
 }
 
@@ -98,7 +98,7 @@ const reservedPrefixes = ['content-', 'mcp-', 'sec-', 'if-', 'access-control-'];
 /** A header name of `identity` in lower case, and why it cannot be used, if so. The schema checks its syntax. */
 function identityHeader(key: string): { readonly name: string; readonly fault: string | undefined } {
   const name = key.toLowerCase();
-  const plain = plainName(name);
+  const plain = plainFieldName(name);
   const taken =
     reserved.has(plain) ||
     reservedPrefixes.some((prefix) => plain.startsWith(prefix)) ||

@@ -2,7 +2,7 @@ import { memberReader } from '../json/pointer.ts';
 import type { Clock } from '../lib/clock.ts';
 import { signEs256 } from '../lib/es256.ts';
 import type { RotatingKeys, SigningKey } from '../lib/rotating-keys.ts';
-import { plainName } from '../model/client-fields.ts';
+import { plainFieldName } from '../model/client-fields.ts';
 import { Denial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route, SignedIdentity } from '../model/route.ts';
@@ -20,11 +20,11 @@ export interface IdentityHeaders {
 }
 
 /**
- * The identity headers of all `routes`, by their {@link plainName}. A client's own such header is dropped on every
+ * The identity headers of all `routes`, by their {@link plainFieldName}. A client's own such header is dropped on every
  * route: several routes may lead to one upstream, and a public route would put nothing in its place.
  */
 export function identityNames(routes: readonly Route[]): ReadonlySet<string> {
-  return new Set(routes.flatMap((route) => namesOf(route).map(plainName)));
+  return new Set(routes.flatMap((route) => namesOf(route).map(plainFieldName)));
 }
 
 function namesOf({ upstream: { identity, signedIdentity } }: Route): readonly string[] {

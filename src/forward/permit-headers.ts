@@ -1,5 +1,5 @@
 import type { Call } from '../model/call.ts';
-import { isRespelled, namesOtherTarget, plainName } from '../model/client-fields.ts';
+import { isRespelled, namesOtherTarget, plainFieldName } from '../model/client-fields.ts';
 import { Denial } from '../model/denial.ts';
 import type { Grant, UpstreamCredential } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
@@ -33,7 +33,7 @@ export function createPermitHeaders(
   const silent = Object.fromEntries([...identity.names, 'authorization'].map((name) => [name, '']));
 
   function isClaim(name: string): boolean {
-    const plain = plainName(name);
+    const plain = plainFieldName(name);
     return claimed.has(plain) || namesOtherTarget(plain) || isRespelled(name, plain);
   }
 

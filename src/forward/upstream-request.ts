@@ -1,6 +1,6 @@
 import { hopByHop, nominatedBy, withoutCookie } from '../http/header-fields.ts';
 import { ADMIN_COOKIE } from '../model/admin-cookie.ts';
-import { isNeverFromClients, isRespelled, plainName } from '../model/client-fields.ts';
+import { isNeverFromClients, isRespelled, plainFieldName } from '../model/client-fields.ts';
 import type { GrantedCall } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
 import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts';
@@ -39,7 +39,7 @@ export function createRequestHeaders(
   function isForUpstream(name: string): boolean {
     const known = verdicts.get(name);
     if (known !== undefined) return known;
-    const plain = plainName(name);
+    const plain = plainFieldName(name);
     const verdict =
       !hopByHop.has(plain) &&
       !isNeverFromClients(plain) &&

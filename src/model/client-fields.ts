@@ -147,11 +147,11 @@ const otherTarget: ReadonlySet<string> = new Set([
  * A lower-case field name as CGI-like servers read it: they treat `-` and `_` alike, some of them every character that
  * is no letter or digit.
  */
-export function plainName(name: string): string {
+export function plainFieldName(name: string): string {
   return name.replaceAll(/[^a-z0-9]/g, '-');
 }
 
-/** Whether a field, by its {@link plainName}, is one that a client must not send to an upstream. */
+/** Whether a field, by its {@link plainFieldName}, is one that a client must not send to an upstream. */
 export function isNeverFromClients(plain: string): boolean {
   return (
     neverFromClients.has(plain) ||
@@ -161,12 +161,12 @@ export function isNeverFromClients(plain: string): boolean {
   );
 }
 
-/** Whether a field, by its {@link plainName}, names the user by custom, as `X-Remote-User` does. */
+/** Whether a field, by its {@link plainFieldName}, names the user by custom, as `X-Remote-User` does. */
 export function saysWho(plain: string): boolean {
   return identityFields.has(plain) || identityPrefixes.some((prefix) => plain.startsWith(prefix));
 }
 
-/** Whether some servers take another method or path from a field, by its {@link plainName}. */
+/** Whether some servers take another method or path from a field, by its {@link plainFieldName}. */
 export function namesOtherTarget(plain: string): boolean {
   return otherTarget.has(plain);
 }
