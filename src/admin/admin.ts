@@ -22,7 +22,7 @@ export interface AdminView {
   readonly inForce: InForce;
   /** How many processes serve; undefined without workers. */
   workers?(): number;
-  state(): Seen | Promise<Seen>;
+  state(): CurrentState | Promise<CurrentState>;
 }
 
 /** A text and its media type. */
@@ -32,7 +32,7 @@ interface Page {
 }
 
 /** The current state of the servers that the gateway depends on, and the newest denials. */
-interface Seen {
+interface CurrentState {
   readonly servers: readonly ServerState[];
   /** Undefined: none is configured. */
   readonly store: StoreState | undefined;

@@ -78,7 +78,7 @@ function decisionOf(line: string): RecordedDecision | undefined {
 }
 
 /** Whether a policy decided, rather than a stage before it. */
-export function wasPolicys({ allow, reason, issuer }: RecordedDecision): boolean {
+export function isPolicyDecision({ allow, reason, issuer }: RecordedDecision): boolean {
   if (issuer === undefined) return false;
   return allow || (reason !== undefined && reasons.has(reason));
 }

@@ -28,7 +28,7 @@ export interface DescribedCall {
  *
  * @throws {UsageError}
  */
-export function described(
+export function describedCall(
   route: Route,
   config: Config,
   options: DescribedCall,
@@ -94,7 +94,7 @@ function jsonObject(text: string, option: string): Claims {
 }
 
 /** The description of a caller. */
-export interface Described {
+export interface DescribedCaller {
   readonly issuer: string;
   readonly subject: string | undefined;
   readonly clientId: string | undefined;
@@ -109,7 +109,7 @@ const issuedAt = 1_800_000_000;
 
 /** The principal of a described caller. Members of `claims` take precedence over the rest of the description. */
 export function principalWith(
-  { issuer, subject, clientId, scope, claims, lifetimeSeconds }: Described,
+  { issuer, subject, clientId, scope, claims, lifetimeSeconds }: DescribedCaller,
   hierarchy: ReadonlyMap<string, readonly string[]>,
 ): Principal {
   const dates = lifetimeSeconds === undefined ? undefined : { iat: issuedAt, exp: issuedAt + lifetimeSeconds };

@@ -1,18 +1,24 @@
-import { load } from '../config/load.ts';
-import type { Config } from '../model/config.ts';
-import { Denial, refusals } from '../model/denial.ts';
-import type { Attempt, Decision, Explanation } from '../model/policy.ts';
-import type { Principal } from '../model/principal.ts';
-import type { Route } from '../model/route.ts';
-import { described, type DescribedCall } from './described-call.ts';
-import { type ExitCode, reportProblems, UsageError } from './exit.ts';
-import { type Explained, explanationJson, explanationTable } from './explanation-table.ts';
-import { decisionsIn, recordedAttempt, recordedPrincipal, wasPolicys, type RecordedDecision } from './decision-log.ts';
 import { text } from 'node:stream/consumers';
 import { createAuthenticators } from '../authenticate/authenticator.ts';
 import { createServerClient } from '../authorization-server/client.ts';
+import { load } from '../config/load.ts';
 import { unlimitedFailures } from '../limit/failures.ts';
+import type { Config } from '../model/config.ts';
+import { Denial, refusals } from '../model/denial.ts';
 import type { AccessToken } from '../model/grant.ts';
+import type { Attempt, Decision, Explanation } from '../model/policy.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Route } from '../model/route.ts';
+import {
+  decisionsIn,
+  isPolicyDecision,
+  recordedAttempt,
+  type RecordedDecision,
+  recordedPrincipal,
+} from './decision-log.ts';
+import { describedCall, type DescribedCall } from './described-call.ts';
+import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { type Explained, explanationJson, explanationTable } from './explanation-table.ts';
 
 /** The options of `sallyport explain`. */
 export interface ExplainOptions extends DescribedCall {
@@ -63,7 +69,7 @@ async function explained(config: Config, options: ExplainOptions): Promise<Expla
     return explainDecision(config, options.decision, options.log);
   }
   const route = routeNamed(config, options.route);
-  const { attempt, principal } = described(route, config, options);
+  const { attempt, principal } = describedCall(route, config, options);
   if (options.token === undefined) return ofCall(route, principal, attempt);
   return ofCall(route, await tokenPrincipal(route, config, options.token), attempt);
 }
@@ -129,24 +135,26 @@ function ofRecord(config: Config, record: RecordedDecision): Explained {
     detail,
     rule,
     neededScope: neededScope?.split(' ') ?? [],
-    ...(wasPolicys(record) ? byPolicy(record, route, config) : { notes: elsewhere(record), conditions: [] }),
+    ...(isPolicyDecision(record)
+      ? underCurrentPolicy(record, route, config)
+      : { notes: otherStageNotes(record), conditions: [] }),
   };
 }
 
 function decidedBy(record: RecordedDecision): string {
-  if (!record.allow && !wasPolicys(record)) return 'not refused by a policy';
+  if (!record.allow && !isPolicyDecision(record)) return 'not refused by a policy';
   return record.policy === undefined ? 'no policy' : `policy ${record.policy}`;
 }
 
 /** The note on a decision that no policy made. */
-function elsewhere({ allow, reason = '' }: RecordedDecision): readonly string[] {
+function otherStageNotes({ allow, reason = '' }: RecordedDecision): readonly string[] {
   if (allow) return ['the route is public, or has no policy'];
   const status = Object.hasOwn(refusals, reason) ? refusals[reason as keyof typeof refusals].status : undefined;
   const answer = status === undefined ? '' : `the client got ${status}; `;
   return [`${answer}docs/reasons.md explains ${reason} and its remedy`];
 }
 
-function byPolicy(
+function underCurrentPolicy(
   record: RecordedDecision,
   route: Route | undefined,
   config: Config,
@@ -167,13 +175,13 @@ function byPolicy(
   const notes = [
     ...(unknown ? ['arguments are not logged: the conditions on them are unknown'] : []),
     ...omitted.map((name) => `claim ${name} was too long for the log: the conditions on it are unknown`),
-    ...changed(record, policy.decide(principal, attempt), unknown || omitted.length > 0),
+    ...changeNotes(record, policy.decide(principal, attempt), unknown || omitted.length > 0),
   ];
   return { notes, conditions };
 }
 
 /** Notes that the current policy decides otherwise. A decision that depends on unknown values is not compared. */
-function changed(record: RecordedDecision, now: Decision, isUnknown: boolean): readonly string[] {
+function changeNotes(record: RecordedDecision, now: Decision, isUnknown: boolean): readonly string[] {
   const denial = now.allow ? now.shadow : now.denial;
   if (now.allow === record.allow && denial?.reason === record.reason) return [];
   if (isUnknown && now.allow) return [];

@@ -1,15 +1,21 @@
-import { load, type Loaded } from '../config/load.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { disk } from '../config/files.ts';
+import { load, type Loaded } from '../config/load.ts';
 import { readPolicies } from '../config/policies.ts';
 import { ConfigError, Problem } from '../config/problems.ts';
 import { printable } from '../config/wording.ts';
-import type { Attempt, Decision, Policy } from '../model/policy.ts';
-import { decisionsIn, recordedAttempt, type RecordedDecision, recordedPrincipal, wasPolicys } from './decision-log.ts';
-import { type ExitCode, reportProblems } from './exit.ts';
-import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../model/config.ts';
+import type { Attempt, Decision, Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
+import {
+  decisionsIn,
+  isPolicyDecision,
+  recordedAttempt,
+  type RecordedDecision,
+  recordedPrincipal,
+} from './decision-log.ts';
+import { type ExitCode, reportProblems } from './exit.ts';
 
 /** The options of `sallyport replay`. */
 export interface ReplayOptions {
@@ -18,8 +24,6 @@ export interface ReplayOptions {
   readonly policies: string | undefined;
   readonly json: boolean;
 }
-
-type Row = Difference & { count: number };
 
 /**
  * `sallyport replay`: decides the calls of a log again with edited policies and the code that serves. Prints what would
@@ -46,7 +50,7 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
         continue;
       }
       const route = routes.get(record.route);
-      if (route?.policy === undefined || !wasPolicys(record)) {
+      if (route?.policy === undefined || !isPolicyDecision(record)) {
         passedOver += 1;
         continue;
       }
@@ -133,6 +137,9 @@ interface Difference {
   readonly before: string;
   readonly after: string;
 }
+
+/** A difference, and the number of decisions that have it. */
+type Row = Difference & { count: number };
 
 /** How the decision of `policy` differs from the recorded one on `route`; undefined if it does not. */
 function differenceOf(

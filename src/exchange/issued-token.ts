@@ -86,8 +86,8 @@ function endOf(accessToken: string, seconds: unknown, askedAt: number): number |
   if (seconds !== undefined && !(Number.isSafeInteger(seconds) && Number(seconds) > 0)) {
     throw invalid('expires_in is not a positive integer');
   }
-  const told = seconds === undefined ? Infinity : askedAt + Number(seconds) * 1000;
-  const end = Math.min(told, ownExpiry(accessToken));
+  const stated = seconds === undefined ? Infinity : askedAt + Number(seconds) * 1000;
+  const end = Math.min(stated, ownExpiry(accessToken));
   return end === Infinity ? undefined : Math.min(end, askedAt + MAX_LIFETIME_MS);
 }
 
@@ -111,6 +111,6 @@ function invalid(detail: string): Denial {
 
 /** The `error` code of a token endpoint's answer, RFC 6749 §5.2, safe to log. Any other text is left out. */
 export function errorCodeOf(body: unknown): string {
-  const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
+  const { error } = members(body);
   return typeof error === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(error) ? error : 'without an error code';
 }

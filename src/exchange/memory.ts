@@ -30,7 +30,8 @@ export interface NewCredential {
   readonly expiresAt: number;
 }
 
-interface Remembered {
+/** A refusal that is kept for {@link COOLDOWN_MS}. */
+interface KeptRefusal {
   readonly reason: Reason;
   readonly detail: string;
 }
@@ -43,7 +44,7 @@ const COOLDOWN_MS = 5_000;
 /** Creates an empty {@link ExchangeMemory}. `answers`: the store that replicas share, if there is one. */
 export function createExchangeMemory(clock: Clock, answers?: SharedAnswers): ExchangeMemory {
   const kept: ExpiringCache<KeptCredential> = createExpiringCache(MAX_CREDENTIALS, clock);
-  const refused: ExpiringCache<Remembered> = createExpiringCache(MAX_CREDENTIALS, clock);
+  const refused: ExpiringCache<KeptRefusal> = createExpiringCache(MAX_CREDENTIALS, clock);
   const flight: SingleFlight<KeptCredential> = createSingleFlight();
 
   async function settle(key: string, exchange: () => Promise<NewCredential>): Promise<KeptCredential> {

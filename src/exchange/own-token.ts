@@ -12,7 +12,7 @@ export interface OwnToken {
   /** @throws {Denial} `exchange.refused`, `exchange.invalid`, `authorization_server.unavailable`. */
   get(): Promise<string>;
   /** Discards the token after a refusal: the next call gets a new one. */
-  forget(): void;
+  invalidate(): void;
 }
 
 /** The gateway's own token for an exchange; exchanges with the same client and endpoint share one. */
@@ -33,7 +33,7 @@ export function createOwnTokens(clock: Clock): OwnTokens {
         const token = kept.get(key) ?? (await flight(key, () => request(exchange, client, key)));
         return token.accessToken;
       },
-      forget: () => kept.delete(key),
+      invalidate: () => kept.delete(key),
     };
   };
 

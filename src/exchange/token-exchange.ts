@@ -86,7 +86,7 @@ export function createTokenExchange(
         // invalid_grant. Only the token's own server can tell whether the subject token is the fault.
         const problem = await problemOf(token);
         if (problem !== undefined) return new Denial(problem.reason, `${detail}: ${problem.detail}`);
-        actor?.forget();
+        actor?.invalidate();
         return new Denial(mayBeRevoked(error, principal) ? 'token.inactive' : 'exchange.refused', detail);
       }
       default:

@@ -14,11 +14,11 @@ import { closeOrphanedConnections } from './orphaned-connections.ts';
 import { adminOptions, type Running, WorkerFault } from './start.ts';
 import { fixedIn } from './reload.ts';
 import { createBackOff } from '../lib/back-off.ts';
-import { createStates, type FromWorker, type ToWorker } from './worker-messages.ts';
+import { createAskStates, type FromWorker, type ToWorker } from './worker-messages.ts';
 
-/** The first back-off before a worker that ended is replaced; doubled each time, until a worker listens. */
-const AGAIN_FIRST_MS = 100;
-const AGAIN_LAST_MS = 5_000;
+/** The back-off before a worker that ended is replaced. It doubles each time, until a worker listens. */
+const FIRST_BACK_OFF_MS = 100;
+const LONGEST_BACK_OFF_MS = 5_000;
 
 /**
  * Serves by several processes behind one listener and one admin listener. Connections go to the workers in turn, and a
@@ -48,14 +48,14 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
     ));
   certificate?.onRenewed((certificates) => tellAll({ kind: 'renewed', certificates }));
   let { snapshot } = loaded;
-  const backOff = createBackOff(AGAIN_FIRST_MS, AGAIN_LAST_MS);
+  const backOff = createBackOff(FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
   let stopping = false;
   cluster.setupPrimary({ exec: process.argv[1] ?? '', args: ['serve'], silent: true });
 
   function tell(worker: Worker, message: ToWorker): void {
     if (worker.isConnected()) worker.send(message);
   }
-  const askStates = createStates(tell);
+  const askStates = createAskStates(tell);
   function tellAll(message: ToWorker): void {
     for (const worker of workers()) tell(worker, message);
   }

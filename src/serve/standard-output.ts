@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 const writeSome = promisify(write);
 
 /** The pause before a full pipe is tried again. */
-const AGAIN_MS = 10;
+const RETRY_MS = 10;
 /** The pause after a write: a system call for each turn of a busy event loop would cost more than the lines. */
 const PACE_MS = 10;
 
@@ -38,7 +38,7 @@ async function writeWhole(fd: number, chunk: Buffer): Promise<void> {
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
       // oxlint-disable-next-line no-await-in-loop -- the same
-      await setTimeout(AGAIN_MS, undefined, { ref: false });
+      await setTimeout(RETRY_MS, undefined, { ref: false });
     }
   }
 }

@@ -17,7 +17,7 @@ import type { Route } from '../model/route.ts';
 import type { Span, SpanAttributes, Tracer } from '../model/tracer.ts';
 import type { Gateway, Stages } from '../pipeline.ts';
 import { serverAddress } from '../telemetry/traced-client.ts';
-import { markOurs, traceStages } from './traced-stages.ts';
+import { failIfServerError, traceStages } from './traced-stages.ts';
 
 /** What tracing needs to know of a listener. */
 interface TracedParts {
@@ -50,26 +50,29 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
   const isTrusted = createIsWithin(trusted);
   const own = { 'url.scheme': new URL(publicUrl).protocol.slice(0, -1), ...serverAddress(publicUrl) };
   const recorded = new WeakMap<object, Recorded>();
-  /** Calls whose request names no trace, by the context that was begun for them; with the trace of their message. */
-  const named = new WeakMap<object, TraceContext | undefined>();
+  /**
+   * The trace that the MCP message of a call names, by the context that was begun for the call. It has only calls whose
+   * request names no trace.
+   */
+  const messageTraces = new WeakMap<object, TraceContext | undefined>();
 
   function recordedOf({ trace }: Pick<KnownCall, 'trace'>): Recorded | undefined {
     return trace === undefined ? undefined : recorded.get(trace);
   }
 
   /** The stages of a call; they follow its MCP message if that may name the trace (SEP-414). */
-  function following(stages: Stages, { trace }: Call, span: Span | undefined): Stages {
-    if (trace === undefined || !named.has(trace)) return stages;
+  function followingMessage(stages: Stages, { trace }: Call, span: Span | undefined): Stages {
+    if (trace === undefined || !messageTraces.has(trace)) return stages;
     if (stages.route.protocol === 'http') {
       span?.settle();
       return stages;
     }
     const begun = trace;
-    const note = (action: Action): Action => {
+    const follow = (action: Action): Action => {
       if (action.trace === undefined) span?.settle();
       else {
         span?.follow(action.trace);
-        named.set(begun, span?.context ?? tracer.pass(action.trace));
+        messageTraces.set(begun, span?.context ?? tracer.pass(action.trace));
       }
       return action;
     };
@@ -77,11 +80,13 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
       ...stages,
       readAction(call, principal) {
         const read = stages.readAction(call, principal);
-        return read instanceof Promise ? read.then(note) : note(read);
+        return read instanceof Promise ? read.then(follow) : follow(read);
       },
       forward: (granted) =>
         stages.forward(
-          span === undefined ? { ...granted, call: { ...granted.call, trace: named.get(begun) ?? begun } } : granted,
+          span === undefined
+            ? { ...granted, call: { ...granted.call, trace: messageTraces.get(begun) ?? begun } }
+            : granted,
         ),
     };
   }
@@ -92,7 +97,7 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
       const call = gateway.arrive(request, response);
       const { context, span } = tracer.join(call, isTrusted(call.peer), own);
       if (span !== undefined) recorded.set(context, { span, response });
-      if (call.trace === undefined) named.set(context, undefined);
+      if (call.trace === undefined) messageTraces.set(context, undefined);
       return { ...call, trace: context };
     },
     canonical(arrived) {
@@ -102,7 +107,7 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
     },
     route(call) {
       const span = recordedOf(call)?.span;
-      const stages = following(gateway.route(call), call, span);
+      const stages = followingMessage(gateway.route(call), call, span);
       if (span === undefined) return stages;
       const { name, path } = stages.route;
       span.rename(`${call.method} ${path}`);
@@ -113,15 +118,15 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
       const span = recordedOf(outcome.call)?.span;
       if (span !== undefined) {
         span.set(decisionAttributes(outcome));
-        if (outcome.denial !== undefined) markOurs(span, outcome.denial);
+        if (outcome.denial !== undefined) failIfServerError(span, outcome.denial);
       }
       const { call } = outcome;
-      const trace = call.trace && named.get(call.trace);
+      const trace = call.trace && messageTraces.get(call.trace);
       gateway.record(trace === undefined ? outcome : { ...outcome, call: { ...call, trace } });
     },
     failed(call, route, denial) {
       const span = recordedOf(call)?.span;
-      if (span !== undefined) markOurs(span, denial);
+      if (span !== undefined) failIfServerError(span, denial);
       gateway.failed(call, route, denial);
     },
     answered(route, call, status) {

@@ -111,11 +111,11 @@ function ended(span: Span, error: unknown): unknown {
 function mark(span: Span, error: unknown): void {
   if (!(error instanceof Denial)) return span.fail('gateway.error');
   span.set({ 'sallyport.reason': error.reason });
-  markOurs(span, error);
+  failIfServerError(span, error);
 }
 
 /** Marks a span as failed if the call was refused with a status of 500 or above. */
-export function markOurs(span: Span, { reason }: Denial): void {
+export function failIfServerError(span: Span, { reason }: Denial): void {
   if (refusals[reason].status >= 500) span.fail(reason);
 }
 

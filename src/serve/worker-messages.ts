@@ -48,8 +48,8 @@ export function tellPrimary(message: FromWorker): void {
 /** How long a worker may take to answer with its state. */
 const PATIENCE_MS = 1_000;
 
-/** Creates the question for the states of workers. A worker that does not answer in time is left out. */
-export function createStates(
+/** Creates a function that asks workers for their states. A worker that does not answer in time is left out. */
+export function createAskStates(
   tell: (worker: Worker, message: ToWorker) => void,
 ): (workers: readonly Worker[]) => Promise<readonly WorkerState[]> {
   let asked = 0;

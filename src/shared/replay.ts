@@ -1,10 +1,10 @@
+import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import type { SharedStore } from '../model/config.ts';
 import { Denial } from '../model/denial.ts';
 import type { ReplayMemory } from '../model/shared.ts';
 import type { StoreConnection } from './connection.ts';
 import type { Sealing } from './sealing.ts';
-import { hash } from 'node:crypto';
 
 /** Bounds memory, whatever callers send; about 30 MB when full. */
 const MAX_ENTRIES = 500_000;
@@ -80,17 +80,26 @@ function full(what: string): Denial {
   return new Denial('shared_store.unavailable', `${what} live already: no more can be remembered`);
 }
 
+/** What a shared replay cache is built from. */
+interface SharedReplayParts {
+  readonly connection: StoreConnection;
+  readonly sealing: Sealing;
+  readonly local: LocalReplayMemory;
+  readonly onFailure: SharedStore['onFailure'];
+  readonly clock: Clock;
+}
+
 /**
  * Creates the replay cache that replicas share. Keys are kept in `local` too: this process refuses them also after the
  * store has lost them, or while it is away with `on_store_failure: open`.
  */
-export function createSharedReplayMemory(
-  connection: StoreConnection,
-  sealing: Sealing,
-  local: LocalReplayMemory,
-  onFailure: SharedStore['onFailure'],
-  clock: Clock,
-): ReplayMemory {
+export function createSharedReplayMemory({
+  connection,
+  sealing,
+  local,
+  onFailure,
+  clock,
+}: SharedReplayParts): ReplayMemory {
   return {
     async firstSeen(key, expiresAt, owner) {
       const leftMs = Math.ceil(expiresAt - clock());

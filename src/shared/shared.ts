@@ -40,7 +40,7 @@ export interface Prepared {
 }
 
 /** A store, and the settings that it was made from. */
-interface Use {
+interface UsedStore {
   readonly url: string;
   readonly sessionKey: string;
   readonly connection: StoreConnection;
@@ -56,7 +56,7 @@ const CORRUPT_LOG_MS = 60_000;
 export function createShared(observer: StoreObserver, log: LogStore, clock: Clock): Shared {
   const local = createReplayMemory(clock);
   const localLimiters = createRateLimiters(clock);
-  let current: Use | undefined;
+  let current: UsedStore | undefined;
   let corruptLoggedAt = -Infinity;
 
   function onCorrupt(place: string): void {
@@ -65,7 +65,7 @@ export function createShared(observer: StoreObserver, log: LogStore, clock: Cloc
     log('warn', 'shared store holds a value that no replica wrote', { key: place });
   }
 
-  function connected({ url, onFailure }: SharedStore, sessionKey: string): Use {
+  function connected({ url, onFailure }: SharedStore, sessionKey: string): UsedStore {
     const same = current?.url === url && current.sessionKey === sessionKey ? current : undefined;
     const connection = same?.connection ?? connectStore(url, observer, log);
     const sealing = createSealing(sessionKey);
@@ -74,7 +74,7 @@ export function createShared(observer: StoreObserver, log: LogStore, clock: Cloc
       sessionKey,
       connection,
       answers: createSharedAnswers(connection, sealing, clock, onCorrupt),
-      replay: createSharedReplayMemory(connection, sealing, local, onFailure, clock),
+      replay: createSharedReplayMemory({ connection, sealing, local, onFailure, clock }),
       limiters: createSharedRateLimiters(connection, sealing, localLimiters),
     };
   }

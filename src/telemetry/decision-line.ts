@@ -13,13 +13,13 @@ function grantedScope({ grantedScopes }: Principal): string | undefined {
   return grantedScopes.length === 0 ? undefined : grantedScopes.join(' ');
 }
 
-let last = { at: NaN, text: '' };
+let lastTimestamp = { at: NaN, text: '' };
 
 /** The current time, RFC 3339; formatted at most once a millisecond. */
 function timestamp(): string {
   const at = Date.now();
-  if (at !== last.at) last = { at, text: new Date(at).toISOString() };
-  return last.text;
+  if (at !== lastTimestamp.at) lastTimestamp = { at, text: new Date(at).toISOString() };
+  return lastTimestamp.text;
 }
 
 /**
@@ -98,11 +98,11 @@ interface CallerText {
 const noCaller: CallerText = { policy: undefined, identity: '', scope: '', input: '' };
 
 /** A principal stays the same object while its token is cached. */
-const known = new WeakMap<Principal, CallerText>();
+const callerTexts = new WeakMap<Principal, CallerText>();
 
 function callerText(principal: Principal, policy: Policy | undefined): CallerText {
-  const last = known.get(principal);
-  if (last !== undefined && last.policy === policy) return last;
+  const kept = callerTexts.get(principal);
+  if (kept !== undefined && kept.policy === policy) return kept;
   const { subject, clientId, issuer } = principal;
   const text: CallerText = {
     policy,
@@ -110,7 +110,7 @@ function callerText(principal: Principal, policy: Policy | undefined): CallerTex
     scope: member('scope', grantedScope(principal)),
     input: policy === undefined ? '' : json('input', callerInput(policy, principal)),
   };
-  known.set(principal, text);
+  callerTexts.set(principal, text);
   return text;
 }
 

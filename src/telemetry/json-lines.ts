@@ -28,7 +28,7 @@ function escaped(character: string): string {
 export function createJsonLines(output: Writable): JsonLines {
   let lines: string[] = [];
   let dropped = 0;
-  let told = 0;
+  let reported = 0;
   const flush = (): void => {
     if (lines.length === 0) return;
     const text = lines.join('');
@@ -62,11 +62,11 @@ export function createJsonLines(output: Writable): JsonLines {
       return;
     }
     if (lines.length === 0) setImmediate(flush);
-    if (dropped > told) {
+    if (dropped > reported) {
       lines.push(
         `${JSON.stringify({ time: new Date().toISOString(), level: 'warn', msg: 'log lines dropped', dropped })}\n`,
       );
-      told = dropped;
+      reported = dropped;
     }
     lines.push(json, '\n');
   }
