@@ -10,30 +10,30 @@ describe('forward_auth', () => {
   test.each([
     ['without listen', top('forward_auth: {}'), ':13:15: forward_auth: missing key: listen'],
     [
-      'at no address',
+      'with an invalid address',
       top('forward_auth: { listen: everywhere }'),
       ':13:25: forward_auth.listen: "everywhere" is not an address such as 127.0.0.1:8080',
     ],
     [
-      'where clients are served',
+      'at the address for clients',
       top('forward_auth: { listen: 127.0.0.1:8080 }'),
       ':13:25: forward_auth.listen: forward_auth and listen cannot share an address',
     ],
     [
-      'where operators are served',
+      'at the address for operators',
       top('forward_auth: { listen: 127.0.0.1:9090 }'),
       ':13:25: forward_auth.listen: forward_auth and admin cannot share an address',
     ],
     [
-      'that trusts what is no network',
+      'that trusts an invalid network',
       top('forward_auth: { listen: 127.0.0.1:8081, trusted: [proxy] }'),
       ':13:51: forward_auth.trusted[0]: "proxy" is neither an address nor a network such as 10.0.0.0/8',
     ],
-  ])('refuses one %s', async (_title, yaml, ...lines) => {
+  ])('refuses a listener %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 
-  test('is off by default, and trusts this machine unless it says otherwise', async () => {
+  test('is off by default, and trusts only this machine by default', async () => {
     expect((await loaded({ yaml: base })).forwardAuth).toBeUndefined();
     expect((await loaded({ yaml: top('forward_auth: { listen: 127.0.0.1:8081 }') })).forwardAuth).toEqual({
       listen: { host: '127.0.0.1', port: 8081 },
@@ -100,7 +100,7 @@ describe('trusted_proxies', () => {
     expect(await refused(yaml)).toEqual(lines);
   });
 
-  test('certificate_proxies is a list of its own, which neither of the others implies', async () => {
+  test('certificate_proxies is a list of its own, which no other list implies', async () => {
     const yaml = top('trusted_proxies: [10.0.0.1]\nforward_auth: { listen: "127.0.0.1:8081", trusted: [10.0.0.2] }');
     expect((await loaded({ yaml })).certificateProxies).toEqual([]);
     const listed = await loaded({ yaml: top('certificate_proxies: [10.0.0.3, "fd00::/8"]') });
@@ -108,7 +108,7 @@ describe('trusted_proxies', () => {
     expect(await refused(top('certificate_proxies: [proxy]'))).toHaveLength(1);
   });
 
-  test('addresses and networks of both families, placeholders, none by default', async () => {
+  test('accepts addresses and networks of both families and placeholders; by default there are none', async () => {
     expect((await loaded({ yaml: base })).trustedProxies).toEqual([]);
     const yaml = top('trusted_proxies: [192.0.2.7, 10.0.0.0/8, "::1", "FD00::/8", 0.0.0.0/0, "${env:POD_NETWORK}"]');
     expect((await loaded({ yaml, env: { POD_NETWORK: '172.16.0.0/12' } })).trustedProxies).toEqual([
@@ -128,7 +128,7 @@ describe('network', () => {
     fc.ipV6().filter((text) => !/^[0:]*ffff:/i.test(text)),
   );
 
-  test('accepts every address as it is, and as a network of itself alone', () => {
+  test('accepts every address, alone and as a network of one address', () => {
     fc.assert(
       fc.property(address, (text) => {
         const size = isIPv4(text) ? 32 : 128;
@@ -138,7 +138,7 @@ describe('network', () => {
     );
   });
 
-  test('what it accepts, Node accepts as a network that begins with its own address', () => {
+  test('returns networks that Node accepts and that begin with their own address', () => {
     fc.assert(
       fc.property(address, fc.integer({ min: 0, max: 130 }), (text, prefix) => {
         let found: string;
@@ -177,10 +177,10 @@ describe('network', () => {
 test.each([
   ['Gateway.Internal', 'gateway.internal'],
   ['[::1]', '[::1]'],
-])('allowed_hosts: %s', (text, expected) => {
+])('allowed_hosts: accepts %s', (text, expected) => {
   expect(hostName(text)).toBe(expected);
 });
 
-test.each(['gateway:8080', 'http://gateway', '[nonsense]', ''])('allowed_hosts: %j is no host name', (text) => {
+test.each(['gateway:8080', 'http://gateway', '[nonsense]', ''])('allowed_hosts: refuses %j', (text) => {
   expect(() => hostName(text)).toThrow('host name');
 });

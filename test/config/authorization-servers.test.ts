@@ -73,14 +73,18 @@ describe('authorization_servers', () => {
       `:5:39: ${servers}.jwt.jwks: "http://x#f" has a fragment`,
     ],
     ['a tolerance', server('clock_tolerance: 1h'), `:5:22: ${servers}.clock_tolerance: "1h" is too long: at most 5m`],
-    ['no time at all', server('timeout: 0s'), `:5:14: ${servers}.timeout: "0s" is too short: at least 1ms`],
-    ['keys for ever', server('stale: 169h'), `:5:12: ${servers}.stale: "169h" is too long: at most 168h`],
+    ['a timeout of zero', server('timeout: 0s'), `:5:14: ${servers}.timeout: "0s" is too short: at least 1ms`],
+    [
+      'a stale time above the maximum',
+      server('stale: 169h'),
+      `:5:12: ${servers}.stale: "169h" is too long: at most 168h`,
+    ],
     [
       'a key that is none',
       server('stael: 24h'),
       `:5:5: ${servers}.stael: unknown key (did you mean stale?); accepted: issuer, backchannel, jwt, introspection, clock_tolerance, timeout, stale`,
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });
@@ -119,7 +123,7 @@ describe('introspection', () => {
       `:6:82: ${servers}.introspection.algorithms[0]: "none" means unsigned: anyone could make such a token`,
     ],
     [
-      'an answer signed by nobody knows what',
+      'an answer signed with an unknown algorithm',
       edited(noJwt, ['client_secret: s3cr3t', 'client_secret: s3cr3t, response: jwt']),
       `:5:75: ${servers}.introspection.response: jwt needs the key algorithms beside it: this server has no jwt to take them from`,
     ],
@@ -156,7 +160,7 @@ describe('introspection', () => {
     ],
     ['a secret with a bang', secret('!bang'), ':6:57: an unknown tag; a value that starts with ! needs quotes'],
     ['a secret with an at', secret('"@at", client_id: 5'), ':6:64: a key that is already in this mapping'],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });

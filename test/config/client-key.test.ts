@@ -37,7 +37,7 @@ describe('a private key', () => {
     ['RSA as JWK for PS256', jwk(rsa.privateKey, { alg: 'PS256', use: 'sig', key_ops: ['sign'] }), 'PS256'],
     ['Ed25519 as JWK by its newer name', jwk(ed25519.privateKey, { alg: 'Ed25519' }), 'Ed25519'],
     ['with line breaks around it', `\n${jwk(p256.privateKey)}\n`, 'ES256'],
-  ])('%s', async (_title, key, algorithm) => {
+  ])('accepts %s', async (_title, key, algorithm) => {
     await expect(credentials(withKey(key))).resolves.toMatchObject({
       clientId: 'gateway',
       clientAuth: 'private_key_jwt',
@@ -46,7 +46,7 @@ describe('a private key', () => {
     });
   });
 
-  test('its kid: the JWK’s own, unless the configuration names another', async () => {
+  test('has the kid of the JWK, unless the configuration sets another', async () => {
     const key = jwk(p256.privateKey, { kid: 'one' });
     await expect(credentials(withKey(key))).resolves.toMatchObject({ keyId: 'one' });
     const named = withKey(key, 'client_auth: private_key_jwt, client_key_id: two');
@@ -104,13 +104,13 @@ describe('a private key', () => {
       jwk(p256.privateKey, { d: (ec('P-256').privateKey.export({ format: 'jwk' }) as { d: string }).d }),
       'cannot sign: its parts do not belong to one key',
     ],
-  ])('is not %s', async (_title, key, message) => {
+  ])('refuses %s', async (_title, key, message) => {
     expect(await refusals(withKey(key))).toEqual([
       `gateway.yaml:6:84: ${servers}.introspection.client_key: the value ${message}`,
     ]);
   });
 
-  test('is never shown, whatever is wrong with it', async () => {
+  test('no message shows a private key that has a fault', async () => {
     const secret = jwk(p256.privateKey, { alg: 'top-secret' });
     const { yaml } = withKey(secret);
     const inline = (yaml as string).replace('"${file:key}"', `'${secret}'`);
@@ -121,7 +121,7 @@ describe('a private key', () => {
   });
 });
 
-describe('what goes with what', () => {
+describe('credentials of introspection', () => {
   const at = `${servers}.introspection`;
   test.each([
     [
@@ -151,7 +151,7 @@ describe('what goes with what', () => {
       ],
     ],
     ['an empty key', 'client_auth: private_key_jwt, client_key: ""', [`6:84: ${at}.client_key: must not be empty`]],
-  ])('%s', async (_title, members, lines) => {
+  ])('refuses %s', async (_title, members, lines) => {
     const yaml = edited(['client_secret: s3cr3t', members]);
     expect(await refusals({ yaml, files: { key: pem(p256.privateKey) } })).toEqual(
       lines.map((line) => `gateway.yaml:${line}`),
@@ -168,14 +168,14 @@ describe('the client of an exchange', () => {
   ];
   const at = 'routes[0].upstream.exchange';
 
-  test('is that of the introspection, by its key too', async () => {
+  test('is by default the client of introspection, with its key', async () => {
     const { routes } = await loaded({ yaml: edited(keyed, exchange('')), files });
     expect(routes[0]?.upstream.token).toMatchObject({
       exchange: { credentials: { clientId: 'gateway', clientAuth: 'private_key_jwt', algorithm: 'ES256' } },
     });
   });
 
-  test('may be another one, with a key of its own', async () => {
+  test('may be another one, with its own key', async () => {
     const members = 'client_id: other, client_auth: private_key_jwt, client_key: "${file:key}"';
     const { routes } = await loaded({ yaml: edited(exchange(members)), files });
     expect(routes[0]?.upstream.token).toMatchObject({
@@ -190,17 +190,17 @@ describe('the client of an exchange', () => {
       'client_id: x, client_auth: private_key_jwt',
       'missing key: client_key (client_auth is private_key_jwt)',
     ],
-  ])('not half of two: %s', async (_title, members, message) => {
+  ])('refuses %s', async (_title, members, message) => {
     const lines = await refusals({ yaml: edited(exchange(members)), files });
     expect(lines).toEqual([`gateway.yaml:14:17: ${at}: ${message}`]);
   });
 
-  test('no secret is made of a key', async () => {
+  test('does not take the key of introspection for a secret', async () => {
     const lines = await refusals({ yaml: edited(keyed, exchange('client_auth: client_secret_post')), files });
     expect(lines).toEqual([`gateway.yaml:14:17: ${at}: missing key: client_secret`]);
   });
 });
 
-test('the base is accepted as it is', async () => {
+test('the base configuration is accepted', async () => {
   expect(await refusals({ yaml: base })).toEqual([]);
 });

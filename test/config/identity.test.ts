@@ -11,27 +11,27 @@ async function read(members: string): Promise<Upstream | undefined> {
 }
 
 describe('signed', () => {
-  test('a header alone: for the upstream, by its URL', async () => {
+  test('has the URL of the upstream as its audience by default', async () => {
     expect(await read('signed: X-Auth-Identity, x-sub: sub')).toMatchObject({
       signedIdentity: { header: 'x-auth-identity', audience: 'http://127.0.0.1:3000', claims: [] },
       identity: new Map([['x-sub', 'sub']]),
     });
   });
 
-  test('a mapping', async () => {
+  test('reads every key', async () => {
     expect(await read('signed: { header: x-id, audience: b, claims: [risk, /a/b] }')).toMatchObject({
       signedIdentity: { header: 'x-id', audience: 'b', claims: ['risk', '/a/b'] },
     });
   });
 
-  test('placeholders', async () => {
+  test('accepts placeholders', async () => {
     expect(await read('signed: "${env:HEADER}"')).toMatchObject({ signedIdentity: { header: 'x-env' } });
     expect(await read('signed: { header: "${env:HEADER}", claims: ["${env:CLAIM}"] }')).toMatchObject({
       signedIdentity: { header: 'x-env', claims: ['/a~1b'] },
     });
   });
 
-  test('none', async () => {
+  test('is off by default', async () => {
     expect(await read('x-sub: sub')).toMatchObject({ signedIdentity: undefined });
   });
 
@@ -48,7 +48,7 @@ describe('signed', () => {
       identity('signed: [x]'),
       `:13:27: ${at}.signed: expected a header name, or a mapping with one, found a list`,
     ],
-    ['no name', identity('signed: "x y"'), `:13:27: ${at}.signed: "x y" is not a header name`],
+    ['an invalid header name', identity('signed: "x y"'), `:13:27: ${at}.signed: "x y" is not a header name`],
     [
       'no name in a mapping',
       identity('signed: { header: "x:" }'),
@@ -90,7 +90,7 @@ describe('signed', () => {
       edited(['    audience: https://api.example\n', '    public: true\n'], upstream('identity: { signed: x-a }')),
       `:13:7: ${at}: cannot be combined with public: true`,
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });
@@ -109,24 +109,24 @@ describe('a plain header', () => {
     'X.Forwarded.For',
     'Accept-Encoding',
     'DPoP',
-  ])('%s is what proxies and servers believe', async (name) => {
+  ])('refuses %s, which proxies and servers trust', async (name) => {
     expect(await refused(identity(`${name}: sub`))).toEqual([expect.stringContaining(notFree)]);
   });
 
   test.each(['Remote-User', 'X-Remote-User', 'X-Remote-Group', 'X-Auth-Request-User', 'X-WebAuth-User'])(
-    '%s is there to say who calls',
+    'accepts %s, which by custom names the caller',
     async (name) => {
       expect((await read(`${name}: sub`))?.identity).toEqual(new Map([[name.toLowerCase(), 'sub']]));
     },
   );
 
-  test('two that are one to CGI', async () => {
+  test('refuses two names that CGI reads as one header', async () => {
     expect(await refused(identity('x-a: sub, x.a: sub'))).toEqual([
       ':13:29: routes[0].upstream.identity["x.a"]: is the same header as x-a',
     ]);
   });
 });
 
-test('a route beside it stays as it is', async () => {
+test('does not affect another route', async () => {
   expect(await refused(edited(route('methods: [GET]'), upstream('identity: { signed: x-a }')))).toEqual([]);
 });

@@ -4,25 +4,29 @@ import { base, edited, loaded } from './folder.ts';
 
 const limits = (text: string): string => top(`limits: { ${text} }`);
 
-describe('what is read', () => {
-  test('without a word, nobody is limited but who fails', async () => {
+describe('a rate', () => {
+  test('by default limits only failures', async () => {
     const { limits, routes } = await loaded({ yaml: base });
     expect(limits.failures).toEqual({ requests: 100, perMs: 60_000, burst: 100 });
     expect(routes[0]?.rate).toBeUndefined();
   });
 
   test.each<readonly [title: string, written: string, rate: unknown]>([
-    ['with a burst', '{ requests: 100, per: 1s, burst: 200 }', { requests: 100, perMs: 1000, burst: 200 }],
-    ['without, which is `requests`', '{ requests: 5, per: 1m }', { requests: 5, perMs: 60_000, burst: 5 }],
-    ['less than `requests` at once', '{ requests: 9, per: 1h, burst: 1 }', { requests: 9, perMs: 3_600_000, burst: 1 }],
+    ['a rate with a burst', '{ requests: 100, per: 1s, burst: 200 }', { requests: 100, perMs: 1000, burst: 200 }],
     [
-      'by placeholders',
+      'a rate without burst, which is then `requests`',
+      '{ requests: 5, per: 1m }',
+      { requests: 5, perMs: 60_000, burst: 5 },
+    ],
+    ['a burst below `requests`', '{ requests: 9, per: 1h, burst: 1 }', { requests: 9, perMs: 3_600_000, burst: 1 }],
+    [
+      'a rate from placeholders',
       '{ requests: "${env:N}", per: "${env:PER:-10s}", burst: "${env:N}0" }',
       { requests: 7, perMs: 10_000, burst: 70 },
     ],
     ['off', 'off', undefined],
     ['off by a placeholder', '"${env:OFF}"', undefined],
-  ])('%s', async (_title, written, rate) => {
+  ])('reads %s', async (_title, written, rate) => {
     const env = { N: '7', OFF: 'off' };
     const everywhere = await loaded({ yaml: limits(`rate: ${written}, failures: ${written}`), env });
     expect(everywhere.routes[0]?.rate).toEqual(rate);
@@ -31,7 +35,7 @@ describe('what is read', () => {
     expect(here.routes[0]?.rate).toEqual(rate);
   });
 
-  test('a route goes before the whole', async () => {
+  test('the rate of a route takes precedence over limits.rate', async () => {
     const yaml = `${edited(route('rate: off'))}limits: { rate: { requests: 1, per: 1s } }\n`;
     const other = `  - { name: b, path: /b, public: true, upstream: { url: http://x } }\n`;
     const { routes } = await loaded({ yaml: yaml.replace('limits:', `${other}limits:`) });
@@ -42,7 +46,7 @@ describe('what is read', () => {
 const anyRate = 'a rate such as { requests: 100, per: 1s }, or off';
 const count = 'a whole number from 1 to 1000000';
 
-describe('what is refused', () => {
+describe('limits', () => {
   test.each<Row>([
     ['nothing', limits('rate: '), `:13:18: limits.rate: expected ${anyRate}, found nothing`],
     ['a number', limits('rate: 100'), `:13:17: limits.rate: expected ${anyRate}, found 100`],
@@ -57,19 +61,19 @@ describe('what is refused', () => {
       ':13:21: limits.failures: "${env:SECRET}" is neither off nor a rate such as { requests: 100, per: 1s }',
     ],
     [
-      'an empty one',
+      'an empty mapping',
       limits('rate: {}'),
       ':13:17: limits.rate: missing key: requests',
       ':13:17: limits.rate: missing key: per',
     ],
-    ['no time', limits('rate: { requests: 1 }'), ':13:17: limits.rate: missing key: per'],
+    ['a rate without per', limits('rate: { requests: 1 }'), ':13:17: limits.rate: missing key: per'],
     [
       'another key',
       limits('rate: { requests: 1, per: 1s, bursts: 2 }'),
       ':13:41: limits.rate.bursts: unknown key (did you mean burst?); accepted: requests, per, burst',
     ],
     [
-      'none at all',
+      'a rate of no requests',
       limits('rate: { requests: 0, per: 1s }'),
       `:13:29: limits.rate.requests: expected ${count}, found 0`,
     ],
@@ -79,7 +83,7 @@ describe('what is refused', () => {
       `:13:29: limits.rate.requests: expected ${count}, found 0.5`,
     ],
     [
-      'more than there can be',
+      'more than a million requests',
       limits('rate: { requests: 1000001, per: 1s }'),
       `:13:29: limits.rate.requests: expected ${count}, found 1000001`,
     ],
@@ -94,12 +98,12 @@ describe('what is refused', () => {
       `:13:29: limits.rate.requests: "\${env:N:-…}" is not ${count}`,
     ],
     [
-      'no time in between',
+      'an interval of zero',
       limits('rate: { requests: 1, per: 0s }'),
       ':13:37: limits.rate.per: "0s" is too short: at least 1ms',
     ],
     [
-      'longer than a day',
+      'an interval of more than a day',
       limits('rate: { requests: 1, per: 25h }'),
       ':13:37: limits.rate.per: "25h" is too long: at most 24h',
     ],
@@ -108,7 +112,7 @@ describe('what is refused', () => {
       edited(route('rate: { requests: 1, per: 1s, burst: 0 }')),
       `:11:42: routes[0].rate.burst: expected ${count}, found 0`,
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });

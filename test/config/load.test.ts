@@ -159,7 +159,7 @@ describe('a configuration', () => {
     });
   });
 
-  test('has a safe default for what it leaves out', async () => {
+  test('has a safe default for every optional key', async () => {
     const config = await loaded({ yaml: edited(['    audience: https://api.example\n', '    protocol: mcp\n']) });
     expect(config).toMatchObject({
       listen: { host: '127.0.0.1', port: 8080 },
@@ -224,7 +224,7 @@ describe('a configuration', () => {
     expect(config.routes[0]?.tokens).toEqual(new Set(['opaque']));
   });
 
-  test('takes the algorithms of signed answers from the JWTs of the server, or from beside them', async () => {
+  test('takes the algorithms of signed answers from jwt, or from the key beside response', async () => {
     const signed = async (members: string): Promise<unknown> => {
       const config = await loaded({ yaml: edited(['client_secret: s3cr3t', `client_secret: s3cr3t, ${members}`]) });
       return config.authorizationServers.get('main')?.introspection?.response;
@@ -237,7 +237,7 @@ describe('a configuration', () => {
     expect(await signed('response: json')).toEqual({ kind: 'json' });
   });
 
-  test('exchanges with the credentials of introspection, or with others', async () => {
+  test('exchanges with the credentials of introspection by default, or with its own', async () => {
     const upstream = 'url: http://127.0.0.1:3000\n';
     const plain = await loaded({
       yaml: edited([upstream, `${upstream}      token: exchange\n      exchange: { audience: https://b.example }\n`]),
@@ -283,7 +283,7 @@ describe('placeholders', () => {
     ['a default for an empty variable', 'http://${env:HOST:-two}', { HOST: '' }, 'http://two'],
     ['a file, without its last line break', 'http://${file:secrets/host}', {}, 'http://three'],
     ['several', 'http://${env:A}${env:B}:${env:PORT:-81}', { A: 'a', B: 'b' }, 'http://ab:81'],
-  ])('R-158: stand for %s', async (_title, url, env, origin) => {
+  ])('R-158: are replaced: %s', async (_title, url, env, origin) => {
     const config = await loaded({
       yaml: edited(['url: http://127.0.0.1:3000', `url: ${url}`]),
       env,
@@ -292,7 +292,7 @@ describe('placeholders', () => {
     expect(config.routes[0]?.upstream.origin).toBe(origin);
   });
 
-  test('are not looked for in what they stand for', async () => {
+  test('are not expanded again in an inserted value', async () => {
     const yaml = edited(['client_secret: s3cr3t', 'client_secret: "${env:A}"']);
     const config = await loaded({ yaml, env: { A: '${env:B}' } });
     expect(config.authorizationServers.get('main')?.introspection?.credentials).toMatchObject({
@@ -300,7 +300,7 @@ describe('placeholders', () => {
     });
   });
 
-  test('keep all of a file but its last line break', async () => {
+  test('insert a file without its last line break', async () => {
     const yaml = edited(['client_secret: s3cr3t', 'client_secret: "${file:s}"']);
     const config = await loaded({ yaml, files: { s: ' a\nb \n\n' } });
     expect(config.authorizationServers.get('main')?.introspection?.credentials).toMatchObject({
@@ -308,7 +308,7 @@ describe('placeholders', () => {
     });
   });
 
-  test('work where a word, a duration or a size is expected', async () => {
+  test('work in the place of a word, a duration or a size', async () => {
     const yaml = `${base}log: { level: "\${env:L}" }\nlimits: { request_body: "\${env:S}" }\nadmin: \${env:OFF}\n`;
     const config = await loaded({ yaml, env: { L: 'warn', S: '1KiB', OFF: 'off' } });
     expect(config).toMatchObject({ log: { level: 'warn' }, limits: { requestBodyBytes: 1024 }, admin: undefined });
@@ -316,7 +316,7 @@ describe('placeholders', () => {
 });
 
 describe('the folder of policies', () => {
-  test('is read whole, but for tests and hidden files; what no route uses is fine', async () => {
+  test('is read whole, without tests and hidden files; a policy may be unused', async () => {
     const config = await loaded({
       yaml: `${base}policies: \${env:DIR}\n`,
       env: { DIR: 'rules' },
@@ -337,7 +337,7 @@ const names = (folder: string): string[] =>
   ['gateway.yaml', 'policies', 'policies/a.yaml', 's'].map((name) => join(folder, name));
 
 describe('load', () => {
-  test('names what it looked at, also when it refuses', async () => {
+  test('names the files that it read, also when it refuses them', async () => {
     const situation = {
       yaml: edited(['client_secret: s3cr3t', 'client_secret: "${file:s}"']),
       files: { s: 'x', 'policies/a.yaml': '{}' },
@@ -352,7 +352,7 @@ describe('load', () => {
     });
   });
 
-  test('hashes the YAML texts, and no secrets', async () => {
+  test('hashes the YAML texts without secrets', async () => {
     const yaml = edited(['client_secret: s3cr3t', 'client_secret: "${file:s}"']);
     const policies = { 'policies/a.yaml': '{}' };
     const { hash } = await loaded({ yaml, files: { ...policies, s: 'one' } });
@@ -369,7 +369,7 @@ describe('load', () => {
     });
   });
 
-  test('refuses a file that is not there without a place in it', async () => {
+  test('refuses a missing file without a line number', async () => {
     await expect(loadConfig('/nowhere/gateway.yaml')).rejects.toMatchObject({
       message: '/nowhere/gateway.yaml: does not exist',
     });
@@ -391,22 +391,22 @@ describe('shared', () => {
     expect(config.shared).toEqual({ url, onFailure: 'closed' });
   });
 
-  test('on_store_failure', async () => {
+  test('reads on_store_failure', async () => {
     const config = await loaded({ yaml: shared('redis://redis', `on_store_failure: open\n${key}`) });
     expect(config.shared?.onFailure).toBe('open');
   });
 
-  test('from the environment', async () => {
+  test('accepts a URL from the environment', async () => {
     const config = await loaded({ yaml: shared('${env:STORE}'), env: { STORE: 'redis://:password@redis' } });
     expect(config.shared?.url).toBe('redis://:password@redis');
   });
 
-  test('without it each replica is for itself', async () => {
+  test('is off by default', async () => {
     expect((await loaded({ yaml: base })).shared).toBeUndefined();
   });
 });
 
-describe('shared is refused, and never shown,', () => {
+describe('shared is refused and never shown', () => {
   const notUrl = ':13:9: shared: the value is not a redis:// or rediss:// URL';
   test.each<Row>([
     ['with another scheme', shared('http://u:hunter2@h'), notUrl],

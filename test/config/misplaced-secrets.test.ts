@@ -54,7 +54,7 @@ describe('R-159: a secret never appears in an error', () => {
     }
   });
 
-  test('what looks like one, wherever it was put', async () => {
+  test('random-looking text in any place', async () => {
     for (const [index, path] of [...stringPlaces, ['routes', 0, 'policy']].entries()) {
       const secret = generated[index % generated.length] ?? '';
       for (const value of [secret, { [secret]: secret }]) {
@@ -64,7 +64,7 @@ describe('R-159: a secret never appears in an error', () => {
   });
 });
 
-test('what does not is still shown, so that a mistake is found', async () => {
+test('a message shows other text, so that the operator finds the mistake', async () => {
   const lines = await refusals({ yaml: stringify(replaced(everyKey, ['routes', 0, 'upstream', 'token'], 'phantm')) });
   expect(lines.join('\n')).toContain('"phantm"');
 });

@@ -30,7 +30,7 @@ describe('placeholders', () => {
       edited(route('policy: "${env:SECRET}"')),
       ':11:13: routes[0].policy: policies/${env:SECRET}.yaml does not exist',
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });

@@ -49,13 +49,13 @@ describe('a policy', () => {
     expect(await refusals({ yaml: base, files: { 'policies/x.yaml': policy } })).toEqual([`policies/x.yaml${line}`]);
   });
 
-  test('has each slow pattern named, beside what only compiling finds', async () => {
+  test('reports each slow pattern, beside the faults that only compiling finds', async () => {
     const policy = 'claims:\n  a: { matches: "x+$" }\n  b: { matches: "(" }\n  c: { not: { matches: "(y*)*$" } }\n';
     const found = await refusals({ yaml: base, files: { 'policies/x.yaml': policy } });
     expect(found.map((line) => /x\.yaml:(\d+):/.exec(line)?.[1])).toEqual(['2', '3', '4']);
   });
 
-  test('that is wrong is not missing too', async () => {
+  test('with a problem is not reported as missing too', async () => {
     const yaml = edited(['    upstream:', '    policy: x\n    upstream:']);
     expect(await refusals({ yaml, files: { 'policies/x.yaml': 'a' } })).toEqual([
       'policies/x.yaml:1:1: expected a mapping, found a string',
@@ -74,14 +74,14 @@ describe('a policy', () => {
     expect(await refusals({ yaml: mcp, files: { 'policies/x.yaml': 'tools: {}' } })).toEqual([]);
   });
 
-  test('may not be a folder', async () => {
+  test('must not be a folder', async () => {
     expect(await refusals({ yaml: base, files: { 'policies/x.yaml/y': '' } })).toEqual([
       'policies/x.yaml: is not a file',
     ]);
   });
 });
 
-test('a folder of policies that is named must be there', async () => {
+test('refuses a configured folder of policies that does not exist', async () => {
   expect(await refusals({ yaml: `${base}policies: ./nope\n` })).toEqual([
     'gateway.yaml:13:11: policies: "./nope" is not a folder',
   ]);

@@ -4,25 +4,25 @@ import { edited, refusals } from './folder.ts';
 
 describe('the file', () => {
   test.each<Row>([
-    ['empty', '', ': is empty'],
-    ['only a comment', '# nothing\n', ': is empty'],
+    ['an empty file', '', ': is empty'],
+    ['a file with only a comment', '# nothing\n', ': is empty'],
     ['a list', '- a\n', ':1:1: expected a mapping, found a list'],
     ['a word', 'hello\n', ':1:1: expected a mapping, found a string'],
-    ['nothing in it', '{}', ':1:1: missing key: public_url', ':1:1: missing key: routes'],
+    ['an empty mapping', '{}', ':1:1: missing key: public_url', ':1:1: missing key: routes'],
     ['bad YAML', 'public_url: "x\n', ':2:1: a character is missing here: a colon, comma, bracket, quote or space'],
     ['a key given twice', top('public_url: http://x'), ':13:1: a key that is already in this mapping'],
     ['an unknown key', top('listn: x'), `:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`],
     ['a placeholder as key', top('${env:K}: x'), `:13:1: ["\${env:K}"]: unknown key; accepted: ${topLevel}`],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });
 
 describe('public_url', () => {
   test.each<Row>([
-    ['missing', edited(['public_url: http://127.0.0.1:8080\n', '']), ':1:1: missing key: public_url'],
+    ['a missing key', edited(['public_url: http://127.0.0.1:8080\n', '']), ':1:1: missing key: public_url'],
     ['a number', publicUrl('5'), ':1:13: public_url: expected an origin such as https://gateway.example, found 5'],
-    ['not http', publicUrl('ftp://x'), ':1:13: public_url: "ftp://x" is not an http(s) URL'],
+    ['another scheme', publicUrl('ftp://x'), ':1:13: public_url: "ftp://x" is not an http(s) URL'],
     ...[
       ['http://x/', 'http://x'],
       ['https://x/path', 'https://x'],
@@ -32,7 +32,7 @@ describe('public_url', () => {
       publicUrl(from ?? ''),
       `:1:13: public_url: "${from}" is not a bare origin: no path, query, trailing slash, default port or capitals; write "${to}"`,
     ]),
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });
@@ -74,7 +74,7 @@ describe('listen and admin', () => {
       top('admin: { listen: "x:1", token: 1234567890123456 }'),
       ':13:32: admin.token: expected a string, found a number',
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });
@@ -107,12 +107,12 @@ describe('scopes, limits and log', () => {
     ['a level', top('log: { level: loud }'), ':13:15: log.level: "loud" is not debug, info, warn or error'],
     ['decisions', top('log: { decisions: 1 }'), ':13:19: log.decisions: expected all or denials, found 1'],
     ['no value', top('log:'), ':13:5: log: expected a mapping, found nothing'],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });
 
-test('R-156: everything is found at once: the file in its order, then the policies in theirs', async () => {
+test('R-156: reports every problem at once: the file in its order, then the policies in theirs', async () => {
   const yaml = edited(['/api\n', '/api/\n'], ['RS256', 'HS256'], ['gateway, ', '"${env:ID}", ']);
   expect(
     await refusals({ yaml: `${yaml}listn: x\n`, files: { 'policies/b.yaml': '', 'policies/a.yaml': 'x: 1' } }),
@@ -126,6 +126,6 @@ test('R-156: everything is found at once: the file in its order, then the polici
   ]);
 });
 
-test('a file that is not UTF-8 is refused, not repaired', async () => {
+test('refuses a file that is not UTF-8', async () => {
   expect(await refusals({ yaml: Buffer.from([0x80]) })).toEqual(['gateway.yaml: is not UTF-8 text']);
 });

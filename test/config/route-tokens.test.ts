@@ -21,33 +21,33 @@ const remedy = ', or opaque_tokens: shown_to_all on the route';
 describe('opaque tokens on a route that trusts several servers with introspection', () => {
   test.each<Row>([
     ['need a prefix of each server', both('', ''), `${shown} main and other${remedy}`],
-    ['need one of the last server too', both(', prefix: main_', ''), `${shown} other${remedy}`],
+    ['need a prefix of the last server too', both(', prefix: main_', ''), `${shown} other${remedy}`],
     [
-      'need them where the route says by_prefix',
+      'need prefixes if the route sets by_prefix',
       both('', '', `${trusting}\n    opaque_tokens: by_prefix`),
       `${shown} main and other${remedy}`,
     ],
     [
-      'have one owner: no two prefixes are the same',
+      'refuse two equal prefixes',
       both(', prefix: x_', ', prefix: x_'),
       `${place}: introspection.prefix of main (x_) and of other (x_) overlap: neither may begin with the other`,
     ],
     [
-      'have one owner: no prefix begins with another, whichever comes first',
+      'refuse a prefix that begins with another, in either order',
       both(', prefix: x_y', ', prefix: x', `${trusting}\n    opaque_tokens: shown_to_all`),
       `${place}: introspection.prefix of main (x_y) and of other (x) overlap: neither may begin with the other`,
     ],
-    ['are shown to all where the route says so', both('', '', `${trusting}\n    opaque_tokens: shown_to_all`)],
-    ['go by their prefix', both(', prefix: main_', ', prefix: other_')],
-    ['are of no concern where none is taken', both('', '', `${trusting}\n    tokens: [jwt]`)],
-    ['are of no concern where one server is trusted', both('', '', 'authorization_servers: [main]')],
+    ['are sent to all servers if the route says so', both('', '', `${trusting}\n    opaque_tokens: shown_to_all`)],
+    ['belong to the server with their prefix', both(', prefix: main_', ', prefix: other_')],
+    ['need no prefix on a route that accepts only JWTs', both('', '', `${trusting}\n    tokens: [jwt]`)],
+    ['need no prefix if the route trusts one server', both('', '', 'authorization_servers: [main]')],
     [
-      'go one of two ways',
+      'refuse an unknown word',
       both('', '', `${trusting}\n    opaque_tokens: all\n    tokens: [jwt]`),
       ':13:20: routes[0].opaque_tokens: "all" is not by_prefix or shown_to_all',
     ],
     [
-      'are none on a public route',
+      'are refused on a public route',
       edited(['audience: https://api.example', 'public: true'], route('opaque_tokens: by_prefix')),
       ':11:5: routes[0].opaque_tokens: cannot be combined with public: true',
     ],
@@ -81,11 +81,11 @@ describe('dpop', () => {
     expect(routes[0]?.dpop).toEqual(expected);
   });
 
-  test('is off without it', async () => {
+  test('is off by default', async () => {
     expect((await loaded({ yaml: edited() })).routes[0]?.dpop).toBeUndefined();
   });
 
-  test('goes with every kind of route but a public one', async () => {
+  test('is accepted on every kind of route except a public one', async () => {
     expect(await refused(edited(route('dpop: {}\n    upgrade: websocket')))).toEqual([]);
     expect(await refused(edited(route('dpop: {}\n    protocol: mcp')))).toEqual([]);
   });
@@ -99,7 +99,7 @@ describe('dpop', () => {
       ':11:13: routes[0].dpop.require: unknown key (did you mean required?); accepted: required, nonce, algorithms, proof_lifetime',
     ],
     [
-      'required, perhaps',
+      'required as a string',
       edited(route('dpop: { required: yes }')),
       ':11:23: routes[0].dpop.required: expected true or false, found a string',
     ],
@@ -115,7 +115,7 @@ describe('dpop', () => {
     ],
     ['no algorithm', edited(route('dpop: { algorithms: [] }')), ':11:25: routes[0].dpop.algorithms: must not be empty'],
     [
-      'proofs that live too long',
+      'a proof lifetime above the maximum',
       edited(route('dpop: { proof_lifetime: 6m }')),
       ':11:29: routes[0].dpop.proof_lifetime: "6m" is too long: at most 5m',
     ],
@@ -124,7 +124,7 @@ describe('dpop', () => {
       edited(route('dpop: {}'), upstream('token: forward')),
       ':11:5: routes[0].dpop: cannot be combined with token: forward: the upstream cannot check a proof made for the gateway',
     ],
-  ])('%s: refused', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });

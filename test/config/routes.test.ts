@@ -123,7 +123,7 @@ describe('routes', () => {
       ':12:14: routes[0].upgrade: cannot be combined with protocol: mcp: the gateway cannot read the messages of an upgraded connection',
     ],
     [
-      'public, perhaps',
+      'public as a string',
       edited(route('public: yes')),
       ':11:13: routes[0].public: expected true or false, found a string',
     ],
@@ -133,12 +133,12 @@ describe('routes', () => {
       ':11:23: routes[0].resource.name: must not be empty',
       ':11:42: routes[0].resource.documentation: "x" is not an http(s) URL',
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });
 
-test('JWTs are asked about where the server has no jwt, and only where the route says so', async () => {
+test('a server without jwt introspects JWTs only if the route lists that form', async () => {
   const [said, unsaid] = await Promise.all([
     loaded({ yaml: edited(noJwt, route('tokens: [jwt]')) }),
     loaded({ yaml: edited(noJwt) }),
@@ -149,7 +149,7 @@ test('JWTs are asked about where the server has no jwt, and only where the route
 describe('public routes', () => {
   test.each<Row>([
     [
-      'with what would look like protection',
+      'with keys that would look like protection',
       edited(
         route(
           'public: true\n    policy: x\n    tokens: [jwt]\n    authorization_servers: [main]\n    resource: {}\n    dpop: {}',
@@ -170,14 +170,14 @@ describe('public routes', () => {
       edited(['    audience: https://api.example', '    public: true\n    protocol: mcp']),
       ':11:15: routes[0].protocol: mcp cannot be combined with public: true: there is nothing to authorize',
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });
 
 describe('paths', () => {
   test.each<Row>([
-    ['relative', path('api'), ':9:11: routes[0].path: "api" does not start with /; write "/api"'],
+    ['a relative path', path('api'), ':9:11: routes[0].path: "api" does not start with /; write "/api"'],
     ['a trailing slash', path('/a/'), ':9:11: routes[0].path: "/a/" ends with a slash; write "/a"'],
     ['an empty segment', path('/a//b'), ':9:11: routes[0].path: "/a//b" has an empty segment'],
     ['only slashes', path('//'), ':9:11: routes[0].path: "//" ends with a slash; write "/"'],
@@ -204,7 +204,7 @@ describe('paths', () => {
       path('/.well-known/sallyport-jwks.json'),
       ':9:11: routes[0].path: "/.well-known/sallyport-jwks.json" is answered by the gateway itself',
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });

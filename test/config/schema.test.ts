@@ -20,12 +20,12 @@ function* subschemas(value: unknown, path = ''): Generator<[path: string, schema
   for (const [key, inner] of Object.entries(value)) yield* subschemas(inner, `${path}/${key}`);
 }
 
-test('schema/validators.js is what ajv makes of the schemas (npm run schemas)', () => {
+test('schema/validators.js is up to date with the schemas (npm run schemas)', () => {
   expect(readFileSync('schema/validators.js', 'utf8')).toBe(validatorsModule());
 });
 
 describe('the committed schema', () => {
-  test('leaves no mapping open', () => {
+  test('accepts no unknown key in any mapping', () => {
     const open = [...subschemas(schema)].filter(
       ([path, { type, additionalProperties }]) =>
         type === 'object' && !path.endsWith('/properties') && additionalProperties === undefined,
@@ -33,7 +33,7 @@ describe('the committed schema', () => {
     expect(open.map(([path]) => path)).toEqual([]);
   });
 
-  test('describes every key, for who hovers over it', () => {
+  test('describes every key, for editors', () => {
     const silent: string[] = [];
     for (const [path, { properties }] of subschemas(schema)) {
       if (typeof properties !== 'object' || properties === null || 'type' in properties) continue;
@@ -53,7 +53,7 @@ describe('the committed schema', () => {
   });
 });
 
-describe('schema and loader agree', () => {
+describe('the schema and the loader agree', () => {
   test('on a configuration that has every key', async () => {
     expect(editorAccepts(everyKey)).toBe(true);
     expect(await refusals({ yaml: stringify(everyKey), env: { SECRET: 'x' } })).toEqual([]);
@@ -63,14 +63,14 @@ describe('schema and loader agree', () => {
   // One and a half, a mapping of this and a list of lists are nowhere expected; nor is nothing.
   const wrong = [1.5, { no: 1 }, [[]], null];
 
-  test.each(everyPlace)('that %s is not of any type', async (_title, path) => {
+  test.each(everyPlace)('that %s refuses a value of another type', async (_title, path) => {
     const documents = wrong.map((value) => replaced(everyKey, path, value));
     expect(documents.filter((document) => editorAccepts(document))).toEqual([]);
     for (const document of documents) expect(await refusals({ yaml: stringify(document) })).not.toEqual([]);
   });
 
   test.each(everyPlace.filter(([, path]) => typeof path.at(-1) === 'string'))(
-    'that %s has a neighbour too many',
+    'on an unknown key beside %s',
     async (_title, path) => {
       const document = replaced(everyKey, [...path.slice(0, -1), 'no such key'], 'x');
       expect(editorAccepts(document)).toBe(false);
@@ -91,7 +91,7 @@ describe('schema and loader agree', () => {
   ]);
 
   test.each(everyPlace.filter(([title, path]) => typeof path.at(-1) === 'string' && !defaults.has(title)))(
-    'that %s is read: without it the configuration is another, or refused',
+    'that %s is read: without it, the configuration differs or is refused',
     async (_title, path) => {
       const yaml = stringify(replaced(everyKey, path, undefined));
       if ((await refusals({ yaml })).length > 0) return;
@@ -110,7 +110,7 @@ describe('schema and loader agree', () => {
     },
   );
 
-  test('R-157: on whatever else is in a place: what the loader accepts, the schema accepts', async () => {
+  test('R-157: on any value in any place: the schema accepts what the loader accepts', async () => {
     const words =
       'mcp http none forward main off 0s 1h 1KiB / /x http://x https://x/y jwt 127.0.0.1:1 RS256 GET ${env:SECRET}';
     const value = fc.oneof(
@@ -125,7 +125,7 @@ describe('schema and loader agree', () => {
     expect((await fc.check(property, { numRuns: 200 })).counterexample).toBeNull();
   });
 
-  test('on the base of the other tests', () => {
+  test('on the base configuration of the other tests', () => {
     expect(editorAccepts(parse(base))).toBe(true);
   });
 });

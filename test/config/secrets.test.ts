@@ -26,8 +26,8 @@ const flaw = fc.constantFrom<readonly [string, string]>(
 
 const strings = places(everyKey).filter((path) => typeof at(everyKey, path) === 'string');
 
-describe('no error shows', () => {
-  test('a secret that the file itself holds, however it breaks the file', async () => {
+describe('no message shows', () => {
+  test('a secret in the file itself, however it breaks the file', async () => {
     await fc.assert(
       fc.asyncProperty(
         secret,
@@ -48,7 +48,7 @@ describe('no error shows', () => {
     ['a file', '${file:secret}'],
     ['the environment, within more', 'http://x/${env:SECRET}?y'],
     ['an ill-formed placeholder', '${env:SECRET-}'],
-  ])('what comes from %s, whatever it stands for', async (_title, placeholder) => {
+  ])('the value of %s', async (_title, placeholder) => {
     await fc.assert(
       fc.asyncProperty(secret, fc.constantFrom(...strings), async ({ text, core }, path) => {
         const lines = await refusals({

@@ -5,11 +5,11 @@ import { base, loaded } from './folder.ts';
 const telemetry = (members: string): string => top(`telemetry: { ${members} }`);
 
 describe('telemetry', () => {
-  test('without it no spans are made', async () => {
+  test('is off by default', async () => {
     expect((await loaded({ yaml: base })).telemetry).toBeUndefined();
   });
 
-  test('a collector alone', async () => {
+  test('needs only the URL of the collector', async () => {
     const config = await loaded({ yaml: telemetry('otlp: http://collector:4318') });
     expect(config.telemetry).toEqual({
       otlp: 'http://collector:4318',
@@ -19,7 +19,7 @@ describe('telemetry', () => {
     });
   });
 
-  test('everything', async () => {
+  test('reads every key', async () => {
     const config = await loaded({
       yaml: telemetry(
         'otlp: https://collector.example/otlp/, service_name: edge, sample: 0.1, headers: { Authorization: "${env:KEY}" }',
@@ -48,7 +48,7 @@ describe('telemetry', () => {
 const sample = 'expected a number from 0 to 1, found';
 const members = 'accepted: otlp, service_name, sample, headers';
 
-describe('telemetry is refused', () => {
+describe('telemetry: refusals', () => {
   test.each<Row>([
     ['without a collector', telemetry('sample: 1'), ':13:12: telemetry: missing key: otlp'],
     ['with an unknown key', telemetry('otlp: http://c, ratio: 1'), `:13:30: telemetry.ratio: unknown key; ${members}`],
@@ -63,7 +63,7 @@ describe('telemetry is refused', () => {
       ':13:20: telemetry.otlp: "http://c?…" has a query or fragment',
     ],
     [
-      'with the path that is put after it',
+      'with the path that the gateway appends',
       telemetry('otlp: http://c:4318/v1/traces'),
       ':13:20: telemetry.otlp: "http://c:4318/v1/traces" ends with /v1/traces, which the gateway appends itself; leave that out',
     ],
@@ -71,12 +71,12 @@ describe('telemetry is refused', () => {
     ['with less than nothing', telemetry('otlp: http://c, sample: -1'), `:13:38: telemetry.sample: ${sample} -1`],
     ['with no number', telemetry('otlp: http://c, sample: .nan'), `:13:38: telemetry.sample: ${sample} null`],
     [
-      'with a part in words',
+      'with a sample in words',
       telemetry('otlp: http://c, sample: "10%"'),
       ':13:38: telemetry.sample: "10%" is not a number from 0 to 1',
     ],
     [
-      'with no number behind a placeholder',
+      'with a sample from a placeholder that is no number',
       telemetry('otlp: http://c, sample: "${env:SECRET}"'),
       ':13:38: telemetry.sample: "${env:SECRET}" is not a number from 0 to 1',
     ],
@@ -86,7 +86,7 @@ describe('telemetry is refused', () => {
       ':13:44: telemetry.service_name: must not be empty',
     ],
     [
-      'with a header that the gateway says itself',
+      'with a header that the gateway sets itself',
       telemetry('otlp: http://c, headers: { Content-Length: "0" }'),
       ':13:41: telemetry.headers.Content-Length: is reserved: the gateway sets it itself',
     ],
@@ -96,7 +96,7 @@ describe('telemetry is refused', () => {
       ':13:49: telemetry.headers.A: is given twice',
     ],
     [
-      'with a header that is none',
+      'with an invalid header name',
       telemetry('otlp: http://c, headers: { "a b": "1" }'),
       ':13:41: telemetry.headers["a b"]: the key is not a header name',
     ],
@@ -110,7 +110,7 @@ describe('telemetry is refused', () => {
       telemetry('otlp: http://c, headers: { a: 12345 }'),
       ':13:44: telemetry.headers.a: expected a string, found a number',
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses telemetry %s', async (_title, yaml, ...lines) => {
     const found = await refused(yaml);
     expect(found).toEqual(lines);
     expect(found.join()).not.toContain('hunter2');

@@ -14,7 +14,7 @@ const pair = 'cert: tls/server.pem, key: tls/server-key.pem';
 const tls = (members: string): string => `${https}tls: { ${members} }\n`;
 
 describe('tls', () => {
-  test('names files relative to gateway.yaml', async () => {
+  test('resolves file names relative to gateway.yaml', async () => {
     await inFolder({ yaml: tls(pair), files }, async (folder) => {
       const { config } = await load(join(folder, 'gateway.yaml'), {});
       expect(config.tls).toEqual({
@@ -25,7 +25,7 @@ describe('tls', () => {
     });
   });
 
-  test('takes absolute paths, placeholders, and the word any', async () => {
+  test('accepts absolute paths, placeholders and the word any', async () => {
     const yaml = tls('cert: "${env:TLS}/server.pem", key: "${env:TLS}/server-key.pem", client_ca: "${env:CA:-any}"');
     const env = { TLS: certificate('server').replace('/server.pem', '') };
     expect((await loaded({ yaml, env })).tls).toEqual({
@@ -40,7 +40,7 @@ describe('tls', () => {
     expect((await loaded({ yaml: base })).tls).toBeUndefined();
   });
 
-  test('a certificate beside its key in one file, and one that is followed by its chain', async () => {
+  test('accepts a certificate with its key and its chain in one file', async () => {
     const yaml = tls('cert: both.pem, key: both.pem');
     const both = pem('server') + pem('ca') + pem('server-key');
     expect(await refusals({ yaml, files: { 'both.pem': both } })).toEqual([]);
@@ -99,7 +99,7 @@ describe('tls', () => {
     expect(found.map((line) => line.replace(/^gateway\.yaml/, ''))).toEqual(lines);
   });
 
-  test('a key that stands where its file’s name should is not shown', async () => {
+  test('does not show a key that was written in the place of its file name', async () => {
     const key = pem('server-key');
     for (const yaml of [
       `${https}tls:\n  cert: tls/server.pem\n  key: |\n    ${key.replaceAll('\n', '\n    ')}\n`,
@@ -112,7 +112,7 @@ describe('tls', () => {
     }
   });
 
-  test('files that are at fault are among those to watch for the repair; others are the listener’s', async () => {
+  test('the loader watches the files of tls only while they have problems', async () => {
     await inFolder({ yaml: tls('cert: a.pem, key: b.pem'), files }, async (folder) => {
       const error: unknown = await load(join(folder, 'gateway.yaml'), {}).catch((found: unknown) => found);
       expect((error as ConfigError).files).toEqual(

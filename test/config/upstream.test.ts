@@ -48,7 +48,7 @@ describe('upstreams', () => {
       ':14:14: routes[0].upstream.token: forward cannot be combined with protocol: mcp: the token was issued only for the gateway',
     ],
     [
-      'a response header that needs no leave',
+      'a response header that is always forwarded',
       edited(upstream('allow_response_headers: [x-powered-by]')),
       ':13:32: routes[0].upstream.allow_response_headers[0]: "x-powered-by" is not alt-svc, clear-site-data, ' +
         'x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2',
@@ -61,12 +61,12 @@ describe('upstreams', () => {
         'did you mean x-accel-redirect?',
     ],
     [
-      'no wait',
+      'a timeout of zero',
       edited(upstream('timeouts: { connect: 0s }')),
       ':13:28: routes[0].upstream.timeouts.connect: "0s" is too short: at least 1ms',
     ],
     [
-      'another wait',
+      'an unknown timeout',
       edited(upstream('timeouts: { read: 1s }')),
       ':13:19: routes[0].upstream.timeouts.read: unknown key; accepted: connect, response',
     ],
@@ -105,29 +105,29 @@ describe('upstreams', () => {
       edited(upstream('identity: { x-a: sub, X_A: sub }')),
       ':13:29: routes[0].upstream.identity.X_A: is the same header as x-a',
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });
 
-describe('phantom tokens', () => {
+describe('token: phantom', () => {
   const phantom = upstream('token: phantom');
   const signed = ['client_secret: s3cr3t }', 'client_secret: s3cr3t, response: jwt }'] as const;
   const opaque = route('tokens: [opaque]');
 
   test.each<Row>([
     [
-      'where a client may bring a JWT of its own',
+      'a route that also accepts JWTs of clients',
       edited(signed, phantom),
       ':13:14: routes[0].upstream.token: phantom is only for opaque tokens: set tokens: [opaque] on the route',
     ],
     [
-      'of answers that are not signed',
+      'a server that does not sign its answers',
       edited(opaque, phantom),
       ':14:14: routes[0].upstream.token: phantom needs introspection.response: jwt of main',
     ],
     [
-      'of answers that one of two does not sign',
+      'one of two servers that does not sign its answers',
       edited(signed, opaque, route('authorization_servers: [main, other]\n    opaque_tokens: shown_to_all'), phantom, [
         'routes:',
         '  other: { issuer: "http://127.0.0.1:9001", introspection: { client_id: a, client_secret: b } }\nroutes:',
@@ -135,35 +135,35 @@ describe('phantom tokens', () => {
       ':17:14: routes[0].upstream.token: phantom needs introspection.response: jwt of other',
     ],
     [
-      'where nobody is asked',
+      'a server without introspection',
       edited(noIntrospection, phantom),
       ':12:14: routes[0].upstream.token: phantom is only for opaque tokens: set tokens: [opaque] on the route',
       ':12:14: routes[0].upstream.token: phantom needs an authorization server with introspection and response: jwt',
     ],
     [
-      'where everybody may call',
+      'a public route',
       edited(['audience: https://api.example', 'public: true'], phantom),
       ':13:14: routes[0].upstream.token: "phantom" cannot be combined with public: true',
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 
-  test('where all answers are signed', async () => {
+  test('accepts phantom tokens if every server signs its answers', async () => {
     expect(await refused(edited(signed, opaque, phantom))).toEqual([]);
     expect(await refused(edited(signed, noJwt, ['jwt }', 'jwt, algorithms: [ES256] }'], phantom))).toEqual([]);
   });
 });
 
-describe('exchanges', () => {
+describe('token: exchange', () => {
   test.each<Row>([
     [
-      'no block',
+      'token: exchange without its key',
       edited(upstream('token: exchange')),
       ':13:14: routes[0].upstream.token: exchange needs the key exchange beside it',
     ],
     [
-      'a block alone',
+      'exchange without token: exchange',
       edited(upstream('exchange: {}')),
       ':13:7: routes[0].upstream.exchange: applies only with token: exchange',
     ],
@@ -232,7 +232,7 @@ describe('exchanges', () => {
       edited(exchange('actor: gateway')),
       ':14:26: routes[0].upstream.exchange.actor: "gateway" is not none or client_credentials',
     ],
-  ])('%s', async (_title, yaml, ...lines) => {
+  ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });
 });

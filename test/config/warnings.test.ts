@@ -6,7 +6,7 @@ import { base, edited, loaded } from './folder.ts';
 
 const warnings = async (yaml: string): Promise<readonly string[]> => warningsOf(await loaded({ yaml }));
 
-test('warns of nothing in a plain configuration', async () => {
+test('has no warning for a plain configuration', async () => {
   expect(await warnings(base)).toEqual([]);
 });
 

@@ -62,11 +62,11 @@ async function untoldOf(names: readonly [string, ...string[]], change: () => Pro
 describe('a file', () => {
   beforeEach(() => writeFile(at('a'), 'one'));
 
-  test('is written in place', async () => {
+  test('reports a file that is written in place', async () => {
     expect((await toldOf(['a'], () => writeFile(at('a'), 'two'))).times).toBe(1);
   });
 
-  test('is replaced by rename, time after time', async () => {
+  test('reports each replacement of a file by rename', async () => {
     const told = await toldOf(['a'], async () => {
       await writeFile(at('a.new'), 'two');
       await rename(at('a.new'), at('a'));
@@ -80,7 +80,7 @@ describe('a file', () => {
     expect(told.times).toBe(3);
   });
 
-  test('is deleted, made anew, and written again', async () => {
+  test('reports a file that is deleted, created again and written', async () => {
     const told = await toldOf(['a'], () => rm(at('a')));
     for (const text of ['two', 'three']) {
       const next = told.next();
@@ -90,11 +90,11 @@ describe('a file', () => {
     expect(told.times).toBe(3);
   });
 
-  test('comes into being', async () => {
+  test('reports a new file', async () => {
     expect((await toldOf(['b'], () => writeFile(at('b'), ''))).times).toBe(1);
   });
 
-  test('comes into being in a folder that was not there either', async () => {
+  test('reports a new file in a new folder', async () => {
     const { times } = await toldOf(['x/y/b'], async () => {
       await mkdir(at('x/y'), { recursive: true });
       await writeFile(at('x/y/b'), 'one');
@@ -102,7 +102,7 @@ describe('a file', () => {
     expect(times).toBe(1);
   });
 
-  test('is in a folder that is deleted and made anew', async () => {
+  test('reports a file in a folder that is deleted and created again', async () => {
     await mkdir(at('x'));
     await writeFile(at('x/b'), 'one');
     const told = await toldOf(['x/b'], () => rm(at('x'), { recursive: true }));
@@ -115,7 +115,7 @@ describe('a file', () => {
     expect(told.times).toBe(3);
   });
 
-  test('several steps and files are one change', async () => {
+  test('reports several steps and files as one change', async () => {
     await writeFile(at('b'), 'one');
     const told = await toldOf(['a', 'b'], async () => {
       for (const letter of 'abcdefghij') await appendFile(at('a'), letter);
@@ -125,7 +125,7 @@ describe('a file', () => {
     expect(told.times).toBe(1);
   });
 
-  test('is told of although there is never quiet', async () => {
+  test('reports a change although events never pause', async () => {
     const told = new Told();
     watching = await watchFiles([at('a')], told.tell);
     const next = told.next(4_000);
@@ -136,14 +136,14 @@ describe('a file', () => {
   });
 });
 
-describe('no change', () => {
+describe('reports no change for', () => {
   beforeEach(() => writeFile(at('a'), 'one'));
 
   test('a file that is touched', async () => {
     expect(await untoldOf(['a'], () => utimes(at('a'), new Date(), new Date()))).toBe(1);
   });
 
-  test('a file that is saved as it was', async () => {
+  test('a file that is saved with the same text', async () => {
     const times = await untoldOf(['a'], async () => {
       await writeFile(at('a.new'), 'one');
       await rename(at('a.new'), at('a'));
@@ -151,16 +151,16 @@ describe('no change', () => {
     expect(times).toBe(1);
   });
 
-  test('another file beside it', async () => {
+  test('another file in its folder', async () => {
     expect(await untoldOf(['a'], () => writeFile(at('b'), 'x'))).toBe(1);
   });
 
-  test('what an editor leaves in a watched folder', async () => {
+  test('the hidden files of an editor in a watched folder', async () => {
     await mkdir(at('policies'));
     expect(await untoldOf(['a', 'policies'], () => writeFile(at('policies/.b.yaml.swp'), 'x'))).toBe(1);
   });
 
-  test('anything after close', async () => {
+  test('any edit after close', async () => {
     const told = new Told();
     watching = await watchFiles([at('a')], told.tell);
     const closed = told.next(2_500);
@@ -180,7 +180,7 @@ describe('a symbolic link', () => {
     if (version > 1) await rm(at(`..${version - 1}`), { recursive: true });
   }
 
-  test('is turned to another folder, as Kubernetes does, time after time', async () => {
+  test('is reported each time it leads to another folder, as Kubernetes changes it', async () => {
     await mount(1, 'one');
     await symlink('..data/gateway.yaml', at('gateway.yaml'));
     const told = await toldOf(['gateway.yaml'], () => mount(2, 'two'));
@@ -192,7 +192,7 @@ describe('a symbolic link', () => {
     }
   });
 
-  test('to a file of the same text: no change', async () => {
+  test('is not reported when its new target has the same text', async () => {
     await mount(1, 'one');
     await symlink('..data/gateway.yaml', at('gateway.yaml'));
     const told = new Told();
@@ -205,7 +205,7 @@ describe('a symbolic link', () => {
     expect(told.times).toBe(1);
   });
 
-  test('the file that it leads to, elsewhere, is written in place and replaced', async () => {
+  test('is reported when its target in another folder is written or replaced', async () => {
     await mkdir(at('elsewhere'));
     await writeFile(at('elsewhere/real'), 'one');
     await mkdir(at('here'));
@@ -225,15 +225,15 @@ describe('a folder', () => {
     await writeFile(at('policies/a.yaml'), '{}');
   });
 
-  test('gets a file', async () => {
+  test('reports a folder that gets a file', async () => {
     expect((await toldOf(['policies'], () => writeFile(at('policies/b.yaml'), '{}'))).times).toBe(1);
   });
 
-  test('loses a file', async () => {
+  test('reports a folder that loses a file', async () => {
     expect((await toldOf(['policies'], () => rm(at('policies/a.yaml')))).times).toBe(1);
   });
 
-  test('is deleted, and made anew', async () => {
+  test('reports a folder that is deleted and created again', async () => {
     const told = await toldOf(['policies'], () => rm(at('policies'), { recursive: true }));
     for (const name of ['b', 'c']) {
       const next = told.next();
@@ -244,7 +244,7 @@ describe('a folder', () => {
     expect(told.times).toBe(3);
   });
 
-  test('is replaced as a whole by a link to another', async () => {
+  test('reports a folder that is replaced by a link to another', async () => {
     await mkdir(at('v1'));
     await mkdir(at('v2'));
     await writeFile(at('v2/b.yaml'), '{}');
@@ -271,7 +271,7 @@ describe('follow', () => {
     await writeFile(at('b'), 'one');
   });
 
-  test('watches others instead', async () => {
+  test('watches the new files instead', async () => {
     const told = new Told();
     watching = await watchFiles([at('a')], told.tell);
     await watching.follow([at('b')]);
@@ -282,7 +282,7 @@ describe('follow', () => {
     await next;
   });
 
-  test('misses nothing that changed while what was read before was read again', async () => {
+  test('misses no change during a reload', async () => {
     const told = new Told();
     watching = await watchFiles([at('a')], told.tell);
     const next = told.next();
@@ -292,7 +292,7 @@ describe('follow', () => {
     expect(told.times).toBe(1);
   });
 
-  test('counts a change of a new one since it was read, once', async () => {
+  test('reports a new file that changed after it was read, once', async () => {
     const told = new Told();
     watching = await watchFiles([at('a')], told.tell);
     const since = Date.now();
@@ -304,7 +304,7 @@ describe('follow', () => {
     await expect(told.next(400)).rejects.toThrow('nothing was told');
   });
 
-  test('the first files too', async () => {
+  test('applies to the first files too', async () => {
     const told = new Told();
     const next = told.next();
     watching = await watchFiles([at('a')], told.tell, Date.now() - 60_000);
@@ -313,7 +313,7 @@ describe('follow', () => {
   });
 });
 
-test('a file of which the system tells nothing', async () => {
+test('reports a changed file for which the system sends no events', async () => {
   // Like a single file that is mounted into a container: it is written by its other name, in a folder that is not ours.
   await mkdir(at('elsewhere'));
   await writeFile(at('elsewhere/real'), 'one');

@@ -15,7 +15,7 @@ describe('parseYaml', () => {
     expect(parseYaml('f.yaml', text)).toMatchObject({ problems: [], value });
   });
 
-  test('gives __proto__ no meaning', () => {
+  test('reads __proto__ as an ordinary key', () => {
     const { value } = parseYaml('f.yaml', '__proto__: { a: 1 }');
     expect(Object.keys(value as object)).toEqual(['__proto__']);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -55,12 +55,12 @@ describe('parseYaml', () => {
     expect(value).toBeUndefined();
   });
 
-  test('survives what would overflow its stack', () => {
+  test('reports nesting that would overflow the stack', () => {
     const { problems } = parseYaml('f.yaml', '['.repeat(100_000));
     expect(problems.map(String).join()).toMatch(/^f\.yaml:\d+:\d+: nested too deeply$/);
   });
 
-  test('says of one line one thing, and ten in all', () => {
+  test('reports one problem a line, and ten in all', () => {
     const { problems } = parseYaml('f.yaml', 'a: "\\q \\q"\n'.repeat(20));
     const lines = problems.map(({ line }) => line);
     expect(lines).toHaveLength(10);

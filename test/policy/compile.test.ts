@@ -16,7 +16,7 @@ function faults(document: PolicyDocument): readonly PolicyFault[] {
   return [];
 }
 
-test('a policy tells its name, its own scope and which entry covers a tool, as written', () => {
+test('a policy has its name, its own scope and, as written, the entry that covers a tool', () => {
   const policy = compilePolicy('demo', {
     scope: 'read write read',
     all: [{ scope: 'nested' }],
@@ -37,14 +37,14 @@ test.each<[PolicyDocument, boolean]>([
   expect(compilePolicy('demo', document).tellsApart).toBe(tells);
 });
 
-test('a policy without scope or tools tells none', () => {
+test('a policy without scope and tools has neither', () => {
   const policy = compilePolicy('demo', {});
   expect(policy.scope).toEqual([]);
   expect(policy.toolEntry('pay')).toBeUndefined();
 });
 
 describe('faults', () => {
-  test('all at once, each with its path', () => {
+  test('are all reported at once, each with its path', () => {
     const found = faults({
       claims: { '/a~b': 'x', name: { matches: '(' } },
       any: [{}, { claims: { risk: { below: Number.NaN } } }],
@@ -67,14 +67,14 @@ describe('faults', () => {
     );
   });
 
-  test('a message is one line, whatever the expression', () => {
+  test('a message is one line for any expression', () => {
     expect(faults({ claims: { name: { matches: 'a\n: (' } } })[0]?.message).toBe(
       String.raw`"a\n: (" is not a JavaScript regular expression with the u flag: Unterminated group`,
     );
   });
 });
 
-test('for any document: a policy that decides as it explains, or every fault with its place', () => {
+test('any document gives a policy that decides as it explains, or faults with their places', () => {
   const value = fc.oneof(
     fc.constantFrom<ValueDocument>('acme', 7, true, { below: 50 }, { matches: '(' }, { present: false }),
     fc.double(),
@@ -114,7 +114,7 @@ test('for any document: a policy that decides as it explains, or every fault wit
 });
 
 describe('rules', () => {
-  test('every rule that a decision can name or rest on, in the order of the conditions', () => {
+  test('lists every rule that a decision can name, in the order of the conditions', () => {
     const policy = compilePolicy('p', {
       scope: 'read',
       claims: { tenant: 'acme' },
@@ -142,7 +142,7 @@ describe('rules', () => {
     ]);
   });
 
-  test('the claims that are read, wherever they are asked for, and no others', () => {
+  test('reads the claims of all conditions, and no others', () => {
     const policy = compilePolicy('p', {
       scope: 'read',
       claims: { tenant: 'x', '/realm/roles': { contains: 'y' }, nonce: { present: false } },
@@ -168,7 +168,7 @@ describe('rules', () => {
     });
   });
 
-  test('a claim that its pointer cannot reach is told as null, one that is absent not at all', () => {
+  test('gives null for an unreachable claim, and leaves an absent one out', () => {
     const policy = compilePolicy('p', { claims: { '/realm/roles': { not: 'x' }, '/team/name': { not: 'x' } } });
     expect({ ...policy.claimsRead({ realm: '{"roles":"x"}' }) }).toStrictEqual({ '/realm/roles': null });
   });

@@ -117,19 +117,19 @@ describe('mode: shadow', () => {
   const policy = compilePolicy('test', { ...demo, mode: 'shadow' });
   const enforced = compilePolicy('test', { ...demo, mode: 'enforce' });
 
-  test('R-87: lets a denial pass, and carries it', () => {
+  test('R-87: allows a denied call, and records the denial', () => {
     const decision = enforced.decide(caller(), call('pay'));
     if (decision.allow) throw new TypeError('it should be denied');
     expect(policy.decide(caller(), call('pay'))).toEqual({ allow: true, rule: 'scope', shadow: decision.denial });
   });
 
-  test('an allowed call carries none', () => {
+  test('records no denial for an allowed call', () => {
     expect(policy.decide(caller({ scope: 'read' }), call('get_x'))).toEqual({ allow: true, rule: 'tools.get_*' });
   });
 });
 
-describe('answers', () => {
-  test('to allowed calls are made once, and frozen', () => {
+describe('decisions', () => {
+  test('an allowed call gets one frozen object', () => {
     const policy = compilePolicy('test', demo);
     for (const attempt of [http, call('get_price')]) {
       const decision = policy.decide(caller({ scope: 'read' }), attempt);
@@ -138,13 +138,13 @@ describe('answers', () => {
     }
   });
 
-  test('to equal denials are equal to the byte', () => {
+  test('equal denials are equal to the byte', () => {
     const policy = compilePolicy('test', demo);
     const answer = (): string => JSON.stringify(policy.decide(caller(trader), call('transfer_funds')));
     expect(answer()).toBe(answer());
   });
 
-  test('do not depend on what else the caller was granted', () => {
+  test('a challenge does not depend on other granted scopes', () => {
     const scopes = ['', 'read', 'payments', 'other read'].map((scope) => {
       const decision = decide(demo, { scope, ...trader }, call('transfer_funds'));
       return decision.allow ? undefined : decision.denial.scope;
@@ -221,7 +221,7 @@ describe('couldCall', () => {
     expect(compilePolicy('test', document).couldCall(caller(given), target(text))).toBe(expected);
   });
 
-  test('what cannot be evaluated cannot be called', () => {
+  test('a target whose conditions cannot be evaluated cannot be called', () => {
     const policy = compilePolicy('test', { tools: { t: { not: { claims: { name: { matches: 'x' } } } } } });
     expect(policy.couldCall(caller({ claims: { name: 'y' } }), target('tool t'))).toBe(true);
     expect(policy.couldCall(caller({ claims: { name: 'y'.repeat(maxMatchedLength + 1) } }), target('tool t'))).toBe(
@@ -247,7 +247,7 @@ describe('couldCall', () => {
     });
   });
 
-  test('only tools become labels', () => {
+  test('toolEntry finds only tools', () => {
     const compiled = compilePolicy('test', policy);
     expect(compiled.toolEntry('pay')).toBe('pay');
     expect(compiled.toolEntry('sum_up')).toBeUndefined();
@@ -273,14 +273,20 @@ describe('neededScopes', () => {
     ['a tool by a pattern', demo, { scope: 'read' }, call('get_price'), ['read']],
     ['a method', demo, { scope: 'read complete' }, message('completion/complete'), ['read', 'complete']],
     ['housekeeping', demo, { scope: 'read' }, message('initialize'), ['read']],
-    ['what is not listed, in shadow', demo, { scope: 'read' }, call('drop'), ['read']],
-    ['any call, where nothing is listed', { scope: 'read' }, { scope: 'read' }, call('pay'), ['read']],
+    ['an unlisted tool, in shadow mode', demo, { scope: 'read' }, call('drop'), ['read']],
+    ['any call, if the policy lists nothing', { scope: 'read' }, { scope: 'read' }, call('pay'), ['read']],
     ['the alternative that holds', either, { scope: 'read admin' }, { kind: 'http' }, ['read', 'admin']],
-    ['the other', either, { scope: 'read trade', claims: { role: 'trader' } }, { kind: 'http' }, ['read', 'trade']],
-    ['none of them, in shadow', either, { scope: 'read' }, { kind: 'http' }, ['read', 'admin']],
-    ['no policy to speak of', {}, {}, { kind: 'http' }, []],
     [
-      'what cannot be evaluated, in shadow',
+      'the other alternative that holds',
+      either,
+      { scope: 'read trade', claims: { role: 'trader' } },
+      { kind: 'http' },
+      ['read', 'trade'],
+    ],
+    ['no alternative that holds, in shadow mode', either, { scope: 'read' }, { kind: 'http' }, ['read', 'admin']],
+    ['an empty policy', {}, {}, { kind: 'http' }, []],
+    [
+      'a condition that cannot be evaluated, in shadow mode',
       { scope: 'read', any: [{ claims: { x: { matches: '^(a|b)$' } } }] },
       {
         scope: 'read',

@@ -125,7 +125,7 @@ test.each<[PolicyDocument, Given, Attempt | undefined, string]>([
   expect(decision).toMatchObject({ allow: false, denial: { detail: expected } });
 });
 
-test('a token that has exp and no iat may live long', () => {
+test('names the missing iat of a token that has only exp', () => {
   const principal = { ...caller(), issuedAt: undefined };
   const decision = compilePolicy('test', { max_lifetime: '1m' }).decide(principal, { kind: 'http' });
   expect(decision).toMatchObject({

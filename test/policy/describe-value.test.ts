@@ -22,7 +22,7 @@ test.each([
   expect(describeValue(value)).toBe(expected);
 });
 
-describe('an issuer is shown whole, so that operators can compare two', () => {
+describe('shows an issuer whole, so that operators can compare two', () => {
   test.each([
     'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0',
     'https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_AbCdEfGhI-and-then-some-more',
@@ -36,7 +36,7 @@ describe('an issuer is shown whole, so that operators can compare two', () => {
   });
 });
 
-describe('what may carry a token is cut', () => {
+describe('cuts text that may carry a token', () => {
   const jwt = `eyJhbGciOiJSUzI1NiJ9.${'eyJzdWIiOiJhIn0'.repeat(8)}.c2ln`;
   test.each([
     ['a JWT', jwt],

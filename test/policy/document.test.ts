@@ -11,7 +11,7 @@ import {
 } from '../../src/policy/document.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 
-test('finds every pattern, and says where it stands', () => {
+test('finds every pattern with its place', () => {
   const document: PolicyDocument = {
     claims: { a: { matches: '1' }, b: { not: { not: { matches: '2' } } }, matches: 'no pattern' },
     any: [{}, { claims: { c: { matches: '3' } } }],
@@ -59,7 +59,7 @@ const entry: fc.Arbitrary<EntryDocument> = fc
   .tuple(condition, fc.dictionary(fc.constantFrom('/a', '/b'), value))
   .map(([own, args]) => Object.assign({}, own, { arguments: args }));
 
-test('finds each pattern that a policy compiles, and no other', () => {
+test('finds each pattern that the compiler compiles, and no other', () => {
   const document = fc
     .tuple(condition, fc.dictionary(fc.constantFrom('a', 'b*'), entry), fc.dictionary(fc.constantFrom('m'), condition))
     .map(([own, listed, methods]): PolicyDocument =>

@@ -9,7 +9,7 @@ const trader = { claims: { role: 'trader' } };
 
 const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
   [
-    'arguments: by pointer; after claims, before scopes',
+    'conditions on arguments come after claims and before scopes',
     {
       scope: 'read',
       tools: {

@@ -16,8 +16,8 @@ function lines({ rule, outcome, wanted, found, parts }: Explanation, indent: str
   return [own, ...parts.flatMap((part) => lines(part, `${indent}  `))];
 }
 
-describe('R-175: each condition, with what it wanted and what it found', () => {
-  test('also after the one that decided', () => {
+describe('R-175: explains each condition by what it wanted and what it found', () => {
+  test('goes on after the condition that decided', () => {
     const document = { scope: 'read', claims: { risk: { below: 50 }, tenant: 'acme' }, max_lifetime: '60s' };
     expect(explained(document, { scope: 'write', claims: { risk: 72, tenant: 'acme' }, lifetime: 300 })).toEqual([
       'scope fails: wanted scope "read", found "write"',
@@ -26,13 +26,13 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
       'max_lifetime fails: wanted a lifetime (exp - iat) of at most 60 s, found 300 s',
     ]);
   });
-  test('several scopes as one list; a plain request falls under nothing that is listed', () => {
+  test('shows several scopes as one list, and no entries for a plain HTTP request', () => {
     const document = { scope: 'read write', tools: { pay: { scope: 'payments' } } };
     expect(explained(document, { scope: 'read admin' })).toEqual([
       'scope fails: wanted scope "read write", found "read admin"',
     ]);
   });
-  test('with alternatives and exclusions', () => {
+  test('nests the parts of any and not', () => {
     const document = { any: [{ scope: 'admin' }, { claims: { role: 'x' } }], not: { claims: { ai: true } } };
     expect(explained(document, { claims: { role: 'x', ai: true } })).toEqual([
       'any holds: wanted one of these, found 1 of 2 hold',
@@ -45,7 +45,7 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
       '    not.claims.ai holds: wanted claim ai: true (or another type), found true',
     ]);
   });
-  test('with what must hold besides', () => {
+  test('nests the parts of all', () => {
     expect(explained({ all: [{ scope: 'a' }, {}] }, { scope: 'a' })).toEqual([
       'all holds: wanted all of these, found 2 of 2 hold',
       '  all[0] holds: wanted all of these, found 1 of 1 hold',
@@ -53,7 +53,7 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
       '  all[1] holds: wanted all of these, found 0 of 0 hold',
     ]);
   });
-  test('of what is called; of arguments the kind alone', () => {
+  test('shows the entry of the target, and only the kind of an argument', () => {
     const document = { tools: { pay: { scope: 'payments', arguments: { '/amount': { at_most: 10 } } } } };
     expect(explained(document, { scope: 'payments' }, call('pay', { amount: 4711 }))).toEqual([
       'tools.pay fails: wanted all of its conditions, found "pay"',
@@ -70,24 +70,24 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
     ]);
     expect(explained(document, {}, message('initialize'))).toEqual([]);
   });
-  test('of a name that reads as another entry, what it reads as', () => {
+  test('names the entry that some servers read an unlisted name as', () => {
     const document = { tools: { 'get_*': {}, get_secret: { scope: 'admin' } } };
     expect(explained(document, {}, call('get_SECRET'))).toEqual([
       'tools fails: wanted a tool that is listed, found "get_SECRET": only an exact entry covers a name that some servers read as "get_secret"',
     ]);
   });
-  test('of a completion, whose arguments are its own, nothing that is asked of arguments', () => {
+  test('shows no conditions on arguments for a completion, which has its own', () => {
     const document = { prompts: { sum: { arguments: { '/team': 'sales' } } } };
     expect(explained(document, {}, message('completion/complete', 'prompt sum'))).toEqual([
       'prompts.sum holds: wanted all of its conditions, found "sum"',
     ]);
   });
-  test('of several that are asked of one argument, each', () => {
+  test('shows each predicate on one argument', () => {
     const document = { tools: { pay: { arguments: { '/amount': { above: 0, at_most: 10 } } } } };
     const [, argument] = explained(document, {}, call('pay', { amount: 11 }));
     expect(argument).toContain('/amount fails: wanted argument /amount: a number of at most 10 and a number above 0');
   });
-  test('that excludes a value of another type, or one that its pointer cannot reach', () => {
+  test('shows that a value of another type, or one that no pointer reaches, counts as excluded', () => {
     const document: PolicyDocument = {
       not: { claims: { risk: { above: 50 } } },
       tools: { pay: { arguments: { '/amount': { not: { above: 9 } }, '/options/as_admin': { present: false } } } },
@@ -101,14 +101,14 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
       '  tools.pay.arguments./options/as_admin fails: wanted argument /options/as_admin: no value, found a value on the way to it that is not an object',
     ]);
   });
-  test('that cannot be evaluated is an error, also under not', () => {
+  test('reports a condition that cannot be evaluated as an error, also under not', () => {
     const document = { not: { claims: { name: { matches: 'x' } } } };
     const [whole] = compilePolicy('p', document).explain(caller({ claims: { name: 'y'.repeat(5000) } }), {
       kind: 'http',
     });
     expect(whole?.outcome).toBe('error');
   });
-  test('on an argument that the log does not have is unknown, and with it what is called, unless more is known', () => {
+  test('reports a condition on an unlogged argument as unknown, and its entry too unless another condition fails', () => {
     const document = { tools: { pay: { scope: 'payments', arguments: { '/amount': { at_most: 10 } } } } };
     const argument =
       '  tools.pay.arguments./amount unknown: wanted argument /amount: a number of at most 10, found unknown';
@@ -123,7 +123,7 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
       argument,
     ]);
   });
-  test('nor is a call whose argument some readers would find under its name and others not', () => {
+  test('reports an argument whose name differs in case as an error', () => {
     const document = { tools: { pay: { scope: 'payments', arguments: { '/amount': { at_most: 10 } } } } };
     expect(explained(document, {}, call('pay', { Amount: 4711 }))).toEqual([
       'tools.pay error: wanted all of its conditions, found "pay"',
@@ -131,7 +131,7 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
       '  tools.pay.arguments./amount error: wanted argument /amount: a number of at most 10, found nothing',
     ]);
   });
-  test('each of its kind', () => {
+  test('gives each explanation the kind of its condition', () => {
     const document: PolicyDocument = {
       scope: 'a',
       claims: { role: 'x' },
@@ -154,7 +154,7 @@ describe('R-175: each condition, with what it wanted and what it found', () => {
   });
 });
 
-test('arguments that nobody recorded are left out of the decision', () => {
+test('a decision leaves out arguments that were not recorded', () => {
   const policy = compilePolicy('p', { tools: { pay: { arguments: { '/amount': { at_most: 10 } } } } });
   expect(policy.decide(caller({}), call('pay')).allow).toBe(false);
   expect(policy.decide(caller({}), call('pay', unknownArguments)).allow).toBe(true);

@@ -22,7 +22,7 @@ test.each<[Record<string, string[]>, Record<string, string[]>]>([
   expect(Object.fromEntries(closeHierarchy(scopes))).toEqual(expected);
 });
 
-test('a scope may be named like a member of every object', () => {
+test('a scope may have the name of a member that every object inherits', () => {
   const scopes: Record<string, string[]> = JSON.parse('{"__proto__":["read"]}');
   expect(closeHierarchy(scopes).get('__proto__')).toEqual(['read']);
   expect(closeHierarchy({ write: ['constructor'] }).get('write')).toEqual(['constructor']);
@@ -45,7 +45,7 @@ describe('R-84: expandScopes', () => {
   });
 });
 
-test('expanding what was expanded adds nothing', () => {
+test('expanding expanded scopes adds nothing', () => {
   const scope = fc.constantFrom('a', 'b', 'c', 'd', 'e');
   fc.assert(
     fc.property(fc.dictionary(scope, fc.array(scope)), fc.array(scope), (scopes, granted) => {

@@ -17,7 +17,7 @@ const complete = (target: string): Attempt => message('completion/complete', tar
 
 const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
   [
-    'a name that a careless server reads as another entry is not covered by a wider pattern',
+    'no wider pattern covers a name that a lenient server reads as another entry',
     {
       tools: {
         'get_*': {},
@@ -64,7 +64,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'resources: by URI',
+    'resources are listed by URI',
     {
       scope: 'read',
       resources: { 'p://*': {}, 'p://gold': { scope: 'gold' }, 'p://silver': { claims: { role: 'trader' } } },
@@ -89,7 +89,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'subscriptions/listen: every resource, and the scopes of all',
+    'subscriptions/listen needs an entry and the scopes of every resource',
     { scope: 'read', resources: { 'p://*': {}, 'p://gold': { scope: 'gold' }, 'p://silver': { scope: 'silver' } } },
     [
       [{ scope: 'read' }, listen(), 'allow policy'],
@@ -111,7 +111,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'prompts: by name, with arguments',
+    'prompts are listed by name, with conditions on arguments',
     { prompts: { 'sum_*': { arguments: { '/team': 'sales' } }, hello: {} } },
     [
       [{}, get('hello'), 'allow prompts.hello'],
@@ -128,7 +128,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'completion/complete: by what it refers to, where such things are listed; else by methods',
+    'completion/complete needs the entry of its reference if the policy lists that kind, else its own in methods',
     { prompts: { hello: { scope: 'p' } }, methods: { 'tasks/*': {} } },
     [
       [{ scope: 'p' }, complete('prompt hello'), 'allow prompts.hello'],
@@ -140,7 +140,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'completion/complete: listed as a method too',
+    'completion/complete must also meet the conditions of its own entry',
     { resources: { 'p://*': { scope: 'r' } }, methods: { 'completion/complete': { scope: 'c' } } },
     [
       [{ scope: 'r c' }, complete('template p://{x}'), 'allow resources.p://*'],
@@ -151,7 +151,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'methods: others by name or pattern, and more for housekeeping',
+    'methods lists other methods by name or pattern, and adds conditions to housekeeping',
     {
       scope: 'read',
       methods: { 'tasks/*': { scope: 'tasks' }, 'logging/setLevel': { scope: 'admin' }, 'x/*': {}, 'tasks/get': {} },
@@ -178,7 +178,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'methods: no pattern allows what acts on something',
+    'methods allows no call on a target',
     { tools: { t: {} }, methods: { '*': { scope: 'all' } } },
     [
       [{ scope: 'all' }, call('t'), 'allow tools.t'],
@@ -193,7 +193,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'tasks: handles of calls that were allowed',
+    'requests on one task need no entry, since its id is the handle of an allowed call',
     { scope: 'read', tools: {} },
     [
       ...['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/update'].flatMap((method): Row[] => [
@@ -205,7 +205,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'nothing listed: everything',
+    'a policy that lists nothing allows everything',
     { scope: 'read', lists: 'filter' },
     [
       [{ scope: 'read' }, read('a:/../b'), 'allow policy'],
@@ -259,21 +259,21 @@ test.each<[PolicyDocument, string]>([
   expect(() => compilePolicy('test', document)).toThrow(new PolicyError('test', []).message + told);
 });
 
-test('tasks/list is allowed where methods name it', () => {
+test('allows tasks/list if methods names it', () => {
   const rules = { methods: { 'tasks/*': {}, 'tasks/list': { scope: 'all' } } };
   expect(told(decide(rules, { scope: 'all' }, message('tasks/list')))).toBe('allow methods.tasks/list');
 });
 
-test('a capital Σ reads as σ, whatever follows it in a pattern or a name', () => {
+test('folds a capital Σ to σ, whatever follows it in a pattern or a name', () => {
   const rules = { tools: { '*': {}, 'ασ*': { scope: 'admin' } } };
   expect(told(decide(rules, {}, call('ασβ')))).toBe('deny scope.insufficient tools.ασ*.scope [admin]');
   expect(told(decide(rules, {}, call('ΑΣβ')))).toBe('deny tool.unlisted tools');
 });
 
-test('a tool may be called like a method that only its name covers', () => {
+test('a tool may have the name of a method that needs an exact entry', () => {
   expect(told(decide({ tools: { '*': {} } }, {}, call('tasks/list')))).toBe('allow tools.*');
 });
 
-test('methods may ask more of calls whose tools are listed', () => {
+test('an entry of methods adds conditions to calls of listed tools', () => {
   expect(() => compilePolicy('test', { tools: {}, methods: { 'tools/call': {} } })).not.toThrow();
 });

@@ -33,13 +33,13 @@ describe.each([
   });
 });
 
-test('names like members of every object are names', () => {
+test('a name may be that of a member that every object inherits', () => {
   const find = finder(['__proto__']);
   expect(find('__proto__')?.name).toBe('__proto__');
   expect(find('constructor')).toBeUndefined();
 });
 
-test('equal patterns are a fault', () => {
+test('reports equal patterns', () => {
   const faults: PolicyFault[] = [];
   finder(['get_*', 'get_**', 'other', '*', '***'], faults);
   expect(faults).toEqual([
@@ -48,7 +48,7 @@ test('equal patterns are a fault', () => {
   ]);
 });
 
-test('a thousand names and a thousand patterns are found in time', () => {
+test('finds names among a thousand names and a thousand patterns in time', () => {
   const numbers = Array.from({ length: 1000 }, (_, index) => String(index));
   const find = finder([...numbers.map((n) => `tool_${n}`), ...numbers.map((n) => `x_${n}_*`)]);
   expect([find('tool_999')?.name, find('absent')]).toEqual(['tool_999', undefined]);

@@ -15,7 +15,7 @@ test.each([
   expect(rulePath(path)).toBe(expected);
 });
 
-test('an error tells every fault', () => {
+test('the message names every fault', () => {
   const error = new PolicyError('demo', [
     { path: ['claims', 'x', 'below'], message: 'one' },
     { path: ['tools', 'a*'], message: 'two' },

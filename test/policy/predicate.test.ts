@@ -178,7 +178,7 @@ describe('matches', () => {
     expect(() => holds(document, 'x'.repeat(maxMatchedLength + 1))).toThrow(RangeError);
   });
 
-  test('keeps no state between calls', () => {
+  test('keeps no state between tests', () => {
     const [predicate] = compilePredicates({ matches: 'a' }, [], []);
     expect([predicate?.test('a'), predicate?.test('a')]).toEqual([true, true]);
   });
@@ -221,13 +221,13 @@ describe('faults', () => {
     expect(faults).toEqual([{ path, message: expect.stringContaining('cannot be compared exactly') }]);
   });
 
-  test.each<ValueDocument>([2 ** 53 - 1, 1.5, { below: 1e300 }])('%j is none', (document) => {
+  test.each<ValueDocument>([2 ** 53 - 1, 1.5, { below: 1e300 }])('%j can be compared exactly', (document) => {
     const faults: PolicyFault[] = [];
     compilePredicates(document, ['x'], faults);
     expect(faults).toEqual([]);
   });
 
-  test('are all reported at once', () => {
+  test('all faults are reported at once', () => {
     const faults: PolicyFault[] = [];
     compilePredicates({ matches: '[', below: Number.NaN, not: { matches: '*' } }, [], faults);
     expect(faults.map(({ path }) => path)).toEqual([['below'], ['matches'], ['not', 'matches']]);
@@ -289,7 +289,7 @@ describe('properties', () => {
 
   const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(unreachable));
 
-  test('nothing holds for a value and under not as well', () => {
+  test('no predicate holds for a value both plain and under not', () => {
     fc.assert(
       fc.property(document, anything, (document, value) => {
         expect(holds(document, value) && holds({ not: document }, value)).toBe(false);
@@ -315,7 +315,7 @@ describe('properties', () => {
     );
   });
 
-  test('R-82: what no pointer reaches is evidence for nothing, under any number of not', () => {
+  test('R-82: no predicate holds for an unreachable value, under any number of not', () => {
     fc.assert(
       fc.property(document, fc.nat({ max: 3 }), (document, depth) => {
         const nested = Array.from({ length: depth }).reduce<ValueDocument>((inner) => ({ not: inner }), document);
@@ -332,7 +332,7 @@ describe('properties', () => {
     );
   });
 
-  test('below agrees with a comparison of numbers, and with nothing else', () => {
+  test('below holds for smaller numbers and for no other value', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.double(), fc.integer(), fc.jsonValue()),

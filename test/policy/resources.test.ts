@@ -51,7 +51,7 @@ describe.each([
   });
 });
 
-describe('a spelling that a server may read as another', () => {
+describe('a URI that a server may read as another one', () => {
   test.each<[readonly string[], string, string | undefined]>([
     [['stock://*'], 'stock://AAPL', 'stock://*'],
     [['stock://*'], 'stock://aapl', 'stock://*'],
@@ -94,7 +94,7 @@ describe('a spelling that a server may read as another', () => {
   });
 });
 
-describe('a query or fragment, which servers of files drop', () => {
+describe('a query or fragment, which file servers drop', () => {
   const files = ['file:///pub/**', 'file:///pub/key.pem', 'file:///pub/*.crt'];
   const rows = ['db://**', 'db://rows?of=*', 'db://views?of=all'];
   test.each<[readonly string[], string, string | undefined]>([
@@ -144,12 +144,12 @@ describe('templates', () => {
     expect(tables(names).template(template)?.name).toBe(name);
   });
 
-  test('are not URIs', () => {
+  test('a template is not listed as a URI', () => {
     expect(tables(['p://*']).resource('p://{symbol}')).toBeUndefined();
   });
 });
 
-test('equal patterns, and patterns that match nothing, are faults', () => {
+test('reports equal patterns, and patterns that match nothing', () => {
   const faults: PolicyFault[] = [];
   const mistaken = ['a:**', 'a:***', 'A:*', 'a:/../*', 'https://API.example/*', 'a:{x}*', 'a:%41*'];
   const sound = ['A:b', '*A:b*', 'a:/b/*/c', 'a:/b/**/d'];
@@ -291,12 +291,12 @@ describe('the canonical form of a URI', () => {
     });
   });
 
-  test('a URI has a greatest length', () => {
+  test('a URI longer than the limit has a flaw', () => {
     expect(uriFlaw(`x:${'a'.repeat(maxUriLength - 2)}`)).toBeUndefined();
     expect(uriFlaw(`x:${'a'.repeat(maxUriLength - 1)}`)).toBe('excessive length');
   });
 
-  describe('as a careless server sees it', () => {
+  describe('as a lenient server reads it', () => {
     test.each([
       ['file:///Secret', 'file:///secret'],
       ['file:///secret.', 'file:///secret'],
@@ -313,7 +313,7 @@ describe('the canonical form of a URI', () => {
     return uri.replace(/^(https?:\/\/[^/?#]*)\/?(?=[?#]|$)/, '$1').replace(/[?#]+$/, '');
   }
 
-  test('what is canonical stays as it is in the parser of the web', () => {
+  test('the WHATWG parser leaves a canonical URI unchanged', () => {
     const part = fc.constantFrom(
       'a',
       'B',

@@ -42,7 +42,7 @@ const accepted = [
   '{"claims":{"__proto__":"x","constructor":"y"}}',
 ];
 
-describe('accepts, and so does the compiler', () => {
+describe('the schema and the compiler accept', () => {
   test.each(accepted)('%s', (json) => {
     expect(refused(json)).toEqual([]);
     const document: PolicyDocument = JSON.parse(json);
@@ -50,7 +50,7 @@ describe('accepts, and so does the compiler', () => {
   });
 });
 
-describe('refuses', () => {
+describe('the schema refuses', () => {
   test.each([
     ['null', ' type'],
     ['[]', ' type'],
@@ -136,6 +136,6 @@ test('refuses numbers that are not finite', () => {
   expect(accepts({ claims: { a: Number.POSITIVE_INFINITY } })).toBe(false);
 });
 
-test('one mistake is told once', () => {
+test('reports one mistake once', () => {
   expect(refused('{"claims":{"a":{"belw":1}}}')).toEqual(['/claims/a additionalProperties']);
 });

@@ -20,7 +20,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'scope: all of them',
+    'scope needs every scope',
     { scope: 'read write' },
     [
       [{ scope: 'read write' }, allow],
@@ -31,9 +31,13 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
       [{}, 'deny scope.insufficient scope [read write]'],
     ],
   ],
-  ['scope: as a list, without duplicates', { scope: ['b', 'a', 'b'] }, [[{}, 'deny scope.insufficient scope [b a]']]],
   [
-    'claims: each must hold, the first refused is told',
+    'scope may be a list, and the challenge has no duplicates',
+    { scope: ['b', 'a', 'b'] },
+    [[{}, 'deny scope.insufficient scope [b a]']],
+  ],
+  [
+    'claims must all hold, and the denial names the first that fails',
     { claims: { tenant: 'acme', '/realm_access/roles': { contains: 'trader' } } },
     [
       [{ claims: { tenant: 'acme', realm_access: { roles: ['trader'] } } }, allow],
@@ -43,7 +47,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'a claim is own, or missing',
+    'a member that every object inherits is no claim',
     { claims: { constructor: { present: true } } },
     [
       [{ claims: { constructor: 'x' } }, allow],
@@ -51,7 +55,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'max_lifetime: exp - iat',
+    'max_lifetime limits exp - iat',
     { max_lifetime: '1m' },
     [
       [{ lifetime: 60 }, allow],
@@ -63,7 +67,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'max_lifetime: milliseconds',
+    'max_lifetime may be in milliseconds',
     { max_lifetime: '1500ms' },
     [
       [{ lifetime: 1.5 }, allow],
@@ -71,7 +75,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'max_lifetime: seconds',
+    'max_lifetime may be in seconds',
     { max_lifetime: '30s' },
     [
       [{ lifetime: 30 }, allow],
@@ -79,7 +83,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'max_lifetime: hours',
+    'max_lifetime may be in hours',
     { max_lifetime: '2h' },
     [
       [{ lifetime: 7200 }, allow],
@@ -98,7 +102,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'all: each must hold, and each has its scopes in the challenge',
+    'all needs each part, and the challenge has the scopes of each',
     { scope: 'a', all: [{ scope: 'b' }, { scope: 'c a', claims: { role: 'trader' } }] },
     [
       [{ scope: 'a b c', ...trader }, allow],
@@ -109,7 +113,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'any: one is enough, and its scopes are needed',
+    'any needs one alternative, and its scopes',
     { scope: 'read', any: [{ scope: 'admin' }, { scope: 'trade', claims: { role: 'trader' } }] },
     [
       [{ scope: 'read admin' }, allow],
@@ -119,7 +123,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'any: the first that lacks only scopes is asked for',
+    'any asks for the scopes of the first alternative that lacks only scopes',
     { scope: 'read', any: [{ claims: { role: 'boss' } }, { scope: 'trade' }, { scope: 'admin' }] },
     [
       [{ scope: 'read' }, 'deny scope.insufficient any[1].scope [read trade]'],
@@ -128,7 +132,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'any: none could be mended',
+    'any denies without a challenge if no token could meet an alternative',
     { scope: 'read', any: [{ scope: 'admin', claims: { role: 'boss' } }, { claims: { team: { matches: '^ops-' } } }] },
     [
       [{ scope: 'read' }, 'deny alternatives.exhausted any'],
@@ -138,7 +142,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'any: a scope is asked for before a lifetime, whatever the order',
+    'any asks for a scope before a lifetime, in either order',
     { any: [{ max_lifetime: '1m' }, { scope: 'admin' }] },
     [
       [{ lifetime: 60 }, allow],
@@ -146,7 +150,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'any: an alternative that only lives too long can be mended by the token that a scope brings',
+    'any asks for the scope of a new token, which also has a new lifetime',
     { scope: 'read', any: [{ claims: { role: 'boss' } }, { scope: 'admin', max_lifetime: '1m' }] },
     [
       [{ scope: 'read admin', lifetime: 60 }, allow],
@@ -155,7 +159,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'any in any',
+    'any may contain any',
     { any: [{ any: [{ claims: { role: 'boss' } }, { scope: 'deep' }] }, { scope: 'flat' }] },
     [
       [{}, 'deny scope.insufficient any[0].any[1].scope [deep]'],
@@ -163,7 +167,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'not: the excluded refuses whatever the scope',
+    'not denies an excluded caller before it asks for a scope',
     { scope: 'read', not: { claims: { ai_agent: true } } },
     [
       [{ scope: 'read' }, allow],
@@ -174,7 +178,7 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
     ],
   ],
   [
-    'not: what lacks a scope or lives too long is not excluded, and is not asked for',
+    'not does not exclude a token without the scope or with a longer lifetime, and asks for neither',
     { scope: 'read', not: { scope: 'admin', max_lifetime: '1m' } },
     [
       [{ scope: 'read' }, allow],
@@ -184,9 +188,9 @@ const table: readonly (readonly [string, PolicyDocument, readonly Row[]])[] = [
       [{}, 'deny scope.insufficient scope [read]'],
     ],
   ],
-  ['not: everybody', { not: {} }, [[{}, 'deny exclusion.matched not']]],
+  ['not of an empty condition denies every caller', { not: {} }, [[{}, 'deny exclusion.matched not']]],
   [
-    'not: not',
+    'not may contain not',
     { not: { not: { scope: 'read' } } },
     [
       [{ scope: 'read' }, allow],
@@ -214,12 +218,12 @@ describe('R-83: an error while evaluating is a denial', () => {
     expect(decision).toMatchObject({ denial: { detail: 'RangeError: matches tests 4096 characters, found 4097' } });
   });
 
-  test('in the shadow it passes, and says so', () => {
+  test('shadow mode allows the call and records the error', () => {
     const document: PolicyDocument = { mode: 'shadow', not: { claims: { name: { matches: 'y' } } } };
     expect(decide(document, { claims })).toMatchObject({ allow: true, shadow: { reason: 'policy.error' } });
   });
 
-  test('but a refusal before it is told', () => {
+  test('an earlier condition that fails is reported instead', () => {
     const document: PolicyDocument = { claims: { role: 'trader', name: { matches: 'x' } } };
     expect(told(decide(document, { claims }))).toBe('deny claim.denied claims.role');
   });
@@ -228,7 +232,7 @@ describe('R-83: an error while evaluating is a denial', () => {
     [new TypeError('boom'), 'TypeError: boom'],
     ['boom', '"boom" was thrown'],
     [undefined, 'nothing was thrown'],
-  ])('even when %s is thrown', (thrown, detail) => {
+  ])('denies when %s is thrown', (thrown, detail) => {
     const claims = {
       get name(): never {
         throw thrown;
@@ -241,6 +245,6 @@ describe('R-83: an error while evaluating is a denial', () => {
   });
 });
 
-test('a condition of a kind that nobody knows is a bug, never a verdict', () => {
+test('a condition of an unknown kind is a bug, never a verdict', () => {
   expect(() => judge({ kind: 'unless' } as never, caller())).toThrow(TypeError);
 });
