@@ -43,12 +43,12 @@ async function call(tool: string): Promise<Response> {
   });
 }
 
-test('R-170: /healthz: the process lives', async () => {
+test('R-170: /healthz reports that the process lives', async () => {
   const response = await get('/healthz');
   expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
 });
 
-test('R-170: /readyz: ready, with each authorization server as it is now', async () => {
+test('R-170: /readyz reports ready, with the state of each authorization server', async () => {
   await expect
     .poll(async () => (await get('/readyz')).json())
     .toMatchObject({
@@ -69,7 +69,7 @@ test.each([
 });
 
 describe('/metrics', () => {
-  test('R-169: a decision, a tool by its entry in the policy, an answer', async () => {
+  test('R-169: counts a decision, a tool by its entry in the policy, and an answer', async () => {
     for (const tool of ['get_price', 'pay', 'made_up_by_a_caller']) await call(tool);
     await fetch(`${gateway.url}/away`, { method: 'BREW' });
     const answered = 'sallyport_requests_total{route="tools",method="POST",status="403"} 2\n';
@@ -94,7 +94,7 @@ describe('/metrics', () => {
   });
 });
 
-test('a server that is away: 503 with Retry-After, and the process serves on', async () => {
+test('an unavailable authorization server gives 503 with Retry-After, and the process continues', async () => {
   const token = await issuer.sign({ iss: 'http://127.0.0.1:2', aud: 'a' });
   const response = await fetch(`${gateway.url}/away`, { headers: { authorization: `Bearer ${token}` } });
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);

@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 describe('the console', () => {
-  test('tells what serves, and the newest denials as the log has them', async () => {
+  test('shows the configuration in force, and the newest denials as logged', async () => {
     const seen = (await (await fetch(`${gateway.adminUrl}/console.json`)).json()) as Record<string, unknown[]>;
     expect(seen['routes']).toEqual([
       { name: 'tools', path: '/mcp', protocol: 'mcp', policy: 'tools', upstream: 'http://127.0.0.1:1/mcp' },
@@ -52,7 +52,7 @@ describe('the console', () => {
     });
     afterAll(async () => browser.close());
 
-    test('shows a denial; what a caller chose is text and never markup', async () => {
+    test('shows a denial, with the text of a caller never as markup', async () => {
       const row = page.locator('#denials tr', { hasText: 'tool.unlisted' });
       await row.waitFor();
       expect(await row.innerText()).toContain(markup);

@@ -22,11 +22,11 @@ beforeAll(async () => {
 beforeEach(() => (now += 3_600_000));
 afterAll(() => Promise.all([gateway.close(), plain.close()]));
 
-test('there is no page to sign in on where no token is configured', async () => {
+test('there is no sign-in page without a configured token', async () => {
   expect((await fetch(`${plain.adminUrl}/sign-in`)).status).toBe(NOT_FOUND);
 });
 
-test('a program that asks for the console off loopback gets text, a person the page', async () => {
+test('off loopback, a program gets text and a browser the sign-in page', async () => {
   const asked = (accept: string) =>
     fetch(`${gateway.adminUrl}/`, { headers: { accept, 'x-forwarded-for': '192.0.2.1' } });
   const [program, person] = [await asked('*/*'), await asked('text/html,*/*;q=0.8')];
@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)('in a browser on another machine', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('the page for signing in leads to the console', async () => {
+  test('the sign-in page leads to the console', async () => {
     await page.goto(`${url}/sign-in`);
     await signIn(TOKEN);
     await page.getByRole('heading', { name: 'Routes' }).waitFor();
@@ -85,7 +85,7 @@ describe.skipIf(!hasChromium)('in a browser on another machine', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('the console of a session that has ended asks to sign in again', async () => {
+  test('the console asks to sign in again after the session has ended', async () => {
     await page.goto(url);
     await signIn(TOKEN);
     await page.getByRole('heading', { name: 'Routes' }).waitFor();
@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)('in a browser on another machine', () => {
     expect(page.url()).toBe(`${url}/`);
   });
 
-  test('too many wrong tokens: the page says how long to wait', async () => {
+  test('after too many wrong tokens, the page shows how long to wait', async () => {
     await page.goto(url);
     for (let i = 0; i < 10; i += 1) await fetch(url.replace('gateway', '127.0.0.1'), bearer(`wrong-${i}`));
     await signIn(TOKEN);
@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)('in a browser on another machine', () => {
     expect(await page.getByRole('alert').innerText()).toBe('Too many wrong tokens. Try again in 6 s.');
   });
 
-  test.each(['light', 'dark'] as const)('it is legible, %s, wide and narrow', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('is legible, %s, wide and narrow', async (colorScheme) => {
     await page.emulateMedia({ colorScheme });
     for (const width of [1280, 400]) {
       await page.setViewportSize({ width, height: 600 });

@@ -85,7 +85,7 @@ describe('check', () => {
 
   const files = { 'policies/a.yaml': '{}' };
 
-  test('counts what is good', async () => {
+  test('counts routes and policies', async () => {
     await inFolder({ yaml: base, files }, async (folder) => {
       expect(await outcome(['check'], folder)).toEqual({
         code: 0,
@@ -95,7 +95,7 @@ describe('check', () => {
     });
   });
 
-  test('takes another file', async () => {
+  test('accepts another file', async () => {
     await inFolder({ yaml: base, files: { ...files, 'policies/b.yaml': '{}' } }, async (folder) => {
       const stdout = `${folder}/gateway.yaml: 1 route, 2 policies: ok\n`;
       expect(await outcome(['check', `--config=${folder}/gateway.yaml`])).toEqual({ code: 0, stdout, stderr: '' });
@@ -117,7 +117,7 @@ gateway.yaml: 3 problems
     });
   });
 
-  test('says that there is no file', async () => {
+  test('reports a missing file', async () => {
     await inFolder({ yaml: base }, async (folder) => {
       expect(await outcome(['check', '--config', 'nope.yaml'], folder)).toEqual({
         code: 1,
@@ -127,7 +127,7 @@ gateway.yaml: 3 problems
     });
   });
 
-  test('finds our own configuration good', async () => {
+  test('accepts the configuration of the repository', async () => {
     expect(await outcome(['check'])).toMatchObject({ code: 0, stderr: '' });
   });
 });

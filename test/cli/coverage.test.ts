@@ -16,7 +16,7 @@ function gaps(document: PolicyDocument, ...cases: readonly Case[]): readonly str
   return gapsOf(policy, decided).map(({ rule, missing }) => `${rule}: ${missing}`);
 }
 
-test('a condition is decided when one test passes it and another is denied by it', () => {
+test('a condition is covered if one test passes it and another is denied by it', () => {
   const document = { scope: 'read', claims: { risk: { below: 50 } } };
   expect(gaps(document)).toEqual(['scope: no test passes it', 'claims.risk: no test passes it']);
   const fine: Case = [{ scope: 'read', claims: { risk: 1 } }];
@@ -26,7 +26,7 @@ test('a condition is decided when one test passes it and another is denied by it
   expect(gaps(document, fine, risky, [{ claims: { risk: 1 } }])).toEqual([]);
 });
 
-test('one that fails beside the one that decides is not decided', () => {
+test('a condition that fails beside the deciding one is not covered', () => {
   const document = { scope: 'read', claims: { role: 'admin' } };
   const both: Case = [{}];
   expect(gaps(document, [{ scope: 'read', claims: { role: 'admin' } }], both)).toEqual([
@@ -34,13 +34,13 @@ test('one that fails beside the one that decides is not decided', () => {
   ]);
 });
 
-test('each alternative is to be passed once, and fail once with the others', () => {
+test('each alternative needs a test that passes it, and one in which all fail', () => {
   const document = { any: [{ scope: 'admin' }, { claims: { role: 'x' } }] };
   expect(gaps(document, [{ scope: 'admin' }], [{}])).toEqual(['any[1].claims.role: no test passes it']);
   expect(gaps(document, [{ scope: 'admin' }], [{ claims: { role: 'x' } }], [{ claims: { role: 'y' } }])).toEqual([]);
 });
 
-test('what is listed is to be called, and something that is not', () => {
+test('a listing needs a call of each entry and a call of an unlisted name', () => {
   const document = { tools: { get: {}, pay: { arguments: { '/amount': { at_most: 10 } } } } };
   expect(gaps(document, [{}, call('get')])).toEqual([
     'tools.pay: no test passes it',
@@ -56,6 +56,6 @@ test('what is listed is to be called, and something that is not', () => {
   expect(gaps(document, ...all)).toEqual([]);
 });
 
-test('a denial in shadow counts as one', () => {
+test('a denial in shadow mode counts as a denial', () => {
   expect(gaps({ mode: 'shadow', scope: 'read' }, [{ scope: 'read' }], [{}])).toEqual([]);
 });

@@ -33,7 +33,7 @@ async function filesIn(place: string): Promise<readonly string[]> {
 }
 
 describe('an empty folder', () => {
-  test('gets a configuration that passes as it stands', async () => {
+  test('gets a configuration that passes check unchanged', async () => {
     expect(await outcome(['init'], folder)).toEqual({
       code: 0,
       stdout: `wrote
@@ -58,7 +58,7 @@ Replace every value marked CHANGE, then run
     });
   });
 
-  test('serves by it, and tells a client what to ask for', async () => {
+  test('gets a configuration that serves and challenges a client', async () => {
     await outcome(['init'], folder);
     const env = { GATEWAY_LISTEN: '127.0.0.1:0', GATEWAY_ADMIN: 'off' };
     const gateway = sallyport(['serve'], folder, { env });
@@ -91,7 +91,7 @@ Replace every value marked CHANGE, then run
 });
 
 describe('what it writes', () => {
-  test('says of every key in a comment only what is true: each can be switched on', async () => {
+  test('has comments with keys that all work when they are enabled', async () => {
     await outcome(['init'], folder);
     const text = await readFile(join(folder, 'gateway.yaml'), 'utf8');
     // A commented line of YAML, not of prose: it is indented like its neighbours, and says `key:` or `- name:`.
@@ -105,7 +105,7 @@ describe('what it writes', () => {
     expect(await outcome(['check'], folder, { env })).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('has no secret, but names where each comes from', async () => {
+  test('contains no secret, but names the source of each', async () => {
     await outcome(['init', '--compose'], folder);
     for (const file of composed.filter((each) => each.endsWith('l'))) {
       for (const [, value] of (await readFile(join(folder, file), 'utf8')).matchAll(
@@ -141,8 +141,8 @@ describe('--compose', () => {
   });
 });
 
-describe('what is there already', () => {
-  test('is listed, and nothing is written', async () => {
+describe('existing files', () => {
+  test('are listed, and init writes nothing', async () => {
     await mkdir(join(folder, 'policies'));
     await writeFile(join(folder, 'policies/tools.yaml'), 'mine');
     // Writing would follow it.
@@ -156,12 +156,12 @@ describe('what is there already', () => {
     expect(await readFile(join(folder, 'policies/tools.yaml'), 'utf8')).toBe('mine');
   });
 
-  test('of other names does not matter', async () => {
+  test('with other names do not matter', async () => {
     await writeFile(join(folder, 'package.json'), '{}');
     expect(await outcome(['init'], folder)).toMatchObject({ code: 0 });
   });
 
-  test('as a file where a folder is needed is one line', async () => {
+  test('in the place of a folder are reported in one line', async () => {
     await writeFile(join(folder, 'policies'), '');
     const { code, stdout, stderr } = await outcome(['init'], folder);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

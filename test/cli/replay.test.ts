@@ -91,11 +91,11 @@ async function replayed(edited?: Partial<typeof policies>): Promise<Changes> {
 }
 
 describe('sallyport replay', () => {
-  test('nothing would change by the policies that decided', async () => {
+  test('reports no change for unchanged policies', async () => {
     expect(await replayed()).toEqual({ decided: 8, passed_over: 2, skipped_lines: 2, changes: [] });
   });
 
-  test('R-176: what would change, for whom, how often', async () => {
+  test('R-176: reports what would change, for which callers, and how often', async () => {
     const { changes } = await replayed({ api: policies.api.replace('50', '30') });
     expect(changes).toEqual([
       {
@@ -110,7 +110,7 @@ describe('sallyport replay', () => {
     ]);
   });
 
-  test('a claim inside another, a tool that becomes allowed, a shadow that is enforced', async () => {
+  test('reports a nested claim, a tool that becomes allowed, and a shadow policy that is enforced', async () => {
     const { changes } = await replayed({
       api: policies.api.replace('trader', 'admin'),
       tools: `${policies.tools}  other: {}\n`,
@@ -128,7 +128,7 @@ describe('sallyport replay', () => {
     );
   });
 
-  test('a decision that depends on arguments is unknown', async () => {
+  test('reports a decision that depends on arguments as unknown', async () => {
     const { changes } = await replayed({ tools: policies.tools.replace('10', '20') });
     expect(changes.map(({ change, called, after, count }) => [change, called, after, count])).toEqual([
       ['unknown', 'pay', 'depends on arguments, which are not logged', 1],
@@ -136,7 +136,7 @@ describe('sallyport replay', () => {
     ]);
   });
 
-  test('for people: a line each, then a summary', async () => {
+  test('prints one line a change, then a summary', async () => {
     await writePolicies('people', { ...policies, api: policies.api.replace('50', '30') });
     const { stdout } = await outcome(['replay', 'log', '--policies', 'people'], folder);
     expect(stdout).toBe(
@@ -147,7 +147,7 @@ describe('sallyport replay', () => {
     );
   });
 
-  test('policies with a mistake, a folder or a log that is not there', async () => {
+  test('reports policies with a problem, and a missing folder or log', async () => {
     await writePolicies('wrong', { api: 'scoop: read\n' });
     expect(await outcome(['replay', 'log', '--policies', 'wrong'], folder)).toMatchObject({
       code: 1,
@@ -189,7 +189,7 @@ describe('sallyport explain --decision', () => {
   const of = (reason: string | undefined, tool?: string) =>
     log.find((line) => line['reason'] === reason && (tool === undefined || line['tool'] === tool)) ?? {};
 
-  test('explains that very decision from the log, by its id or its request’s', async () => {
+  test('explains a logged decision by its id or by that of its request', async () => {
     const { decision, request_id: request } = of('tool.unlisted');
     for (const id of [decision, request]) {
       const { code, stdout } = await explain(id, '--json');
@@ -204,7 +204,7 @@ describe('sallyport explain --decision', () => {
     }
   });
 
-  test('each decision as it was made, whatever stage made it', async () => {
+  test('shows each decision as logged, whatever stage made it', async () => {
     const config = await loadConfig(join(folder, 'gateway.yaml'), {});
     for (const { decision, allow, shadow, reason } of log) {
       const told = explanationTable(await explainDecision(config, String(decision), join(folder, 'log')));
@@ -214,7 +214,7 @@ describe('sallyport explain --decision', () => {
     }
   });
 
-  test('a refusal for arguments stays one, and says that they are unknown', async () => {
+  test('shows a refusal for arguments, and reports them as unknown', async () => {
     const { stdout } = await explain(of('argument.denied')['decision']);
     expect(stdout).toMatch(
       /^deny argument\.denied {3}\(route tools, policy tools\)\n {2}tools\.pay\.arguments\.\/amount: /,
@@ -225,7 +225,7 @@ describe('sallyport explain --decision', () => {
     expect(json).toMatchObject({ allow: false, reason: 'argument.denied', rule: 'tools.pay.arguments./amount' });
   });
 
-  test('what another stage refused: its reason, its detail, its status', async () => {
+  test('shows the reason, detail and status of a refusal by another stage', async () => {
     const denied = log.find(({ reason }) => reason === 'token.inactive' || reason === 'token.form');
     const { stdout } = await explain(denied?.['decision']);
     expect(stdout).toBe(`deny ${String(denied?.['reason'])}   (route api, not refused by a policy)
@@ -235,7 +235,7 @@ describe('sallyport explain --decision', () => {
     expect((await explain(of('route.unknown')['decision'])).stdout).toMatch(/^deny route\.unknown {3}\(no route, /);
   });
 
-  test('by a policy that was edited since: what was decided, and what it would decide now', async () => {
+  test('shows what an edited policy decided and what it would decide now', async () => {
     const edited = await mkdtemp(join(tmpdir(), 'sallyport-'));
     await writeFile(join(edited, 'gateway.yaml'), await readFile(join(folder, 'gateway.yaml')));
     await mkdir(join(edited, 'policies'));
@@ -257,7 +257,7 @@ describe('sallyport explain --decision', () => {
     await rm(edited, { recursive: true });
   });
 
-  test('an id that the log does not have; no log', async () => {
+  test('refuses an unknown id, and an id without a log', async () => {
     expect(await explain('x')).toMatchObject({ code: 2 });
     expect(await outcome(['explain', '--decision', 'x'], folder)).toMatchObject({ code: 2 });
     const { code, stderr } = await outcome(['explain', '--decision', 'x', '--log', 'nothing'], folder);
@@ -265,7 +265,7 @@ describe('sallyport explain --decision', () => {
   });
 });
 
-test('explain says that arguments are unknown which it was not given', async () => {
+test('explain reports arguments that it was not given as unknown', async () => {
   const call = ['explain', '--route', 'tools', '--tool', 'pay', '--scope', 'read'];
   const { stdout } = await outcome(call, folder);
   expect(stdout).toContain('  without --arguments, the conditions on them are unknown\n');
@@ -273,7 +273,7 @@ test('explain says that arguments are unknown which it was not given', async () 
   expect((await outcome([...call, '--arguments', '{"amount":1}'], folder)).stdout).not.toContain('unknown');
 });
 
-test('a line of the log has what the decision needs, and no claim that the policy does not read', () => {
+test('a log line has what the decision needs, and only claims that the policy reads', () => {
   expect(log[0]).toMatchObject({ input: { claims: { risk: 20, '/realm/roles': ['trader'] }, lifetime: 300 } });
   expect(JSON.stringify(log)).not.toContain(secretive);
   expect(JSON.stringify(log)).not.toContain('471147114711');

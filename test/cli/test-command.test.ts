@@ -49,7 +49,7 @@ const passing = [
   'given: {}\n  when: {}\n  then: { deny: scope.insufficient, challenge: read }',
 ];
 
-test('R-174: what the policy says is ok, in a table', async () => {
+test('R-174: prints the tests that pass in a table', async () => {
   const { code, stdout, stderr } = await run(passing.map((each) => `- name: it\n  ${each}\n`).join(''));
   expect(stdout).toBe(
     `${passing.map(() => 'policies/mcp.test.yaml  it  ok\n').join('')}\n${passing.length} passed, 0 failed\n`,
@@ -57,7 +57,7 @@ test('R-174: what the policy says is ok, in a table', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
-test('each policy is tested by its own file', async () => {
+test('tests each policy by its own file', async () => {
   const shadow = '- name: it would be denied\n  given: {}\n  when: {}\n  then: shadow\n';
   const first = '- name: anybody\n  given: {}\n  when: {}\n  then: { deny: scope.insufficient }\n';
   const files = {
@@ -76,7 +76,7 @@ policies/mcp.test.yaml  anybody             ok
   });
 });
 
-describe('R-174: what it says otherwise fails', () => {
+describe('R-174: fails a test whose policy decides otherwise', () => {
   test.each([
     [
       'given: { scope: read }\n  when: { tool: get_x }\n  then: { deny: tool.unlisted }',
@@ -120,7 +120,7 @@ policies/mcp.test.yaml  it            FAILED
     });
   });
 
-  test('and so does a pass in the shadow where a pass was wanted', async () => {
+  test('fails a test that wants allow if the policy is in shadow mode', async () => {
     const files = {
       'policies/b.yaml': 'mode: shadow\nscope: x',
       'policies/b.test.yaml': '- name: it\n  given: {}\n  when: {}\n  then: allow\n',
@@ -132,13 +132,13 @@ policies/mcp.test.yaml  it            FAILED
     );
   });
 
-  test('whose name cannot write over another line', async () => {
+  test('prints a name that cannot overwrite another line', async () => {
     const { stdout } = await run('- name: "a\\e[2K\\nb"\n  given: { scope: read }\n  when: {}\n  then: allow');
     expect(stdout).toContain('policies/mcp.test.yaml  a\u{FFFD}[2K\u{FFFD}b  ok\n');
   });
 });
 
-describe('a file that is wrong', () => {
+describe('refuses a test file', () => {
   const good = 'given: {}, when: {}, then: allow';
   test.each<[string, string | Buffer, string]>([
     ['empty', '', ':1:1: is empty, so that it tests nothing'],
@@ -194,7 +194,7 @@ describe('a file that is wrong', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   });
 
-  test('for it tests no policy', async () => {
+  test('that tests no policy', async () => {
     const tests = `- { name: x, ${good} }`;
     expect(await run(tests, { 'policies/nope.test.yaml': tests, 'policies/nope2.test.yaml': '' })).toEqual({
       code: 1,
@@ -208,7 +208,7 @@ gateway.yaml: 3 problems
   });
 });
 
-test('a configuration that is wrong is told first', async () => {
+test('reports the problems of the configuration first', async () => {
   await inFolder({ yaml: 'x: 1', files: { 'policies/a.test.yaml': 'x' } }, async (folder) => {
     const { code, stdout, stderr } = await outcome(['test'], folder);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -216,7 +216,7 @@ test('a configuration that is wrong is told first', async () => {
   });
 });
 
-test('no tests are no failure', async () => {
+test('succeeds without tests', async () => {
   await inFolder({ yaml: base, files: { 'policies/a.yaml': '{}' } }, async (folder) => {
     const stdout = 'policies: no tests (NAME.test.yaml)\n';
     expect(await outcome(['test'], folder)).toEqual({ code: 0, stdout, stderr: '' });
@@ -224,7 +224,7 @@ test('no tests are no failure', async () => {
   });
 });
 
-test('usage', async () => {
+test('refuses wrong usage', async () => {
   expect(await outcome(['test', '--help'])).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(
@@ -236,13 +236,13 @@ test('usage', async () => {
   expect(await outcome(['test', 'no such test'])).toMatchObject({ code: 1, stdout: '' });
 });
 
-test('our own policies pass their tests', async () => {
+test('the policies of the repository pass their tests', async () => {
   const { code, stdout, stderr } = await outcome(['test']);
   expect(stdout).toMatch(/\n\d+ passed, 0 failed; (\d+) of \1 rules decided by a test\n$/);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
-test('a test can want every reason that a policy has', () => {
+test('a test can want each reason of a policy', () => {
   const reasons: Record<PolicyReason, true> = {
     'scope.insufficient': true,
     'claim.denied': true,

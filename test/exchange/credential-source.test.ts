@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('RFC 8693 §2.1 — the request', () => {
-  test('its parameters', async () => {
+  test('has these parameters', async () => {
     const exchange = world.route({ resource: ['https://api.example/r'], requestedTokenType: 'jwt' });
     world.answer = () => issued('new', { issued_token_type: 'urn:ietf:params:oauth:token-type:jwt' });
     await expect(credentialOf(exchange, 't')).resolves.toBe('Bearer new');
@@ -34,13 +34,13 @@ describe('RFC 8693 §2.1 — the request', () => {
     });
   });
 
-  test('several audiences and resources, each a parameter of its own', async () => {
+  test('repeats the parameter for each audience and resource', async () => {
     await credentialOf(world.route({ audience: ['a', 'b'], resource: ['https://x/', 'https://y/'] }), 't');
     expect(world.calls()[0]?.getAll('audience')).toEqual(['a', 'b']);
     expect(world.calls()[0]?.getAll('resource')).toEqual(['https://x/', 'https://y/']);
   });
 
-  test('what is not configured is not sent', async () => {
+  test('leaves out parameters that are not configured', async () => {
     await credentialOf(world.route({ audience: [], scope: [] }), 't');
     expect([...(world.calls()[0]?.keys() ?? [])].toSorted()).toEqual([
       'grant_type',
@@ -52,7 +52,7 @@ describe('RFC 8693 §2.1 — the request', () => {
 });
 
 describe('the cache', () => {
-  test('a hundred callers at once: one call each, and each its own token', async () => {
+  test('a hundred simultaneous callers get one call and one token each', async () => {
     const exchange = world.route();
     const tokens = Array.from({ length: 300 }, (_, i) => `t${i % 100}`);
     const got = await Promise.all(tokens.map((token) => credentialOf(exchange, token)));
@@ -60,14 +60,14 @@ describe('the cache', () => {
     expect(world.calls().length).toBe(100);
   });
 
-  test('answers at once what it knows', async () => {
+  test('returns a cached credential synchronously', async () => {
     const exchange = world.route();
     await credentialOf(exchange, 't');
     expect(exchange.credential(grantFor({ issuer: 'https://as.example' }), bearer('t'))).toBe('Bearer for-t');
     expect(world.lookups).toEqual(['exchange miss', 'exchange hit']);
   });
 
-  test('kept until shortly before it ends', async () => {
+  test('keeps a credential until shortly before it expires', async () => {
     const exchange = world.route();
     await credentialOf(exchange, 't');
     world.now += 53_999;
@@ -78,7 +78,7 @@ describe('the cache', () => {
     expect(world.calls().length).toBe(2);
   });
 
-  test('never kept past the end of the token that it was made from', async () => {
+  test('keeps no credential longer than its subject token', async () => {
     const exchange = world.route();
     const principal = { issuer: 'i', expiresAt: world.now / 1000 + 5 };
     await credentialOf(exchange, 't', principal);
@@ -90,7 +90,7 @@ describe('the cache', () => {
     expect(world.calls().length).toBe(2);
   });
 
-  test('one use by all who wait, and no more, where nobody says for how long', async () => {
+  test('gives a token without an expiry to the waiting callers only', async () => {
     world.answer = (form) => issued(`for-${form.get('subject_token')}`, { expires_in: undefined });
     const exchange = world.route();
     await Promise.all([1, 2, 3].map(() => credentialOf(exchange, 't')));
@@ -99,7 +99,7 @@ describe('the cache', () => {
     expect(world.calls().length).toBe(2);
   });
 
-  test('routes that ask for the same share it; those that ask for anything else do not', async () => {
+  test('is shared by routes with equal settings, and by no others', async () => {
     for (const otherwise of [
       {},
       {},
@@ -112,13 +112,13 @@ describe('the cache', () => {
     expect(world.calls().length).toBe(4);
   });
 
-  test('the same bytes as a token of another issuer are another token', async () => {
+  test('tells equal tokens of two issuers apart', async () => {
     const exchange = world.route();
     for (const issuer of ['https://a.example', 'https://b.example']) await credentialOf(exchange, 't', { issuer });
     expect(world.calls().length).toBe(2);
   });
 
-  test('an outage is not kept', async () => {
+  test('does not keep an outage', async () => {
     const { answer } = world;
     world.answer = () => ({ status: 500, body: {} });
     const exchange = world.route();
@@ -129,7 +129,7 @@ describe('the cache', () => {
 });
 
 describe('a credential that the upstream answers with 401', () => {
-  test('is renewed for the next call, but not every time', async () => {
+  test('is replaced for the next call, after a cool-down', async () => {
     const exchange = world.route();
     const grant = grantFor({ issuer: 'https://as.example' });
     const call = async (): Promise<unknown> => exchange.credential(grant, bearer('t'));
@@ -145,7 +145,7 @@ describe('a credential that the upstream answers with 401', () => {
     expect(world.calls().length).toBe(2);
   });
 
-  test('of another caller stays', async () => {
+  test('of one caller does not affect the credential of another', async () => {
     const exchange = world.route();
     const grant = grantFor({ issuer: 'https://as.example' });
     await exchange.credential(grant, bearer('t'));
@@ -158,15 +158,15 @@ describe('a credential that the upstream answers with 401', () => {
   });
 });
 
-test('none: nothing, whatever the client presented', async () => {
+test('token: none sends no credential', async () => {
   await expect(credentialOf(world.create({ kind: 'none' }), 't')).resolves.toBeUndefined();
 });
 
-test('forward: the same token', async () => {
+test('token: forward sends the token of the client', async () => {
   await expect(credentialOf(world.create({ kind: 'forward' }), 't')).resolves.toBe('Bearer t');
 });
 
-test('a credential without a token or a caller to make it from is a bug, not a pass', () => {
+test('a credential without a token or a caller is a bug', () => {
   expect(() => world.create({ kind: 'forward' }).credential({} as Grant, undefined)).toThrow(TypeError);
   expect(() => world.route().credential({} as Grant, bearer('t'))).toThrow(TypeError);
   expect(() => world.route().credential(grantFor({}), undefined)).toThrow(TypeError);
@@ -188,13 +188,13 @@ test.each<[string, Partial<TokenExchange>]>([
   expect(purposeOf({ ...plain, ...otherwise })).not.toBe(purposeOf(plain));
 });
 
-test('another server makes another purpose', () => {
+test('another server gives another purpose', () => {
   const plain = exchangeWith();
   const server = { ...plain.server, issuer: 'https://other.example' };
   expect(purposeOf({ ...plain, server })).not.toBe(purposeOf(plain));
 });
 
-test('another token, issuer or purpose makes another key, which shows none of them', () => {
+test('another token, issuer or purpose gives another key, which reveals none of them', () => {
   const keys = [
     cacheKey('p', 't', 'i'),
     cacheKey('p', 'u', 'i'),

@@ -54,8 +54,8 @@ async function asked(gateway: TestGateway, operation: string): Promise<number> {
   return Number(pattern.exec(await gateway.metrics())?.[1] ?? 0);
 }
 
-describe('with an authorization server as there are some', () => {
-  test('the upstream sees the person as the subject, the gateway as the actor, and the API as the audience', async () => {
+describe('with a real authorization server', () => {
+  test('the upstream sees the user as the subject, the gateway as the actor and the API as the audience', async () => {
     const gateway = await gatewayWith(`audience: "${apiAudience}", scope: [read], actor: client_credentials`);
     expect((await send(gateway, await tokenOf('alice'))).status).toBe(200);
     const jwt = upstream.seen.at(-1)?.headers.authorization?.replace(/^Bearer /, '') ?? '';
@@ -64,7 +64,7 @@ describe('with an authorization server as there are some', () => {
     await gateway.close();
   });
 
-  test('a token that was revoked while it was still believed: 401, and it is believed no more', async () => {
+  test('a token that was revoked while it was cached gets 401, and leaves the cache', async () => {
     const plain = `  - { name: plain, path: /plain, audience: "${mcpResource}", upstream: { url: "${upstream.url}" } }\n`;
     const gateway = await gatewayWith(`audience: "${apiAudience}"`, plain);
     const token = await tokenOf('alice');
@@ -85,7 +85,7 @@ describe('with an authorization server as there are some', () => {
     await gateway.close();
   });
 
-  test('a scope that the person did not give: a challenge that mends it', async () => {
+  test('a scope that the user did not grant gets a challenge that names it', async () => {
     const gateway = await gatewayWith(`audience: "${apiAudience}", scope: [read, write]`);
     const refused = await send(gateway, await tokenOf('alice', 'read'));
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
@@ -110,7 +110,7 @@ describe('with an authorization server as there are some', () => {
     await gateway.close();
   });
 
-  test('a hundred people at once, three calls each: each gets their own token, made once', async () => {
+  test('a hundred users with three calls each get one token each', async () => {
     const gateway = await gatewayWith(`audience: "${apiAudience}"`);
     const tokens = new Map(await Promise.all(names.map(async (name) => [name, await tokenOf(name)] as const)));
     const before = upstream.seen.length;
@@ -126,7 +126,7 @@ describe('with an authorization server as there are some', () => {
     await gateway.close();
   }, 60_000);
 
-  test('a thousand first requests with one token: one introspection, one exchange', async () => {
+  test('a thousand first requests with one token cause one introspection and one exchange', async () => {
     const gateway = await gatewayWith(`audience: "${apiAudience}", actor: client_credentials`);
     const token = await tokenOf('alice');
     const answers = await Promise.all(Array.from({ length: 1000 }, () => send(gateway, token)));
@@ -137,7 +137,7 @@ describe('with an authorization server as there are some', () => {
   }, 60_000);
 });
 
-describe('with one that obeys the test', () => {
+describe('with a scripted authorization server', () => {
   let issuer: Issuer;
   let gateway: TestGateway;
   let passedMs = 0;

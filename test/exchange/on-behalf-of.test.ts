@@ -5,7 +5,7 @@ import { callerKey, type Principal } from '../../src/model/principal.ts';
 import type { Route } from '../../src/model/route.ts';
 import { credentialOf, exchangeWith, issued } from '../worlds/token-endpoint.ts';
 
-test('asks the token endpoint on behalf of the caller, so that no other caller takes its share of the calls', async () => {
+test('calls the token endpoint on behalf of the caller, so that callers share its places fairly', async () => {
   const askers: unknown[] = [];
   const exchange = exchangeWith({ endpoint: 'https://as.example/token', scope: [] });
   const client: Partial<AuthorizationServerClient> = {

@@ -49,7 +49,7 @@ describe('a refusal', () => {
     expect(denial).toMatchObject({ detail: 'the exchange was refused with 400 without an error code' });
   });
 
-  test('a server without a token endpoint', async () => {
+  test('names the setting that replaces a missing token endpoint', async () => {
     world.issuer.intercept = (request, response) => {
       if (request.url?.startsWith('/.well-known/') !== true) return false;
       response.end(JSON.stringify({ issuer: world.issuer.url, jwks_uri: `${world.issuer.url}/jwks` }));

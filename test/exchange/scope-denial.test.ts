@@ -27,7 +27,7 @@ describe('scope', () => {
     await expect(credentialOf(world.route(), 't', caller('x'))).resolves.toBe('Bearer new');
   });
 
-  test('none requested: accepts what the server grants', async () => {
+  test('accepts any granted scope if none was requested', async () => {
     world.answer = narrower('x');
     await expect(credentialOf(world.route({ scope: [] }), 't', caller('x'))).resolves.toBe('Bearer new');
   });

@@ -27,13 +27,13 @@ describe('at a deadline', () => {
     expect(acted).toBe(1);
   });
 
-  test('never', () => {
+  test('Infinity never fires', () => {
     atDeadline(Infinity, () => expect.unreachable(), Date.now)();
     vi.advanceTimersByTime(1000 * day);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('called off, also after a timer was armed anew', () => {
+  test('can be cancelled, also after its timer was armed again', () => {
     const callOff = atDeadline(60 * day, () => expect.unreachable(), Date.now);
     vi.advanceTimersByTime(40 * day);
     callOff();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createExpiringCache } from '../../src/lib/expiring-cache.ts';
 
-test('an entry lives until its moment, and not a millisecond more', () => {
+test('an entry is returned before its expiry, and not at it', () => {
   let now = 1000;
   const cache = createExpiringCache<{ id: string }>(2, () => now);
   const value = { id: 'a' };
@@ -14,14 +14,14 @@ test('an entry lives until its moment, and not a millisecond more', () => {
   expect(cache.get('a'), 'gone for good, also when the clock is set back').toBeUndefined();
 });
 
-test('nothing is kept until a moment that has passed', () => {
+test('ignores an entry that has already expired', () => {
   const cache = createExpiringCache<object>(2, () => 1000);
   cache.set('a', {}, 1000);
   cache.set('b', {}, Number.NaN);
   expect([cache.get('a'), cache.get('b')]).toEqual([undefined, undefined]);
 });
 
-test('the least recently used goes first', () => {
+test('evicts the least recently used entry', () => {
   const cache = createExpiringCache<object>(2, () => 0);
   for (const key of ['a', 'b']) cache.set(key, {}, 1);
   cache.get('a');
@@ -29,7 +29,7 @@ test('the least recently used goes first', () => {
   expect(['a', 'b', 'c'].map((key) => cache.get(key) !== undefined)).toEqual([true, false, true]);
 });
 
-test('what was deleted is gone', () => {
+test('does not return a deleted entry', () => {
   const cache = createExpiringCache<object>(2, () => 0);
   cache.set('a', {}, 1);
   cache.delete('a');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addressBlock, plainAddress } from '../../src/lib/ip-address.ts';
 
-describe('what counts as one', () => {
+describe('addressBlock', () => {
   test.each([
     ['192.0.2.1', '192.0.2.1', 'an IPv4 address'],
     ['::ffff:192.0.2.1', '192.0.2.1', 'the same on a socket of both families'],
@@ -23,7 +23,7 @@ describe('what counts as one', () => {
   });
 });
 
-test('two addresses are one exactly when their first 64 bits are the same', () => {
+test('two IPv6 addresses share a block exactly if their first 64 bits are equal', () => {
   const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
   const text = (address: readonly number[]): string => address.map((group) => group.toString(16)).join(':');
   fc.assert(

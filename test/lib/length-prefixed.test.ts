@@ -11,6 +11,6 @@ test('different lists never give the same text', () => {
   );
 });
 
-test('counts bytes, as the text is hashed', () => {
+test('counts bytes in UTF-8', () => {
   expect(lengthPrefixed(['é', ''])).toBe('2:é0:');
 });

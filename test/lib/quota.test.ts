@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { createQuota } from '../../src/lib/quota.ts';
 
-test('an owner has a quarter at most', () => {
+test('an owner holds at most a quarter', () => {
   const shares = createQuota(100);
   expect(shares.take('a', 20)).toBe(true);
   expect(shares.take('a', 6)).toBe(false);
   expect(shares.take('a', 5)).toBe(true);
 });
 
-test('and never more than is left to the others', () => {
+test('an owner never holds more than is free', () => {
   const shares = createQuota(100);
   for (const owner of ['a', 'b', 'c']) expect(shares.take(owner, 25)).toBe(true);
   expect(shares.take('d', 20)).toBe(true);
@@ -17,7 +17,7 @@ test('and never more than is left to the others', () => {
   expect(shares.take('f', 1)).toBe(false);
 });
 
-test('what is given back is free again, and who holds nothing is forgotten', () => {
+test('an amount that is given back is free again, and an owner without one is removed', () => {
   const shares = createQuota(100);
   shares.take('a', 25);
   shares.give('a', 10);

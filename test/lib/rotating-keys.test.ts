@@ -7,7 +7,7 @@ import { createRotatingKeys, ROTATION_MS } from '../../src/lib/rotating-keys.ts'
 const secret = 'k3y-of-at-least-thirty-two-characters';
 const day = 20_000 * ROTATION_MS;
 
-test('the same secret gives the same keys, which is what replicas of two versions rely on', () => {
+test('the same secret gives the same keys in all releases', () => {
   const kids = (): string[] =>
     createRotatingKeys(secret)
       .published(day)
@@ -31,7 +31,7 @@ test('RFC 7638 §3 — kid is the thumbprint', async () => {
   }
 });
 
-test('what signs is the private half of what is published', () => {
+test('the private key signs for the published one', () => {
   const keys = createRotatingKeys(secret);
   for (let i = 0; i < 20; i += 1) {
     const { privateKey, publicKey } = keys.current(day + i * ROTATION_MS);
@@ -45,7 +45,7 @@ describe('rotation', () => {
   const at = (keys: ReturnType<typeof createRotatingKeys>, now: number): readonly string[] =>
     keys.published(now).map(({ kid }) => kid);
 
-  test('one key a day, with the one before and the one after', () => {
+  test('publishes the keys of yesterday, today and tomorrow', () => {
     const keys = createRotatingKeys(secret);
     const [before, today, after] = at(keys, day);
     expect(new Set([before, today, after]).size).toBe(3);
@@ -55,7 +55,7 @@ describe('rotation', () => {
     expect(at(keys, day + ROTATION_MS).slice(0, 2)).toEqual([today, after]);
   });
 
-  test('a set that was fetched at any time verifies what is signed until a day later, and from a day before', () => {
+  test('a set fetched at any time verifies signatures from a day before to a day after', () => {
     const keys = createRotatingKeys(secret);
     for (const fetched of [day, day + ROTATION_MS / 2, day + ROTATION_MS - 1]) {
       for (const signed of [fetched - ROTATION_MS, fetched, fetched + ROTATION_MS]) {
@@ -64,7 +64,7 @@ describe('rotation', () => {
     }
   });
 
-  test('a clock that jumps finds the same keys again', () => {
+  test('a clock that jumps back gets the same keys', () => {
     const keys = createRotatingKeys(secret);
     const first = at(keys, day);
     for (let i = 0; i < 50; i += 1) keys.current(day + i * ROTATION_MS);

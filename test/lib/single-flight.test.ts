@@ -11,7 +11,7 @@ test('calls during the work share one outcome; a later call starts the work agai
 
 const fail = (): Promise<number> => Promise.reject(new Error('down'));
 
-test('failures are shared too, and not kept', async () => {
+test('callers share a failure too, which is not kept', async () => {
   const flight = createSingleFlight<number>();
   const outcomes = await Promise.allSettled([flight('a', fail), flight('a', () => Promise.resolve(1))]);
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);

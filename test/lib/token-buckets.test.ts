@@ -13,7 +13,7 @@ function drain(take: () => number): number {
   return taken;
 }
 
-test('a burst, then one each time that one has come back', () => {
+test('gives a burst, then one token for each that refills', () => {
   const buckets = createTokenBuckets(10, clock);
   const take = (): number => buckets.take('k', rate(100, 1000, 200));
   expect(drain(take)).toBe(200);
@@ -28,7 +28,7 @@ test('a burst, then one each time that one has come back', () => {
   expect(drain(take)).toBe(200);
 });
 
-test('what comes back in fractions adds up to whole ones', () => {
+test('fractions of tokens add up to whole ones', () => {
   const buckets = createTokenBuckets(10, clock);
   const take = (): number => buckets.take('k', rate(3, 10_000, 3));
   expect(drain(take)).toBe(3);
@@ -38,13 +38,13 @@ test('what comes back in fractions adds up to whole ones', () => {
   }
 });
 
-test('keys are apart, and so are the rates that they are asked by', () => {
+test('keys have separate buckets, and each take names its rate', () => {
   const buckets = createTokenBuckets(10, clock);
   expect(drain(() => buckets.take('a', rate(1, 1000, 3)))).toBe(3);
   expect(drain(() => buckets.take('b', rate(1, 1000, 2)))).toBe(2);
 });
 
-test('what is given back is there again, and never more than the burst', () => {
+test('a token that is given back is available again, up to the burst', () => {
   const buckets = createTokenBuckets(10, clock);
   const take = (): number => buckets.take('k', rate(1, 1000, 3));
   buckets.give('k', rate(1, 1000, 3));
@@ -55,7 +55,7 @@ test('what is given back is there again, and never more than the burst', () => {
   expect(drain(take)).toBe(3);
 });
 
-test('a clock that is set back an hour holds nobody for that hour', () => {
+test('a clock that is set back an hour does not delay the refill by an hour', () => {
   const buckets = createTokenBuckets(10, clock);
   const take = (): number => buckets.take('k', rate(1, 1000, 1));
   expect(drain(take)).toBe(1);
@@ -66,7 +66,7 @@ test('a clock that is set back an hour holds nobody for that hour', () => {
 });
 
 describe('a full store', () => {
-  test('forgets what was asked for least recently', () => {
+  test('evicts the least recently used key', () => {
     const buckets = createTokenBuckets(2, clock);
     const one = rate(1, 1000, 1);
     expect([buckets.take('a', one), buckets.take('b', one), buckets.take('c', one)]).toEqual([0, 0, 0]);
@@ -74,7 +74,7 @@ describe('a full store', () => {
     expect(buckets.take('a', one)).toBe(0);
   });
 
-  test('not a key that keeps trying, whoever else comes', () => {
+  test('keeps a key that keeps trying', () => {
     const buckets = createTokenBuckets(100, clock);
     const one = rate(1, 3_600_000, 1);
     const answers: number[] = [];
@@ -98,7 +98,7 @@ describe('in any time t no more than burst + requests × t / per passes', () => 
     { maxLength: 60 },
   );
 
-  test('whenever it is asked', () => {
+  test('at any times of the takes', () => {
     fc.assert(
       fc.property(rates, steps, (refill, asked) => {
         const buckets = createTokenBuckets(10, clock);
@@ -120,7 +120,7 @@ describe('in any time t no more than burst + requests × t / per passes', () => 
     );
   });
 
-  test('and who waits as long as he was told to, passes', () => {
+  test('a caller that waits for the returned time gets a token', () => {
     fc.assert(
       fc.property(rates, fc.integer({ min: 1, max: 100 }), (refill, times) => {
         const buckets = createTokenBuckets(10, clock);

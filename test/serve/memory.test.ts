@@ -20,7 +20,7 @@ async function status(url: string, token: string, agent: Agent): Promise<number 
   return response.statusCode;
 }
 
-test('a token is in the memory of the process while its connection is open, and no longer', async () => {
+test('memory holds a token only while its connection is open', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
   const issuer = await startIssuer();
   const upstream = await startUpstream();

@@ -45,7 +45,7 @@ function configOf(otherwise: Partial<Config>): Config {
   } as Config;
 }
 
-test('a configuration of which no gateway can be built changes nothing, the shared store least of all', async () => {
+test('a configuration whose gateway cannot be built changes nothing, not even the shared store', async () => {
   const store = createServer((socket) => socket.destroy());
   store.listen(0, '127.0.0.1');
   await once(store, 'listening');

@@ -17,7 +17,7 @@ routes:
 const listening = /"url":"(http:[^"]+)"/;
 
 describe('serve', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('R-171: serves until %s, then ends well', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('R-171: serves until %s, then exits with 0', async (signal) => {
     const upstream = createHttpServer((_request, response) => void response.end('hello')).listen(0, '127.0.0.1');
     await once(upstream, 'listening');
     const { port } = upstream.address() as AddressInfo;
@@ -59,7 +59,7 @@ describe('serve', () => {
     upstream.close();
   });
 
-  test.each(['listen', 'admin'])('says in one line that its %s port is in use', async (key) => {
+  test.each(['listen', 'admin'])('reports in one line that its %s port is in use', async (key) => {
     const squatter = createServer().listen(0, '127.0.0.1');
     await once(squatter, 'listening');
     const taken = `127.0.0.1:${(squatter.address() as AddressInfo).port}`;
@@ -85,7 +85,7 @@ describe('serve', () => {
     });
   });
 
-  test('refuses a bad configuration as check does', async () => {
+  test('refuses a configuration with a problem as check does', async () => {
     await inFolder({ yaml: edited(['/api\n', 'api\n']) }, async (folder) => {
       const refused = await outcome(['check'], folder);
       expect(refused.stderr).toBe(

@@ -16,7 +16,7 @@ function watched(output: Writable): { readonly errors: unknown[] } {
 
 const ended = (output: Writable): Promise<void> => new Promise((resolve) => output.end(() => resolve()));
 
-test('a reader that is stuck is waited for, and gets every line in the end', async () => {
+test('waits for a stuck reader, which then gets every line', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-'));
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
@@ -48,7 +48,7 @@ test('a reader that is stuck is waited for, and gets every line in the end', asy
   rmSync(folder, { recursive: true });
 });
 
-test.runIf(existsSync('/dev/full'))('a disk without room costs lines and nothing else', async () => {
+test.runIf(existsSync('/dev/full'))('a full disk costs only lines', async () => {
   const full = openSync('/dev/full', 'w');
   const output = standardOutput(full);
   const { errors } = watched(output);
@@ -59,7 +59,7 @@ test.runIf(existsSync('/dev/full'))('a disk without room costs lines and nothing
   closeSync(full);
 });
 
-test('a reader that is gone ends nothing', async () => {
+test('a closed reader does not end the process', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-'));
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);

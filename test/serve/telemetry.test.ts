@@ -43,11 +43,11 @@ routes:
 }
 
 describe('OpenTelemetry', () => {
-  test('is not loaded where no traces are configured, but for what prom-client takes of its API', async () => {
+  test('is not loaded without traces, except for the API that prom-client uses', async () => {
     expect(await loaded('')).toEqual(['@opentelemetry/api']);
   });
 
-  test('is loaded where they are; the last spans go out before the process ends', async () => {
+  test('is loaded with traces, and the last spans are sent before the process ends', async () => {
     const collector = await startCollector();
     const packages = await loaded(`telemetry: { otlp: "${collector.url}" }`);
     expect(packages).toEqual(expect.arrayContaining(['@opentelemetry/sdk-trace']));

@@ -79,7 +79,7 @@ async function shown(url: string): Promise<ReadonlySet<unknown>> {
 }
 
 describe('serve --workers: files', { timeout: 300_000 }, () => {
-  test('a worker that refuses what the primary process took serves on as before, and everybody is told', async () => {
+  test('a worker that refuses an accepted configuration keeps the last good one, and reports it', async () => {
     const yaml = `public_url: http://gateway.test\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\n${route}`;
     const files = {
       'forgetful.mjs': `import cluster from 'node:cluster'; if (cluster.worker?.id === 1) delete process.env.LATER;`,
@@ -109,7 +109,7 @@ describe('serve --workers: files', { timeout: 300_000 }, () => {
     await withWorkers(yaml, files, forget, env);
   });
 
-  test('all show one certificate; one that comes in the middle of a renewal shows the last good one', async () => {
+  test('all workers show one certificate, and a worker that starts during a renewal shows the last good one', async () => {
     const yaml = `public_url: https://gateway.test\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\ntls: { cert: cert, key: key }\n${route}`;
     const files = { cert: pem('server'), key: pem('server-key') };
     await withWorkers(yaml, files, async ({ gateway, folder, url }) => {
@@ -136,7 +136,7 @@ describe('serve --workers: files', { timeout: 300_000 }, () => {
     });
   });
 
-  test('what needs a restart waits for one, in workers that come later too', async () => {
+  test('settings that need a restart stay until then, also in workers that start later', async () => {
     const [before, after] = [await freePort(), await freePort()];
     const yaml = `public_url: http://gateway.test\nlisten: 127.0.0.1:${before}\nadmin: 127.0.0.1:0\n${route}`;
     await withWorkers(yaml, {}, async ({ gateway, url, edit }) => {

@@ -69,7 +69,7 @@ const pids = async (parent: number): Promise<readonly number[]> => {
 };
 
 describe('serve --workers', { timeout: 300_000 }, () => {
-  test('R-172: one listener and one admin listener for all', async () => {
+  test('R-172: all workers share one listener and one admin listener', async () => {
     await withWorkers(async ({ url, adminUrl }) => {
       for (let i = 0; i < 6; i += 1)
         expect(await (await fetch(url, { headers: { connection: 'close' } })).text()).toBe('hello');
@@ -81,7 +81,7 @@ describe('serve --workers', { timeout: 300_000 }, () => {
     });
   });
 
-  test('R-172: one that crashes is replaced, and the streams of the others go on', async () => {
+  test('R-172: replaces a worker that crashes, and the streams of the others continue', async () => {
     await withWorkers(async ({ gateway, url, adminUrl }) => {
       const streams = await Promise.all([stream(url), stream(url)]);
       const [victim] = await pids(gateway.pid);
@@ -95,7 +95,7 @@ describe('serve --workers', { timeout: 300_000 }, () => {
     });
   });
 
-  test('an edit is in force everywhere, a bad one nowhere, also in a worker that comes later', async () => {
+  test('an edit is in force in all workers, and a refused one in none, also in workers that start later', async () => {
     await withWorkers(async ({ gateway, folder, url, adminUrl }) => {
       const file = join(folder, 'gateway.yaml');
       const edit = async (text: string, said: RegExp): Promise<void> => {
@@ -121,7 +121,7 @@ describe('serve --workers', { timeout: 300_000 }, () => {
     });
   });
 
-  test('one that crashes while the others are asked about takes nobody with it', async () => {
+  test('a worker that crashes while it is asked for its state affects no other', async () => {
     await withWorkers(async ({ gateway, url, adminUrl }) => {
       const over = new AbortController();
       // So that one is asked in the very moment between its end and the news of it.
@@ -141,7 +141,7 @@ describe('serve --workers', { timeout: 300_000 }, () => {
     });
   });
 
-  test('a port in use is one line, and nothing is left behind', async () => {
+  test('reports a port in use in one line, and leaves no process behind', async () => {
     const squatter = createServer().listen(0, '127.0.0.1');
     await once(squatter, 'listening');
     const taken = `127.0.0.1:${(squatter.address() as AddressInfo).port}`;
