@@ -17,7 +17,7 @@ export function serverOf(issuer: Issuer, otherwise: Partial<AuthorizationServer>
       audience: 'required',
     },
     clockToleranceMs: 5_000,
-    timeoutMs: 1_000,
+    timeoutMs: 10_000,
     staleMs: 24 * 3_600_000,
     ...otherwise,
   };
