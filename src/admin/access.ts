@@ -57,7 +57,7 @@ export interface Access {
 
 /** The limit on wrong tokens of one address; an IPv6 /64 counts as one address. */
 const WRONG_TOKENS = { requests: 10, perMs: 60_000, burst: 10 };
-/** Addresses that are remembered; the least recently seen one is evicted first. */
+/** The limit on counted addresses; the least recently seen one is evicted first. */
 const MAX_ADDRESSES = 1_000;
 
 /** Header fields by which proxies say that the caller is another machine. */

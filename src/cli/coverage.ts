@@ -41,7 +41,7 @@ function flat(explanation: Explanation): readonly Explanation[] {
   return [explanation, ...explanation.parts.flatMap(flat)];
 }
 
-/** The group of a rule: alternatives are denied together, although the denial names one of them. */
+/** The `any` that a rule is an alternative of, else the rule: a denial names one alternative for all of them. */
 function groupOf(rule: string): string {
   return /^((?:.*?\.)?any)\[/.exec(rule)?.[1] ?? rule;
 }

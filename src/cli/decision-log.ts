@@ -112,7 +112,7 @@ export function recordedAttempt({ method, tool, input }: RecordedDecision, route
   return { kind: 'mcp', method: message, targets, arguments: unknownArguments };
 }
 
-/** The object that claims, by name and JSON Pointer (RFC 6901), were read from; it has only these claims. */
+/** Logged claims, which are named by name or JSON Pointer (RFC 6901), as the nested object of a token. */
 function nested(claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const root = new Map<string, unknown>();
   for (const [name, value] of Object.entries(claims)) {

@@ -104,7 +104,7 @@ export interface DescribedCaller {
   readonly lifetimeSeconds: number | undefined;
 }
 
-/** The `iat` of described tokens. Any time will do, since no policy can read it. */
+/** The `iat` of described tokens; arbitrary, since no policy can read it. */
 const issuedAt = 1_800_000_000;
 
 /** The principal of a described caller. Members of `claims` take precedence over the rest of the description. */

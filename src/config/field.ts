@@ -27,7 +27,7 @@ export interface Field {
   read<T>(parse: (text: string) => T): T | undefined;
   /** {@link read} of every element. An element that is listed twice is a problem. */
   list<T>(parse: (text: string) => T): readonly T[];
-  /** A whole number that the schema allows, or a placeholder for one. */
+  /** A whole number that the schema accepts, or a placeholder for one. */
   whole(): number | undefined;
   /** A number from 0 to 1 by the schema, or a placeholder for one. */
   fraction(): number | undefined;

@@ -49,7 +49,7 @@ function signedHeader(text: string, spelt: ReadonlyMap<string, string>): string 
   return alike === undefined ? name : reject(`is the same header as ${alike}`);
 }
 
-/** Members that every statement has, or that a verifier would take for members of its own. */
+/** Members that the gateway sets in every statement, or that a verifier would interpret itself. */
 const own: ReadonlySet<string> = new Set([
   'iss',
   'aud',

@@ -43,7 +43,7 @@ export class UnsupportedPattern extends Error {
   }
 }
 
-/** More would take long to look at, and so long to match that their author meant something else. */
+/** The limit on places. A pattern with more would take long to examine and to match. */
 const MAX_PLACES = 5000;
 const flags: JS.Flags = { unicode: true };
 
@@ -62,7 +62,11 @@ interface Fragment {
   readonly asserts: boolean;
 }
 
-/** @throws {UnsupportedPattern} */
+/**
+ * Builds the automaton of a pattern.
+ *
+ * @throws {UnsupportedPattern} for a pattern that has none, or more than {@link MAX_PLACES} places.
+ */
 export function positionAutomaton({ alternatives }: AST.Pattern): PositionAutomaton {
   const places: Place[] = [];
   const parts = alternatives.map((each) => ofAlternatives([each], undefined));

@@ -3,12 +3,12 @@ import { CharBase } from 'refa';
 import { type PositionAutomaton, positionAutomaton, UnsupportedPattern } from './position-automaton.ts';
 
 /**
- * Most that a pattern may have the engine test for each character of a text, everything included that it goes back for.
- * The 4,096 characters that `matches` reads then take at most a million tests: about 3 ms.
+ * The limit on tests of the engine for each character of a text, backtracking included. The 4,096 characters that
+ * `matches` reads then take at most a million tests: about 3 ms.
  */
 export const maxTestsPerCharacter = 256;
 
-/** The part of a pattern for which no text can be matched in linear time, or for which this cannot be shown. */
+/** The part of a pattern that makes matching slower than linear on some text, or for which no bound is known. */
 export interface SlowPart {
   /** Where it begins in the pattern, counted from 1 in UTF-16 code units. */
   readonly character: number;
@@ -30,8 +30,8 @@ const unsupported = 'and no bound is known for its time: write it without, or li
 /**
  * Finds out whether V8's backtracking engine takes linear time for a pattern with the `u` flag, on every text. It
  * follows all walks through the pattern that the engine may take and counts those that are under way together; in a
- * slow pattern, be it quadratic or exponential, that number has no bound. Nothing slow is overlooked: what a walk tests
- * is counted also where the engine would have stopped before. A pattern that V8 does not take is not slow.
+ * slow pattern, be it quadratic or exponential, that number has no bound. No slow pattern is overlooked, since a test
+ * counts even if the engine would have stopped before it. A pattern that V8 refuses is not slow.
  *
  * @returns undefined for a pattern that has the engine test at most {@link maxTestsPerCharacter} for each character.
  */

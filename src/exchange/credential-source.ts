@@ -22,7 +22,7 @@ export interface CredentialSource {
   readonly onUnauthorized: ((grant: Grant) => void) | undefined;
 }
 
-/** What belongs to one configuration. */
+/** What a source takes from its configuration. */
 interface ConfigParts {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly revalidate: ExchangeParts['revalidate'];
@@ -65,7 +65,7 @@ export function createCredentialSources(
   };
 }
 
-/** What outlives a configuration. */
+/** What the sources of all configurations share. */
 interface ProcessParts {
   readonly memory: ExchangeMemory;
   readonly ownTokens: OwnTokens;
@@ -149,8 +149,8 @@ function credential(value: string): UpstreamCredential {
 }
 
 /**
- * Everything that an exchange depends on except its subject token, as one string that no other exchange makes: each
- * list is preceded by its count.
+ * The settings that an exchange depends on, as one string. Two different exchanges never give the same string, since
+ * each list is preceded by its count.
  */
 export function purposeOf({ server, endpoint, credentials, ...asked }: TokenExchange): string {
   return lengthPrefixed([

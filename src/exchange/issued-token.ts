@@ -29,7 +29,7 @@ export interface IssuedToken {
   readonly scope: readonly string[] | undefined;
 }
 
-/** The longest lifetime that is believed. */
+/** The maximum lifetime: the gateway reuses no token for longer, whatever its server states. */
 const MAX_LIFETIME_MS = 24 * 3_600_000;
 /** A token is renewed after nine tenths of its lifetime, so that it does not expire on its way to the upstream, */
 const EARLY = 0.1;

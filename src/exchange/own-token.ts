@@ -18,7 +18,7 @@ export interface OwnToken {
 /** The gateway's own token for an exchange; exchanges with the same client and endpoint share one. */
 export type OwnTokens = (exchange: TokenExchange, client: AuthorizationServerClient) => OwnToken;
 
-/** More than the clients that configurations name. */
+/** Bounds memory. No configuration names this number of clients. */
 const MAX_OWN_TOKENS = 1_000;
 
 /** Creates the gateway's own tokens: cached until shortly before they expire, one request in flight for each. */

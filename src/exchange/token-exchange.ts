@@ -54,7 +54,7 @@ export function createTokenExchange(
 
     requireIssuedType(answer.body, exchange.requestedTokenType);
     const issued = readIssuedToken(answer.body, askedAt);
-    // With the first an upstream could call as the client, with the second as the gateway.
+    // With the subject token an upstream could call as the client, with the actor token as the gateway.
     if (issued.accessToken === token.value || issued.accessToken === form.get('actor_token')) {
       throw new Denial('exchange.invalid', 'the answer is the subject token or the actor token itself');
     }

@@ -1,6 +1,6 @@
 /**
- * The same decisions for deployments that keep their existing proxy. The proxy asks about a request; the question takes
- * the path of that request, and the last step answers with the headers to forward instead of forwarding.
+ * The same decisions for deployments that keep their existing proxy. The proxy asks about a request, and the gateway
+ * decides on that request by the same stages. Instead of forwarding it, the last stage answers with the headers to add.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import { createRefuse } from '../respond/refuse.ts';
 import { methodsOf } from '../route/admit.ts';
 import { canonicalTarget } from '../route/target.ts';
 
-/** What the stages of a route need in order to answer proxies. */
+/** What the stages for questions share with the stages for calls. */
 interface ForwardAuthParts {
   /** Reads a whole body within the configured limit. */
   readonly readBody: (call: Call) => Promise<Buffer>;
@@ -42,18 +42,18 @@ interface ForwardAuthParts {
 }
 
 /**
- * Sessions and tasks are bound in the answers that hand them out. The gateway does not see these answers here, so that
- * it knows no session and no task.
+ * Knows no session and no task. The gateway binds them to their caller in the answers that issue them, and it does not
+ * see these answers here.
  */
 const noHandles: OwnerBound = { bind: (handle) => handle, unbind: () => undefined };
 
 /**
- * A GET opens a stream, which could outlive its token; a DELETE ends a session, which is not known here. Nor does the
- * question show whether either has a body, which would pass unread.
+ * The methods of an MCP route that can be decided here. A GET opens a stream, which could outlive its token. A DELETE
+ * ends a session, which is not known here. The question also does not show whether either has a body.
  */
 const decidableMethods: ReadonlySet<string> = new Set(['POST']);
 
-/** The stages of a route for questions about its calls: those that forward, but for the last. */
+/** Creates the stages for questions about the calls of a route: they decide as `stages` do, and do not forward. */
 export function createForwardAuthStages(
   stages: Stages,
   { readBody, publicUrl, crossOrigin, claimed, toolHeaders, signIdentity, nonce }: ForwardAuthParts,

@@ -1,6 +1,6 @@
 /**
- * The composition root: builds the gateway of one configuration. What comes before a route is known is wired here, the
- * stages of a route in `route-stages.ts`, the questions of proxies in `forward-auth.ts`.
+ * The composition root: builds the gateway of one configuration. It wires the steps before a route is known; the stages
+ * of a route are wired in `route-stages.ts`, the questions of proxies in `forward-auth.ts`.
  *
  * @module
  */
@@ -55,7 +55,7 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
     forwardAuth: createForwardAuth(gateway, (call) => routed(call.path).forwardAuthStages, { config, crossOrigin }),
   };
 
-  /** The route that a refused call was addressed to, so that its clients get the errors they understand. */
+  /** The stages of the route that a refused call names, so that an MCP client gets an MCP error. Decides nothing. */
   function addressed(call: Call): Stages | undefined {
     try {
       return routed(canonicalTarget(call.request.url ?? '').path);

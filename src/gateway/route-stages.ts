@@ -44,7 +44,7 @@ export interface ServedRoute extends Stages {
   reconsider(stream: OpenStream): void;
 }
 
-/** What every route of one configuration answers browsers by. */
+/** The rules for browsers, which all routes of a configuration share. */
 interface BrowserRules {
   readonly allowed: Allowed;
   readonly crossOrigin: CrossOrigin;

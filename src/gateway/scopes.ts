@@ -39,7 +39,7 @@ export interface ProcessScope {
   readonly newest: () => Pick<ConfiguredGateway, 'revalidate'>;
 }
 
-/** What belongs to one configuration. A client of the configuration before is kept if its settings are equal. */
+/** What belongs to one configuration. Clients are kept from the previous one if their settings are equal. */
 export interface ConfigScope {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly limiters: RateLimiters;
@@ -59,7 +59,7 @@ export interface ConfiguredGateway extends Gateway {
    */
   reconsider(stream: OpenStream): void;
   /**
-   * Validates the token of a call in progress again, past every cache, on the route that the call has here.
+   * Validates the token of a call in progress again, past every cache, on the route of its path in this configuration.
    *
    * @throws {Denial} where the token is no longer valid.
    */

@@ -1,4 +1,4 @@
-/** Chance, from 0 up to but not including 1; passed in, so that tests can set it. */
+/** Returns a random number from 0 to below 1; passed in, so that tests can set it. */
 export type Random = () => number;
 
 /** The growing pauses between attempts that fail. */
@@ -10,8 +10,8 @@ export interface BackOff {
 }
 
 /**
- * Creates pauses that double from `firstMs` up to `longestMs`. `random` takes up to half off each, so that replicas do
- * not come back all at once; by default nothing.
+ * Creates a back-off that doubles from `firstMs` up to `longestMs`. `random` shortens each pause by up to half, so that
+ * replicas do not retry at the same moment; by default, pauses are not shortened.
  */
 export function createBackOff(firstMs: number, longestMs: number, random: Random = () => 0): BackOff {
   let pauseMs = firstMs;

@@ -8,16 +8,16 @@ export interface CertificateFiles {
   readonly cert: string;
   /** Its private key. */
   readonly key: string;
-  /** The authorities that the other side's certificates are verified by; undefined: none. */
+  /** The authorities that verify the certificates of peers; undefined: none. */
   readonly ca: string | undefined;
 }
 
-/** What {@link CertificateFiles} held, found fit for TLS. */
+/** The content of {@link CertificateFiles}, usable for TLS. */
 export interface Certificates {
   readonly cert: string;
   readonly key: string;
   readonly ca: string | undefined;
-  /** Milliseconds since the epoch; of the certificate itself. Its chain may hold an expired one, for old clients. */
+  /** Milliseconds since the epoch. Of the certificate itself: its chain may hold an expired one, for old clients. */
   readonly expiresAt: number;
 }
 
@@ -39,7 +39,7 @@ export type CertificatesOrFaults =
  * A certificate that is not valid *yet* is accepted: it becomes valid without an edit, which would reload it.
  *
  * @param now Milliseconds since the epoch.
- * @param readFile How; default: from the disk.
+ * @param readFile Default: reads from the disk.
  */
 export async function readCertificates(
   files: CertificateFiles,

@@ -1,10 +1,10 @@
 import type { Clock } from './clock.ts';
 
-/** setTimeout takes 32 bits of milliseconds; more fires at once. */
+/** The longest timer, in milliseconds: setTimeout fires a longer one at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * Calls `act` once when `clock` reaches `at` (ms since the epoch), however far that is; `Infinity` is never.
+ * Calls `act` once when `clock` reaches `at` (ms since the epoch), which may be any time away; never for `Infinity`.
  *
  * @returns a function that cancels it.
  */

@@ -1,14 +1,14 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
-/** An address of IPv4 in its own form also where a socket for both gives it as one of IPv6, RFC 4291 §2.5.5.2. */
+/** An address, where an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) becomes the plain IPv4 address. */
 export function plainAddress(address: string): string {
   const mapped = address.startsWith('::ffff:') ? address.slice(7) : '';
   return isIPv4(mapped) ? mapped : address;
 }
 
 /**
- * What one person has of the Internet: an IPv4 address, or the /64 of an IPv6 address (RFC 6177 §2: a subscriber gets
- * no less, and may use any address in it). What is no address stays as it is.
+ * The addresses that count as one client: an IPv4 address, or the /64 of an IPv6 address. A subscriber gets at least a
+ * /64, and may use any address in it (RFC 6177 §2). Any other text is returned unchanged.
  */
 export function addressBlock(address: string): string {
   if (!address.includes(':')) return address;
@@ -19,10 +19,10 @@ export function addressBlock(address: string): string {
   return `${[112n, 96n, 80n, 64n].map((shift) => ((bits >> shift) & 0xffffn).toString(16)).join(':')}::/64`;
 }
 
-/** Whether an address is one of some, or in one of some networks. */
+/** Whether an address is within a list of addresses and networks. */
 export type IsWithin = (address: string) => boolean;
 
-/** Creates the question for `networks`: addresses, and networks such as `10.0.0.0/8`. */
+/** Creates {@link IsWithin} for `networks`: addresses, and networks such as `10.0.0.0/8`. */
 export function createIsWithin(networks: readonly string[]): IsWithin {
   const within = new BlockList();
   for (const network of networks) {

@@ -1,6 +1,6 @@
 import { folded } from './folded.ts';
 
-/** Characters that show nothing and that many parsers drop: zero-width and other ignorable ones, controls. */
+/** Invisible characters that many parsers drop: zero-width and other ignorable ones, controls. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/gu;
 /** ASCII without capitals, spaces and controls. */
 const plain = /^[!-@[-~]*$/;

@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 
-/** The text of a file, or why there is none: `does not exist`. One of the two is there. */
+/** The text of a file, or why it cannot be read. Exactly one of the members is present. */
 export interface TextOrFault {
   readonly text?: string;
-  /** Goes after the file's name. */
+  /** Follows the file's name in a message: `does not exist`. */
   readonly fault?: string;
 }
 

@@ -13,7 +13,7 @@ interface PublicKey {
   readonly kid: string;
 }
 
-/** A key to sign with, and what others verify with. */
+/** A signing key: its private and its public part. */
 export interface SigningKey {
   readonly privateKey: KeyObject;
   readonly publicKey: PublicKey;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.ts';
 
-/** `requests` come back in each `perMs`, up to `burst`. */
+/** The rate of refill: `requests` tokens in each `perMs`, up to `burst`. */
 interface Refill {
   readonly requests: number;
   readonly perMs: number;
@@ -10,9 +10,9 @@ interface Refill {
 
 /** Token buckets by key, each full until something is taken from it. */
 export interface TokenBuckets {
-  /** Takes one: 0; or the milliseconds until one will be there, and takes nothing. */
+  /** Takes a token and returns 0. If there is none, takes nothing and returns the milliseconds until there is one. */
   take(key: string, rate: Refill): number;
-  /** Puts one back. */
+  /** Gives a token back. */
   give(key: string, rate: Refill): void;
 }
 
@@ -20,7 +20,7 @@ export interface TokenBuckets {
 const ROUNDING = 1e-9;
 
 /**
- * Creates at most `max` buckets. In any time `t` one lets `burst + requests × t / perMs` through and no more.
+ * Creates at most `max` buckets. In any time `t`, a bucket gives at most `burst + requests × t / perMs` tokens.
  *
  * The least recently used bucket is evicted first. A refusal counts as use, so that a key that keeps trying stays. To
  * evict it, a caller must use `max` other keys, and each of them has a burst of its own.

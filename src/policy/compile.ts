@@ -1,7 +1,7 @@
 /**
  * @module The policy language, `docs/policies.md`: a document is compiled once into conditions (`condition.ts`) and
- * lists of what may be called (`listing.ts`). Requests are judged by these (`decide.ts`, `verdict.ts`), and only a denial
- * is put into words (`denial.ts`). Pure: no clock, no files, no YAML.
+ * lists of what may be called (`listing.ts`). They decide each request (`decide.ts`, `verdict.ts`); only for a denial,
+ * the detail is written (`denial.ts`). Pure: no clock, no files, no YAML.
  */
 
 import type { Policy } from '../model/policy.ts';

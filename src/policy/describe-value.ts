@@ -1,6 +1,6 @@
 import { unreachable } from '../json/pointer.ts';
 
-/** Longest part of a string that is shown: enough to recognise it, too little to carry a token into the log. */
+/** The longest part of a string that is shown: enough to recognise it, too short for most tokens. */
 const maxLength = 64;
 /** Longest URL that is shown whole. */
 const maxUrlLength = 512;

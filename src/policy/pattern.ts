@@ -10,8 +10,8 @@ export interface Pattern {
 }
 
 /**
- * Compiles a name in which `*` stands for any run of characters, also none. Every other character stands for itself, in
- * its case. Each part is searched only once, so that no name that a caller chooses is slow to match.
+ * Compiles a name in which `*` stands for any run of characters, also none. Every other character stands for itself,
+ * case-sensitively. Each part is searched only once, so that no name that a caller chooses is slow to match.
  */
 export function namePattern(pattern: string): Pattern {
   const canonical = pattern.replaceAll(/\*+/g, '*');
@@ -65,7 +65,7 @@ const MAX_STEPS = 50_000;
 function matchesUri(pattern: string, uri: string): boolean {
   let at = 0;
   let step = 0;
-  // Where the pattern goes on after the last wildcard, 0 without one, and what of the URI that wildcard leaves to it.
+  // For the last wildcard of each kind: where the pattern continues after it, 0 without one, and where its match ends.
   let afterStar = 0;
   let starUntil = 0;
   let afterAny = 0;

@@ -5,7 +5,7 @@ import { describeValue } from './describe-value.ts';
 
 /** A compiled predicate on one JSON value. A missing value is `undefined`. */
 export interface Predicate {
-  /** What holds, as in `wanted …, found …`. */
+  /** What the value must be, as in `wanted …, found …`. */
   readonly wanted: string;
   /** @throws {RangeError} for a value that cannot be tested; a denial then, also under `not`. */
   readonly test: (value: unknown) => boolean;

@@ -12,9 +12,8 @@ export interface ResourceTables {
 }
 
 /**
- * Compiles the entries of `resources`. A URI that is not listed exactly as it is must be in its canonical spelling for
- * a pattern to be tried. Its plain spelling must be decided by the same entry, and so must what is left without its
- * query.
+ * Compiles the entries of `resources`. A pattern covers a URI only in canonical spelling. The same entry must also
+ * decide the URI as lenient servers read it (`plainUri`), and the URI without its query and fragment.
  */
 export function resourceTables(entries: readonly Entry[], faults: PolicyFault[]): ResourceTables {
   const { exact, matching } = patternTable(entries, uriPattern, faults);

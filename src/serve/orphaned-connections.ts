@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster';
 
-/** A connection that the primary process accepted and sends to a worker along with a message. */
+/** A connection that the primary process has accepted and sends to a worker. */
 interface Handle {
   close(): void;
 }

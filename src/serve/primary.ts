@@ -35,8 +35,9 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
   const fixed = fixedIn(loaded.config);
   const key = randomBytes(32).toString('hex');
   const inForce: InForce = { config: loaded.config.hash, routes: routesOf(loaded.config), problems: [] };
-  /** The problems of the newest files, and of each worker that refuses them although the primary process did not. */
+  /** The problems of the newest files. */
   let refused: readonly string[] = [];
+  /** The problems of each worker that refuses files which the primary process accepted. */
   const refusedBy = new Map<Worker, readonly string[]>();
   const certificate =
     loaded.config.tls &&

@@ -90,7 +90,7 @@ export async function startService(
       }),
     );
     if (config.forwardAuth !== undefined) {
-      // A question about a WebSocket handshake is answered like any other question.
+      // The upgrade of a question is not passed on: the answer is that of any other question.
       const onRequest: OnRequest = (request, response) => answerBy(newest.current.forwardAuth, request, response);
       listeners.push(await listen({ address: config.forwardAuth.listen, maxHeaderBytes, onRequest, onMalformed }));
     }

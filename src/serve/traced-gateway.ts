@@ -60,7 +60,7 @@ function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards
     return trace === undefined ? undefined : recorded.get(trace);
   }
 
-  /** The stages of a call; they follow its MCP message if that may name the trace (SEP-414). */
+  /** The stages of a call. If its request names no trace, its spans join the trace of its MCP message (SEP-414). */
   function followingMessage(stages: Stages, { trace }: Call, span: Span | undefined): Stages {
     if (trace === undefined || !messageTraces.has(trace)) return stages;
     if (stages.route.protocol === 'http') {

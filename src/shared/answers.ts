@@ -3,10 +3,10 @@ import type { KeptAnswer, SharedAnswers, StoreResult } from '../model/shared.ts'
 import type { StoreConnection } from './connection.ts';
 import type { Sealing } from './sealing.ts';
 
-/** The longest sealed answer that is shared. Each replica asks for a longer one itself. */
+/** The longest sealed answer that is shared, in bytes. Each replica asks the server for a longer one itself. */
 const MAX_BYTES = 64 * 1024;
 
-/** The value at a place of the store: none or an expired one, one that no replica wrote, or an answer. */
+/** What the store holds at a place: an answer; `miss`: none, or an expired one; `corrupt`: no replica wrote it. */
 type Found = KeptAnswer | 'miss' | 'corrupt';
 
 /** Creates the answers that replicas share by `connection`. `onCorrupt` is called for values that no replica wrote. */
@@ -21,7 +21,7 @@ export function createSharedAnswers(
     if (sealed === '') return 'miss';
     const text = sealed.length > MAX_BYTES ? undefined : sealing.open(place, sealed);
     if (text === undefined) return 'corrupt';
-    // It was sealed, so that only a replica can have written it.
+    // Only a replica can have written a sealed text.
     const { answer, expiresAt } = JSON.parse(text) as KeptAnswer;
     return clock() < expiresAt ? { answer, expiresAt } : 'miss';
   }
@@ -60,7 +60,7 @@ export function createSharedAnswers(
   };
 }
 
-/** Undefined for what is thousands of levels deep: JSON.parse reads what JSON.stringify cannot write. */
+/** The answer as JSON; undefined if it is nested thousands of levels deep, which JSON.stringify cannot write. */
 function writable(kept: KeptAnswer): string | undefined {
   try {
     return JSON.stringify(kept);

@@ -35,7 +35,7 @@ const CONNECT_MS = 1000;
 const PROBE_EVERY_MS = 5000;
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 5000;
-/** The limit on commands in flight: more than one connection can answer in {@link COMMAND_MS}. */
+/** The limit on commands in flight. No connection answers this number within {@link COMMAND_MS}. */
 const MAX_WAITING = 10_000;
 
 /**
@@ -82,7 +82,7 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
     else use(client);
   }
 
-  /** Resolves when the connection has taken a write. */
+  /** Connects, and resolves when the store has accepted a write. */
   async function taken(client: StoreClient): Promise<void> {
     // Without a listener an error would end the process.
     client.on('error', (error: unknown) => lose(client, error));
@@ -98,7 +98,7 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
     logged = 'available';
   }
 
-  /** `client` serves no longer. */
+  /** Discards `client` if it is the current one, and reconnects. */
   function lose(client: StoreClient, error: unknown): void {
     if (client !== current) return;
     current = undefined;

@@ -6,9 +6,9 @@ import type { ReplayMemory } from '../model/shared.ts';
 import type { StoreConnection } from './connection.ts';
 import type { Sealing } from './sealing.ts';
 
-/** Bounds memory, whatever callers send; about 30 MB when full. */
+/** Bounds memory; about 30 MB when full. */
 const MAX_ENTRIES = 500_000;
-/** The part of it that one owner may use, so that no caller can fill it. */
+/** The fraction of the entries that one owner may have, so that no caller can fill the cache. */
 const SHARE = 0.1;
 /** The length of a digest: an attacker cannot find a second key with the same 128 bits. */
 const DIGEST_BYTES = 16;

@@ -21,7 +21,7 @@ export function createSealing(sessionKey: string): Sealing {
   const placeKey = derived(sessionKey, 'sallyport shared store v1: places');
   const valueKey = derived(sessionKey, 'sallyport shared store v1: values');
 
-  /** One key for each place, so that no key is used with enough random IVs for two to repeat (NIST SP 800-38D §8.3). */
+  /** A key for each place, so that random IVs do not repeat under one key (NIST SP 800-38D §8.3). */
   function cipherKey(place: string): Buffer {
     return createHmac('sha256', valueKey).update(place).digest();
   }

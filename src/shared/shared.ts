@@ -16,7 +16,7 @@ import { createReplayMemory, createSharedReplayMemory } from './replay.ts';
 import { createRateLimiters, createSharedRateLimiters } from './rate.ts';
 import { createSealing } from './sealing.ts';
 
-/** See the module. */
+/** What the replicas of the gateway share, or this process alone without a store. */
 export interface Shared {
   readonly answers: SharedAnswers;
   readonly replay: ReplayMemory;
@@ -39,7 +39,7 @@ export interface Prepared {
   readonly drop: () => void;
 }
 
-/** A store, and the settings that it was made from. */
+/** A store, and the settings that it was created from. */
 interface UsedStore {
   readonly url: string;
   readonly sessionKey: string;
@@ -52,7 +52,7 @@ interface UsedStore {
 /** At most one line about corrupt values in this time: an attacker with write access must not fill the log. */
 const CORRUPT_LOG_MS = 60_000;
 
-/** Creates it, at first without a store. */
+/** Creates what replicas share. It has no store until {@link Prepared.use} is called. */
 export function createShared(observer: StoreObserver, log: LogStore, clock: Clock): Shared {
   const local = createReplayMemory(clock);
   const localLimiters = createRateLimiters(clock);

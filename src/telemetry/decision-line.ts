@@ -61,8 +61,8 @@ function durationMs({ decidedAt, call }: Outcome): number {
 }
 
 /**
- * {@link decisionLine} as JSON.stringify writes it, but faster, for a call that was allowed and has no denial in
- * shadow mode. Nearly every line is one. What a caller's token says is written once for each caller.
+ * The text of {@link decisionLine} for a call that was allowed and has no denial in shadow mode: the same as by
+ * JSON.stringify, but faster, since most lines are of this kind. The members of a caller are serialized once.
  */
 export function allowedLine(outcome: Outcome): string {
   const { call, route, principal, attempt, rule } = outcome;

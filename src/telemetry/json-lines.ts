@@ -49,7 +49,7 @@ export function createJsonLines(output: Writable): JsonLines {
           resolve();
         };
         flush();
-        // After everything that waits.
+        // The callback runs after all waiting writes.
         if (output.writableLength === 0) done();
         else output.write('', done);
       });

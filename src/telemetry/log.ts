@@ -22,8 +22,8 @@ export interface Log {
 }
 
 /**
- * Creates the log. Denials are lines at `info`, so that a reason is visible without a debug level (R-166);
- * never a token, a secret or a body.
+ * Creates the log. Denials are at `info`, so that operators see reasons without a debug level (R-166). No line holds a
+ * token, a secret or a body.
  */
 export function createLog(settings: Config['log'], lines: JsonLines): Log {
   const recent = createRecent<object>(RECENT);

@@ -39,7 +39,7 @@ const asDecided: Sampler = {
   toString: () => 'AsDecided',
 };
 
-/** The spans of a call whose trace is not settled yet: none of them is exported. */
+/** The spans of a call whose message may still name its trace. None of them is exported before that is settled. */
 interface Early {
   isOpen: boolean;
   /** Moves each into the trace of a message, the outermost first. */
@@ -137,7 +137,7 @@ export function createTracer(
     return span;
   }
 
-  /** An SDK span cannot change its trace, so that a span which moves is made again, and the first one is dropped. */
+  /** Starts a copy of a span in another trace, since an SDK span cannot change its trace. The first one is dropped. */
   function begunAgain(made: ApiSpan, within: Context): ApiSpan {
     // The SDK makes these spans, and its spans can be read.
     const { name, kind, startTime, attributes, status } = made as unknown as ReadableSpan;
