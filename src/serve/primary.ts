@@ -4,16 +4,16 @@ import { startAdmin, type Admin, type InForce } from '../admin/admin.ts';
 import { routesOf } from '../admin/pages.ts';
 import type { Loaded } from '../config/load.ts';
 import { watchFiles } from '../config/watch.ts';
+import { createBackOff } from '../lib/back-off.ts';
 import { openCertificate } from '../listen/own-certificate.ts';
 import type { Config } from '../model/config.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog, createRefusedRenewal } from '../telemetry/log.ts';
 import { createWorkerMetrics } from '../telemetry/metrics.ts';
-import { copyLines, standardOutput } from './standard-output.ts';
 import { closeOrphanedConnections } from './orphaned-connections.ts';
-import { adminOptions, type Running, WorkerFault } from './start.ts';
 import { fixedIn } from './reload.ts';
-import { createBackOff } from '../lib/back-off.ts';
+import { copyLines, standardOutput } from './standard-output.ts';
+import { adminOptions, type Running, WorkerFault } from './start.ts';
 import { createAskStates, type FromWorker, type ToWorker } from './worker-messages.ts';
 
 /** The back-off before a worker that ended is replaced. It doubles each time, until a worker listens. */

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { load, type Loaded } from '../config/load.ts';
 import { ConfigError, problemsOf } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
-import type { Running } from './start.ts';
 import type { Config } from '../model/config.ts';
+import type { Running } from './start.ts';
 
 /** The reload of a running gateway. */
 export interface Reloading {

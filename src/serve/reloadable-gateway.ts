@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { createAuthenticators } from '../authenticate/authenticator.ts';
+import { tokenKey } from '../authenticate/known-tokens.ts';
 import { createNonces } from '../authenticate/nonces.ts';
 import { createServerClient } from '../authorization-server/client.ts';
-import { tokenKey } from '../authenticate/known-tokens.ts';
 import { warningsOf } from '../config/warnings.ts';
 import { createCredentialSources } from '../exchange/credential-source.ts';
 import { createStreamIndex, type OpenStream } from '../forward/open-streams.ts';

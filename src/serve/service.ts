@@ -14,9 +14,9 @@ import type { Config, Tls } from '../model/config.ts';
 import { Denial, refusals } from '../model/denial.ts';
 import type { TlsObserver } from '../model/observer.ts';
 import type { StoreState } from '../model/shared.ts';
-import { createReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
 import { serve, type Gateway } from '../pipeline.ts';
 import { createTlsObserver } from '../telemetry/log.ts';
+import { createReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
 
 /** A serving process, without its admin listener. */
 export interface Service {

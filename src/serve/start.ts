@@ -5,10 +5,10 @@ import type { Snapshot } from '../config/files.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Config, Telemetry } from '../model/config.ts';
 import type { Tracer } from '../model/tracer.ts';
-import { type OpenCertificate, type Service, startService } from './service.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { type OpenCertificate, type Service, startService } from './service.ts';
 import { standardOutput } from './standard-output.ts';
 
 /** A running gateway, of one process or several, and its admin listener. */

@@ -7,8 +7,8 @@
 
 import type { ServerResponse } from 'node:http';
 import type { ConfiguredGateway } from '../gateway/scopes.ts';
-import { createIsWithin } from '../lib/ip-address.ts';
 import type { TraceContext } from '../http/trace-context.ts';
+import { createIsWithin } from '../lib/ip-address.ts';
 import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';
 import type { Action } from '../model/grant.ts';

@@ -1,9 +1,9 @@
+import type { Worker } from 'node:cluster';
 import type { Snapshot } from '../config/files.ts';
 import type { Certificates } from '../lib/certificate-files.ts';
 import type { ServerState } from '../model/authorization-server.ts';
 import type { StoreState } from '../model/shared.ts';
 import type { Fixed } from './reload.ts';
-import type { Worker } from 'node:cluster';
 
 /** A message of the primary process to a worker. */
 export type ToWorker =

@@ -5,8 +5,8 @@ import { ConfigError, problemsOf } from '../config/problems.ts';
 import { toldCertificate, type ToldCertificate } from '../listen/own-certificate.ts';
 import type { Config } from '../model/config.ts';
 import { reportAsWorker } from '../telemetry/metrics.ts';
-import { listenFault, type Serving, startServing } from './start.ts';
 import { asAtStart } from './reload.ts';
+import { listenFault, type Serving, startServing } from './start.ts';
 import { tellPrimary, type ToWorker } from './worker-messages.ts';
 
 /** The serving process, and the certificate that the primary process renews. */
