@@ -7,7 +7,7 @@
 import type { Policy } from '../model/policy.ts';
 import type { Claims } from '../model/principal.ts';
 import { type Condition, compileCondition, scopeTokens } from './condition.ts';
-import { type Rules, couldCall, decide, inShadow, scopesOf } from './decide.ts';
+import { type Rules, couldCall, decide, inShadow, scopesForAttempt } from './decide.ts';
 import { explain } from './explain.ts';
 import type { PolicyDocument } from './document.ts';
 import { type MemberReader, unreachable } from '../json/pointer.ts';
@@ -45,7 +45,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
     decide: shadow
       ? (principal, attempt) => inShadow(decide(rules, principal, attempt))
       : (principal, attempt) => decide(rules, principal, attempt),
-    neededScopes: (principal, attempt) => scopesOf(rules, principal, attempt),
+    neededScopes: (principal, attempt) => scopesForAttempt(rules, principal, attempt),
     explain: (principal, attempt) => explain(rules, principal, attempt),
     rules: every,
     claimsRead: (claims) => claimsRead(readers, claims),

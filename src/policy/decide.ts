@@ -36,7 +36,11 @@ export function decide(rules: Rules, principal: Principal, attempt: Attempt): De
  * All scopes that an attempt needs, in the order of a challenge. A later stage adds scopes of its own to them. Empty if
  * a condition cannot be evaluated, which is possible in shadow mode.
  */
-export function scopesOf({ condition, listing }: Rules, principal: Principal, attempt: Attempt): readonly string[] {
+export function scopesForAttempt(
+  { condition, listing }: Rules,
+  principal: Principal,
+  attempt: Attempt,
+): readonly string[] {
   const entries = attempt.kind === 'http' || listing === undefined ? [] : entriesFor(listing, attempt);
   const conditions = 'reason' in entries ? [condition] : [condition, ...entries.map((entry) => entry.condition)];
   try {

@@ -3,25 +3,6 @@ import type { McpTarget, Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { DecisionInput } from '../model/decision-input.ts';
 
-/** Shortens a name that the caller chose. */
-function cut(text: string | undefined): string | undefined {
-  return text !== undefined && text.length > 256 ? `${text.slice(0, 256)}…` : text;
-}
-
-/** The scope of the token; undefined if it grants none. */
-function grantedScope({ grantedScopes }: Principal): string | undefined {
-  return grantedScopes.length === 0 ? undefined : grantedScopes.join(' ');
-}
-
-let lastTimestamp = { at: NaN, text: '' };
-
-/** The current time, RFC 3339; formatted at most once a millisecond. */
-function timestamp(): string {
-  const at = Date.now();
-  if (at !== lastTimestamp.at) lastTimestamp = { at, text: new Date(at).toISOString() };
-  return lastTimestamp.text;
-}
-
 /**
  * The members of a decision's line, in order; JSON.stringify leaves out the undefined ones. A member that an allowed
  * call can have is also in {@link allowedLine}; a test compares the two.
@@ -56,10 +37,6 @@ export function decisionLine(outcome: Outcome): object {
   };
 }
 
-function durationMs({ decidedAt, call }: Outcome): number {
-  return Math.round((decidedAt - call.startedAt) * 1000) / 1000;
-}
-
 /**
  * The text of {@link decisionLine} for a call that was allowed and has no denial in shadow mode: the same as by
  * JSON.stringify, but faster, since most lines are of this kind. The members of a caller are serialized once.
@@ -85,6 +62,29 @@ export function allowedLine(outcome: Outcome): string {
     member('trace_id', call.trace?.traceId) +
     '}'
   );
+}
+
+/** Shortens a name that the caller chose. */
+function cut(text: string | undefined): string | undefined {
+  return text !== undefined && text.length > 256 ? `${text.slice(0, 256)}…` : text;
+}
+
+/** The scope of the token; undefined if it grants none. */
+function grantedScope({ grantedScopes }: Principal): string | undefined {
+  return grantedScopes.length === 0 ? undefined : grantedScopes.join(' ');
+}
+
+let lastTimestamp = { at: NaN, text: '' };
+
+/** The current time, RFC 3339; formatted at most once a millisecond. */
+function timestamp(): string {
+  const at = Date.now();
+  if (at !== lastTimestamp.at) lastTimestamp = { at, text: new Date(at).toISOString() };
+  return lastTimestamp.text;
+}
+
+function durationMs({ decidedAt, call }: Outcome): number {
+  return Math.round((decidedAt - call.startedAt) * 1000) / 1000;
 }
 
 /** The members that depend on the caller and the policy alone, as JSON. */

@@ -31,7 +31,10 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PAT
 /** The label of a call that met no route. */
 const NO_ROUTE = '';
 
-/** Creates the metrics in a registry of their own. They live as long as the process. */
+/**
+ * Creates the metrics in a registry of their own. They live as long as the process. `aggregator` sets how prom-client
+ * combines the values of several workers; by default it adds them.
+ */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -87,7 +90,6 @@ export function createMetrics(): Metrics {
   const storeUp = new Gauge({
     name: 'sallyport_shared_store_up',
     help: '1 while the shared store answers; absent without one',
-    // How the values of several workers are combined.
     aggregator: 'min',
     registers,
   });
@@ -108,7 +110,6 @@ export function createMetrics(): Metrics {
   const reloadSuccessful = new Gauge({
     name: 'sallyport_config_last_reload_successful',
     help: '1 when the newest configuration files are in force',
-    // How the values of several workers are combined.
     aggregator: 'min',
     registers,
   });
@@ -116,14 +117,12 @@ export function createMetrics(): Metrics {
     name: 'sallyport_config_info',
     help: 'The configuration in force',
     labelNames: ['hash'],
-    // How the values of several workers are combined.
     aggregator: 'max',
     registers,
   });
   const certificateExpiry = new Gauge({
     name: 'sallyport_tls_certificate_expiry_timestamp_seconds',
     help: 'When the certificate in force expires; absent without TLS',
-    // How the values of several workers are combined.
     aggregator: 'min',
     registers,
   });
