@@ -10,6 +10,7 @@ import type { StoreState } from '../model/shared.ts';
 
 /** The configuration in force. */
 export interface InForce {
+  /** Its hash. */
   config: string;
   routes: readonly RouteView[];
   /** Why the newest files are not in force; empty if they are. */

@@ -55,6 +55,7 @@ export interface Report {
 /** A report that is still empty. */
 export function createReport(file: YamlFile): Report {
   interface Entry extends Violation {
+    /** Whether a problem with the same value replaces it: the words of a parser say more than those of the schema. */
     readonly isReplaceable: boolean;
   }
   const entries = new Map<string, Entry[]>();
