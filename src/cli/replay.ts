@@ -125,7 +125,7 @@ function report(changes: readonly Row[], decided: number, passedOver: number, sk
 }
 
 /** How a decision would change. `unknown`: it depends on values that are not logged. */
-type Change = 'would be denied' | 'would be allowed' | 'would be told otherwise' | 'unknown';
+type Change = 'would be denied' | 'would be allowed' | 'would get another answer' | 'unknown';
 
 /** A decision that would change, in words. */
 interface Difference {
@@ -205,6 +205,6 @@ function outcome(kind: Kind, reason: string | undefined, scope: string | undefin
 
 function changeOf(before: string, after: string): Change {
   const [passed, passes] = [before, after].map((each) => !each.startsWith('deny'));
-  if (passed === passes) return 'would be told otherwise';
+  if (passed === passes) return 'would get another answer';
   return passes === true ? 'would be allowed' : 'would be denied';
 }

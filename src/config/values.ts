@@ -121,7 +121,7 @@ const algorithms = oneOf(
 
 /** An asymmetric signature algorithm, RFC 7518 §3.1, RFC 8037, RFC 9864. */
 export function algorithm(text: string): string {
-  if (/^none$/i.test(text)) reject('means unsigned: anyone could make such a token');
+  if (/^none$/i.test(text)) reject('means unsigned: any party could make such a token');
   // RFC 8725 §3.1: with HS256 a server's *public* key is also the secret that forges its tokens.
   if (/^HS\d+$/i.test(text)) reject('is symmetric: every party that can verify such a token can also forge one');
   return algorithms(text);

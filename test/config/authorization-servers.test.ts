@@ -43,7 +43,7 @@ describe('authorization_servers', () => {
     [
       'none',
       algorithms('[none]'),
-      `:5:25: ${servers}.jwt.algorithms[0]: "none" means unsigned: anyone could make such a token`,
+      `:5:25: ${servers}.jwt.algorithms[0]: "none" means unsigned: any party could make such a token`,
     ],
     [
       'HMAC',
@@ -120,7 +120,7 @@ describe('introspection', () => {
     [
       'an answer signed with none',
       introspection('client_id: x, client_secret: y, response: jwt, algorithms: [none]'),
-      `:6:82: ${servers}.introspection.algorithms[0]: "none" means unsigned: anyone could make such a token`,
+      `:6:82: ${servers}.introspection.algorithms[0]: "none" means unsigned: any party could make such a token`,
     ],
     [
       'an answer signed with an unknown algorithm',

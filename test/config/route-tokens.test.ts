@@ -111,7 +111,7 @@ describe('dpop', () => {
     [
       'none',
       edited(route('dpop: { algorithms: [none] }')),
-      ':11:26: routes[0].dpop.algorithms[0]: "none" means unsigned: anyone could make such a token',
+      ':11:26: routes[0].dpop.algorithms[0]: "none" means unsigned: any party could make such a token',
     ],
     ['no algorithm', edited(route('dpop: { algorithms: [] }')), ':11:25: routes[0].dpop.algorithms: must not be empty'],
     [
