@@ -17,6 +17,8 @@ export interface MutantName {
 export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'speed: a path without droppable parts matches its own mount and no narrower one': [
     { in: 'createLookAlikes', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
+    { in: 'droppable', mutator: 'Regex', to: '/[.+?#]|[!-~]/' },
+    { in: 'droppable', mutator: 'Regex', to: '/[^.+?#]|[^!-~]/' },
   ],
   'speed: no mounted segment is longer': [{ in: 'childrenOf', mutator: 'ConditionalExpression', to: 'false', nth: 2 }],
   'speed: the search goes deeper than needed, or runs twice': [
