@@ -42,8 +42,7 @@ const covered = [
   'fuzz/*.{md,ts}',
   'fuzz/*/*.{ts,py}',
   '.ci/*',
-  'src/pipeline.ts',
-  'src/{admin,cli,config,exchange,gateway,lib,limit,policy,serve,shared,telemetry}/*.ts',
+  'src/**/*.ts',
   'test/{attacks,clients,faults,forward-auth,gateway,pins,shared,support,telemetry,worlds}/*.{ts,md}',
   'test/{architecture,docs,pipeline,pipeline-order,soak}.test.ts',
 ];

@@ -13,8 +13,8 @@ import type { Route } from '../model/route.ts';
 export function ownerOf(route: Route, principal: Principal | undefined): string {
   const name = lengthPrefixed([route.name]);
   if (principal === undefined) return name;
-  // A caller who cannot be told apart from others owns nothing that a second request could use.
-  return name + (principal.callerKey ?? lengthPrefixed([principal.issuer, 'nobody', randomUUID()]));
+  // A caller that cannot be distinguished from others owns nothing that a second request could use.
+  return name + (principal.callerKey ?? lengthPrefixed([principal.issuer, 'unidentified', randomUUID()]));
 }
 
 /**

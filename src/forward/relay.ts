@@ -146,8 +146,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   showArrived({ isEventStream, hasLength }: ResponseHeaders): void {
     if (this.#settled) return;
     if (isEventStream) this.#openStream();
-    // An answer with a length has an end. One without could go on for ever, and must not look complete if the gateway
-    // ends it.
+    // An answer with a length has an end. One without could go on without end, and must not look complete if the
+    // gateway ends it.
     else if (!hasLength) this.#stopGuards = this.#guard((response) => response.destroy());
     // A filter may still refuse an answer that is no event stream. The client then gets that refusal instead.
     if (this.#filter !== undefined && !isEventStream) return;

@@ -113,7 +113,7 @@ export function createForwardUpgrade(route: Route, parts: ForwardParts): Forward
 const LINGER_MS = 1_000;
 
 /**
- * Ends both sides together: the library half-closes one side when the other ends, and would wait for the rest for ever.
+ * Ends both sides together. The library half-closes one side when the other ends, and then waits without a limit.
  */
 function endTogether(client: Duplex, upstream: Socket): void {
   const endSoon = (): void => void setTimeout(() => client.destroy(), LINGER_MS).unref();

@@ -55,7 +55,7 @@ export function readTraceContext(
 }
 
 /**
- * The field of version 00 by which a span of the gateway becomes the parent, Trace Context §3.4; unknown flags are not set.
+ * The field of version 00 that makes a span of the gateway the parent, Trace Context §3.4. It sets no unknown flags.
  */
 export function traceparentOf({
   traceId,

@@ -52,7 +52,7 @@ export interface Principal {
  * client if the token has no subject (client credentials). It is not the token, which is renewed, nor the key that the
  * token is bound to: a caller can make any number of keys.
  *
- * @returns undefined if the token names neither, RFC 7662 §2.2. Such callers cannot be told apart.
+ * @returns undefined if the token names neither, RFC 7662 §2.2. Such callers cannot be distinguished.
  */
 export function callerKey({
   issuer,

@@ -30,7 +30,7 @@ describe('the owner of a session', () => {
 
   test('RFC 7662 §2.2: without subject and client, no two requests have the same owner', () => {
     const unknown = callerOf();
-    expect(ownerOf(tools, unknown)).toMatch(/^5:tools22:https:\/\/issuer\.example6:nobody36:[\da-f-]{36}$/);
+    expect(ownerOf(tools, unknown)).toMatch(/^5:tools22:https:\/\/issuer\.example12:unidentified36:[\da-f-]{36}$/);
     expect(ownerOf(tools, unknown)).not.toEqual(ownerOf(tools, unknown));
   });
 });
