@@ -1,3 +1,4 @@
+import { revisions } from '../../src/model/mcp-methods.ts';
 import { listed } from './listed.ts';
 
 /** Methods, and texts that are not methods. */
@@ -94,7 +95,7 @@ export const values = [
   'x'.repeat(300),
 ];
 /** Revisions of MCP. */
-export const versionsOfMcp = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2099-01-01', ''];
+export const versionsOfMcp = [...[...revisions.keys()].toReversed(), '2099-01-01', ''];
 /** Values of `Mcp-Name`. */
 export const names = [
   'get_prices',
