@@ -25,3 +25,10 @@ test.for([
 ] as const)('$1', ([parameters, value]) => {
   expect(challenge('Bearer', parameters)).toBe(value);
 });
+
+test('a DPoP challenge has the same parameters, then its algorithms', () => {
+  const parameters = { scope: ['read'], resourceMetadata: metadata, algorithms: ['ES256', 'EdDSA'] };
+  expect(challenge('DPoP', { error: 'use_dpop_nonce', ...parameters })).toBe(
+    `DPoP error="use_dpop_nonce", scope="read", resource_metadata="${metadata}", algs="ES256 EdDSA"`,
+  );
+});
