@@ -116,8 +116,13 @@ describe('src/', () => {
     expect(rules.cycles(circle)).toEqual(['src/lib/a.ts → src/lib/b.ts → src/lib/c.ts → src/lib/a.ts']);
   });
 
-  test('has no file of more than 300 lines', () => {
-    expect(src.filter(({ text }) => text.split('\n').length > 301).map(({ path }) => path)).toEqual([]);
+  test('has no file of more than 250 lines, and no line of more than 120 characters', () => {
+    const files = src.map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n') }));
+    expect(files.filter(({ lines }) => lines.length > 250).map(({ path }) => path)).toEqual([]);
+    const long = files.flatMap(({ path, lines }) =>
+      lines.flatMap((line, i) => (line.length > 120 ? [`${path}:${i + 1}`] : [])),
+    );
+    expect(long).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { configurationPage } from '../docs/configuration.ts';
 import { refusals } from '../src/model/denial.ts';
@@ -17,11 +17,12 @@ test('docs/reasons.md has a row for each reason, with its status, and no other',
   );
 });
 
-test('docs/architecture.md has the layers of src/ in their order', async () => {
-  const [, rule = ''] = /^- Imports go one way(.*?)No cycles/ms.exec(await page('architecture.md')) ?? [];
-  const told = rule.split('←').flatMap((layer) => [...layer.matchAll(/`([\w-]+)`/g)].map(([, name]) => name));
-  const stages = layers.find((layer) => layer.includes('listen')) ?? [];
-  const named = layers.flat().filter((name) => !stages.includes(name) || told.includes(name));
-  // In brackets: what the pipeline alone knows.
-  expect(told.toSpliced(told.lastIndexOf('model'), 1)).toEqual(named.map((name) => name.replace(/\.ts$/, '')));
+test('docs/architecture.md has a row for each folder of src/, and draws each part in its layer', async () => {
+  const text = await page('architecture.md');
+  const parts = await readdir(new URL('../src/', import.meta.url));
+  const rows = [...text.matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(([, cell = '']) => cell.match(/[\w-]+(?=\/)/g) ?? []);
+  expect(rows.toSorted()).toEqual(parts.filter((part) => !part.endsWith('.ts')).toSorted());
+  const [, drawing = ''] = /^```\n( main\.ts.*?)^```/ms.exec(text) ?? [];
+  const drawn = drawing.split('\n').flatMap((line) => line.slice(0, 46).match(/[a-z][\w.-]*/g) ?? []);
+  expect(drawn).toEqual(layers.toReversed().flat());
 });

@@ -1,0 +1,111 @@
+/**
+ * "To add one" of CONTRIBUTING.md: the numbered places of a list each hold every example of its kind, and no other file
+ * that an editor has to know does.
+ *
+ * @module
+ */
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import gateway from '../../schema/gateway.schema.json' with { type: 'json' };
+import policy from '../../schema/policy.schema.json' with { type: 'json' };
+import { commands } from '../../src/cli/commands.ts';
+import { refusals } from '../../src/model/denial.ts';
+import { knownRequests, revisions } from '../../src/model/mcp-methods.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { filesIn, type SourceFile } from '../architecture/source-files.ts';
+import { keysOf, type Schema } from '../pins/keys-of.ts';
+import { requirements } from '../spec/requirements.ts';
+
+const files = ['src', 'schema', 'docs', 'deploy', 'test', 'fuzz'].flatMap((folder) => filesIn(folder));
+const scripts = Object.keys((JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object }).scripts);
+
+const source = (path: string): string => files.find((file) => file.path === path)?.text ?? '';
+const [, line = ''] = /^export function decisionLine(.*?)^\}/ms.exec(source('src/telemetry/decision-line.ts')) ?? [];
+
+/** Every example of each kind, by the heading of its list. */
+const examples: Readonly<Record<string, readonly string[]>> = {
+  'A reason': Object.keys(refusals),
+  'A key of gateway.yaml': keysOf(gateway as Schema).map((path) => /(\w+)!?$/.exec(path)?.[1] ?? path),
+  'A predicate of policies': Object.keys(policy.$defs.value.properties),
+  'A condition of policies': Object.keys(policy.$defs.policy.properties),
+  'An MCP method': [...knownRequests.keys()],
+  'An MCP revision': [...revisions.keys()],
+  'A member of the decision log': [...line.matchAll(/^ {4}(\w+):/gm)].map(([, member = '']) => member),
+  'A metric': createMetrics()
+    .registry.getMetricsAsArray()
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith('sallyport_')),
+  'A parameter of challenges': [...source('src/respond/challenge.ts').matchAll(/^ {4}\['(\w+)', /gm)].map(
+    ([, name = '']) => name,
+  ),
+  'A command': Object.keys(commands),
+  'An option of a command': Object.values(commands).flatMap(({ options }) => Object.keys(options)),
+  'A requirement': requirements.map(({ id }) => id),
+};
+
+/** Kinds whose examples are common words, which pages hold by chance. */
+const common = new Set(['A condition of policies', 'A parameter of challenges']);
+/** Files that are searched for a place that no list names; tests elsewhere may well try every example. */
+const editable = /^(?:src\/|schema\/.*\.json$|docs\/|deploy\/|fuzz\/|test\/pins\/)/;
+
+const [, section = ''] = /^## To add one$(.*?)^## /ms.exec(readFileSync('CONTRIBUTING.md', 'utf8')) ?? [];
+/** Heading → the items of its list, each with its marker. */
+const lists = new Map(
+  section
+    .split(/^### /m)
+    .slice(1)
+    .map((part) => [part.slice(0, part.indexOf('\n')), part.split(/^(?=\d+\. |- )/m).slice(1)] as const),
+);
+
+/** The numbered places of a list. */
+function placesOf(kind: string): readonly string[] {
+  return (lists.get(kind) ?? []).flatMap((item) => /^\d+\. `([^`]+)`/.exec(item)?.[1] ?? []);
+}
+
+/** The files of a place: itself, or those of a folder. */
+function filesOf(place: string): readonly SourceFile[] {
+  return files.filter(({ path }) => path === place || (place.endsWith('/') && path.startsWith(place)));
+}
+
+function missing(text: string, words: readonly string[]): readonly string[] {
+  return words.filter((word) => !new RegExp(`(?<![\\w-])${word.replaceAll('.', '[.]')}(?![\\w-])`).test(text));
+}
+
+test('there is a list for each kind', () => {
+  expect([...lists.keys()]).toEqual(Object.keys(examples));
+});
+
+describe.for(Object.entries(examples))('%s', ([kind, words]) => {
+  test('each place holds every example', () => {
+    expect(words.length).toBeGreaterThan(2);
+    expect(placesOf(kind).length).toBeGreaterThan(0);
+    for (const place of placesOf(kind)) {
+      const text = filesOf(place)
+        .map((file) => file.text)
+        .join('\n');
+      expect([place, ...missing(text, words)]).toEqual([place]);
+    }
+  });
+
+  test.skipIf(common.has(kind))('no other file holds every example', () => {
+    const named = new Set(placesOf(kind).flatMap(filesOf));
+    const others = files.filter((file) => editable.test(file.path) && !named.has(file));
+    expect(others.filter(({ text }) => missing(text, words).length === 0).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('each path, script and name exists', () => {
+    const quoted = [...(lists.get(kind) ?? []).join('').matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
+    const paths = quoted.filter((text) => /\w\//.test(text));
+    expect(paths.filter((path) => filesOf(path).length === 0)).toEqual([]);
+    const text = paths
+      .flatMap(filesOf)
+      .map((file) => file.text)
+      .join('\n');
+    const unknown = quoted.filter((each) => {
+      const script = /^npm run (\w+)$/.exec(each)?.[1];
+      return script === undefined ? !paths.includes(each) && !text.includes(each) : !scripts.includes(script);
+    });
+    expect(unknown).toEqual([]);
+  });
+});
