@@ -19,7 +19,7 @@ import { createForwardUpgrade } from '../forward/upgrade.ts';
 import { createUpstreamPath } from '../forward/upstream-request.ts';
 import { createQuota } from '../lib/quota.ts';
 import type { Allowed } from '../listen/allow.ts';
-import { readBody, roomForBodies } from '../listen/body.ts';
+import { readBody, bodyQuotaBytes } from '../listen/body.ts';
 import { createFailures } from '../limit/failures.ts';
 import { createLimit } from '../limit/limit.ts';
 import { createHandleBinding } from '../mcp/handles-binding.ts';
@@ -65,7 +65,7 @@ export function createRouteStages(
   const proofChecks = createProofChecks({ publicUrl, nonces, replays, clock });
   const handles = createHandleBinding(sessions, clock);
   const { requestBodyBytes } = config.limits;
-  const room = createQuota(roomForBodies(requestBodyBytes));
+  const room = createQuota(bodyQuotaBytes(requestBodyBytes));
   const claimed = identityNames(config.routes);
 
   return (route) => {

@@ -21,12 +21,12 @@ export function createAdmissionScheduler(perTurn = PER_TURN): AdmissionScheduler
   const queue = createRoundRobinQueue();
   /** The requests that may still begin in this turn. */
   let left = perTurn;
-  let since = 0;
-  let last = '';
+  let turnStartedAt = 0;
+  let lastAddress = '';
   let contendedAt = -Infinity;
 
   function open(now: number, addresses: number): void {
-    since = now;
+    turnStartedAt = now;
     left = now - contendedAt > CONTENTION_MS ? perTurn : Math.min(perTurn, addresses);
   }
 
@@ -39,12 +39,12 @@ export function createAdmissionScheduler(perTurn = PER_TURN): AdmissionScheduler
   return {
     take(address, begin) {
       const now = performance.now();
-      if (address !== last) {
-        if (last !== '') contendedAt = now;
-        last = address;
+      if (address !== lastAddress) {
+        if (lastAddress !== '') contendedAt = now;
+        lastAddress = address;
       }
       if (queue.isEmpty()) {
-        if (now - since > TURN_MS) open(now, 1);
+        if (now - turnStartedAt > TURN_MS) open(now, 1);
         if (left > 0) {
           left -= 1;
           begin();

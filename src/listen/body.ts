@@ -4,24 +4,24 @@ import { Denial } from '../model/denial.ts';
 
 /** A body up to this size takes no quota: it costs hardly more than its connection. */
 const SMALL_BYTES = 16 * 1024;
-const LEAST_ROOM_BYTES = 256 * 1024 * 1024;
-const LEAST_ROOM_BODIES = 64;
+const MIN_QUOTA_BYTES = 256 * 1024 * 1024;
+const MIN_QUOTA_BODIES = 64;
 
 /** The quota in bytes for all larger bodies held at the same time, if one may have `maxBytes`. */
-export function roomForBodies(maxBytes: number): number {
-  return Math.max(LEAST_ROOM_BYTES, LEAST_ROOM_BODIES * maxBytes);
+export function bodyQuotaBytes(maxBytes: number): number {
+  return Math.max(MIN_QUOTA_BYTES, MIN_QUOTA_BODIES * maxBytes);
 }
 
 /**
  * Reads the whole body of a call, once. A declared length over `maxBytes` is refused before the first byte, an
  * undeclared one as soon as the body exceeds the limit.
  *
- * @param room A quota in bytes by client address. A larger body takes from it until its call ends. Otherwise a client
- *   could fill the memory with many bodies that never end.
+ * @param quota In bytes, by client address. A body of more than {@link SMALL_BYTES} takes from it until its call ends.
+ *   Otherwise a client could fill the memory with many bodies that never end.
  *
  * @throws {Denial} `body.too_large`, `body.no_room`, or `body.incomplete` when the client ends early.
  */
-export function readBody(call: Call, maxBytes: number, room: Quota): Promise<Buffer> {
+export function readBody(call: Call, maxBytes: number, quota: Quota): Promise<Buffer> {
   const { request, response, client, fields } = call;
   const tooLarge = (): Denial => new Denial('body.too_large', `more than ${maxBytes} bytes`);
   if (Number(fields.contentLength ?? 0) > maxBytes) return Promise.reject(tooLarge());
@@ -38,17 +38,17 @@ export function readBody(call: Call, maxBytes: number, room: Quota): Promise<Buf
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       outcome();
     };
-    const takeRoom = (): boolean => {
-      if (!room.take(client, bytes - taken)) return false;
-      if (taken === 0) response.once('close', () => room.give(client, taken));
+    const takeQuota = (): boolean => {
+      if (!quota.take(client, bytes - taken)) return false;
+      if (taken === 0) response.once('close', () => quota.give(client, taken));
       taken = bytes;
       return true;
     };
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
       if (bytes > maxBytes) settle(() => reject(tooLarge()));
-      else if (bytes > SMALL_BYTES && !takeRoom()) {
-        settle(() => reject(new Denial('body.no_room', `${client} or all together hold too much already`)));
+      else if (bytes > SMALL_BYTES && !takeQuota()) {
+        settle(() => reject(new Denial('body.no_room', `bodies in memory exceed the quota of ${client} or the total`)));
       } else chunks.push(chunk);
     };
     const onEnd = (): void =>

@@ -30,7 +30,7 @@ export function createCertificateOf(clientCa: Tls['clientCa']): CertificateOf {
 
 /** The most certificates that are remembered. A proxy sends the same one with each request of a client. */
 const MAX_KNOWN = 256;
-const known = new Map<string, string>();
+const thumbprints = new Map<string, string>();
 
 /**
  * The thumbprint of the certificate in a `Client-Cert` field, RFC 9440 §2.2: one Byte Sequence (RFC 8941 §3.3.5) with
@@ -41,15 +41,15 @@ const known = new Map<string, string>();
  */
 export function thumbprintOfHeader(value: string): string | undefined {
   if (value === '' || value === '::') return undefined;
-  const before = known.get(value);
-  if (before !== undefined) return before;
-  const found = read(value);
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(value, found);
+  const known = thumbprints.get(value);
+  if (known !== undefined) return known;
+  const found = readThumbprint(value);
+  if (thumbprints.size >= MAX_KNOWN) thumbprints.clear();
+  thumbprints.set(value, found);
   return found;
 }
 
-function read(value: string): string {
+function readThumbprint(value: string): string {
   const [, base64] = /^:([A-Za-z0-9+/]+={0,2}):$/.exec(value) ?? [];
   if (base64 === undefined) throw malformed('is not one Byte Sequence');
   const der = Buffer.from(base64, 'base64');

@@ -62,17 +62,17 @@ export function originalCall(
 function originalRequest(request: IncomingMessage, fields: Fields): OriginalRequest {
   const { url = '', method = '' } = request;
   requirePlainConnection(fields.connection);
-  const spoken = [forwarded, original].filter(({ method, target }) =>
+  const used = [forwarded, original].filter(({ method, target }) =>
     fields.names.some((name) => name === method || name === target),
   );
   if (url.startsWith(`${AUTHORIZE_PATH}/`)) {
-    if (spoken.length > 0) throw unclear('the question has a path of its own, and fields that name another request');
+    if (used.length > 0) throw unclear('the question has a path of its own, and fields that name another request');
     return { method, target: url.slice(AUTHORIZE_PATH.length), host: fields.host };
   }
   // Caddy keeps the query of the client's request.
   if (url.split('?', 1)[0] !== AUTHORIZE_PATH)
     throw new Denial('route.unknown', `questions are asked at ${AUTHORIZE_PATH}`);
-  const [convention, second] = spoken;
+  const [convention, second] = used;
   if (convention === undefined) throw unclear('no field names the request');
   if (second !== undefined) throw unclear('x-forwarded-* and x-original-* fields both name a request');
   const named = {

@@ -18,7 +18,7 @@ export interface OwnCertificate {
 }
 
 /** A certificate whose files another process watches. */
-export interface ToldCertificate extends OwnCertificate {
+export interface ReceivedCertificate extends OwnCertificate {
   /** Uses this certificate from now on. If it cannot be used, that is reported and the one before stays. */
   renew(next: Certificates): void;
 }
@@ -27,7 +27,11 @@ export interface ToldCertificate extends OwnCertificate {
 type Observer = Pick<TlsObserver, 'certificateInForce' | 'certificateRefused'>;
 
 /** Creates the certificate of a process that gets its renewals from another one. */
-export function toldCertificate(clientCa: Tls['clientCa'], first: Certificates, observer: Observer): ToldCertificate {
+export function receivedCertificate(
+  clientCa: Tls['clientCa'],
+  first: Certificates,
+  observer: Observer,
+): ReceivedCertificate {
   let use: (certificates: Certificates) => void = () => {};
   let current = first;
   observer.certificateInForce(new Date(first.expiresAt));
@@ -62,7 +66,7 @@ export async function openCertificate(
 ): Promise<OwnCertificate> {
   const { clientCa } = tls;
   const files: CertificateFiles = { cert: tls.cert, key: tls.key, ca: clientCa === 'any' ? undefined : clientCa };
-  let told: ToldCertificate | undefined;
+  let held: ReceivedCertificate | undefined;
   let last: Promise<unknown> = Promise.resolve();
   // Watched before they are read: a change in between is noticed.
   const watching = await watch(
@@ -75,7 +79,7 @@ export async function openCertificate(
     watching.close();
     throw error;
   });
-  told = toldCertificate(clientCa, first, observer);
+  held = receivedCertificate(clientCa, first, observer);
 
   async function read(): Promise<Certificates> {
     const { certificates, faults } = await readCertificates(files, clock());
@@ -86,11 +90,11 @@ export async function openCertificate(
   async function renew(): Promise<void> {
     try {
       const next = await read();
-      told?.renew(next);
+      held?.renew(next);
     } catch (error) {
       observer.certificateRefused((error as Error).message);
     }
   }
 
-  return { ...told, close: () => watching.close() };
+  return { ...held, close: () => watching.close() };
 }

@@ -2,7 +2,7 @@ import { on } from 'node:events';
 import { filesOf, type Snapshot } from '../config/files.ts';
 import { load } from '../config/load.ts';
 import { ConfigError, problemsOf } from '../config/problems.ts';
-import { toldCertificate, type ToldCertificate } from '../listen/own-certificate.ts';
+import { receivedCertificate, type ReceivedCertificate } from '../listen/own-certificate.ts';
 import type { Config } from '../model/config.ts';
 import { reportAsWorker } from '../telemetry/metrics.ts';
 import { asAtStart } from './reload.ts';
@@ -11,7 +11,7 @@ import { tellPrimary, type ToWorker } from './worker-messages.ts';
 
 /** The serving process, and the certificate that the primary process renews. */
 interface Working extends Serving {
-  readonly certificate: ToldCertificate | undefined;
+  readonly certificate: ReceivedCertificate | undefined;
 }
 
 /** Runs one of several serving processes. It obeys the primary process, and ends with it. */
@@ -38,12 +38,13 @@ async function begin({
   key,
   certificates,
 }: Extract<ToWorker, { kind: 'begin' }>): Promise<Working> {
-  let certificate: ToldCertificate | undefined;
+  let certificate: ReceivedCertificate | undefined;
   try {
     const serving = await startServing(asAtStart(await configOf(file, snapshot), fixed), {
       key: Buffer.from(key, 'hex'),
       ...(certificates !== undefined && {
-        openCertificate: ({ clientCa }, observer) => (certificate = toldCertificate(clientCa, certificates, observer)),
+        openCertificate: ({ clientCa }, observer) =>
+          (certificate = receivedCertificate(clientCa, certificates, observer)),
       }),
     });
     reportAsWorker(serving.metrics.registry);

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { createQuota } from '../../src/lib/quota.ts';
-import { readBody, roomForBodies } from '../../src/listen/body.ts';
+import { readBody, bodyQuotaBytes } from '../../src/listen/body.ts';
 import type { Call } from '../../src/model/call.ts';
 
 function callWith(contentLength?: string, client = '192.0.2.1') {
@@ -107,7 +107,7 @@ describe('many at once', () => {
 
   test('there is room for sixteen of one client, however large they may be', () => {
     const mib = kib * kib;
-    expect(roomForBodies(mib) / mib).toBe(256);
-    expect(roomForBodies(16 * mib) / mib).toBe(1024);
+    expect(bodyQuotaBytes(mib) / mib).toBe(256);
+    expect(bodyQuotaBytes(16 * mib) / mib).toBe(1024);
   });
 });
