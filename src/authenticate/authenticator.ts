@@ -69,7 +69,7 @@ export function createAuthenticators(
     }
     const { authorities, verifiers } = trust;
     const refuseEverywhere = (refused: RefusedToken): void => {
-      for (const verifier of verifiers.values()) verifier.forget(refused.key);
+      for (const verifier of verifiers.values()) verifier.evict(refused.key);
       onRefused?.(refused);
     };
     return (route, possession) => {
@@ -153,8 +153,8 @@ function authenticationFor(
       if (server === undefined) throw new Denial('token.issuer', 'the route no longer trusts its authorization server');
       const form = claimedIssuer(token.value) === undefined ? 'opaque' : 'jwt';
       const maySee = trusted.every(({ issuer, maySee }) => issuer !== server.issuer || maySee(token.value));
-      const held = { principal, form, maySee, server, route, audiences } as const;
-      for (const check of Object.values(reloadChecks)) check(held);
+      const inUse = { principal, form, maySee, server, route, audiences } as const;
+      for (const check of Object.values(reloadChecks)) check(inUse);
       return withHierarchy(principal, scopeHierarchy);
     },
     // RFC 9449 §4.3 binds a proof to one request. The stream that it opened continues by the token alone.

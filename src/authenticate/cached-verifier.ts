@@ -18,8 +18,8 @@ export interface CachedVerifier {
   authenticate(token: PresentedToken, call: Call, failures: Failures): Principal | Promise<Principal>;
   /** Validates past the cache. `client`: the address of the caller, if there is one. */
   revalidate(token: PresentedToken, client?: string): Promise<Principal>;
-  /** Evicts a token: its next use validates it again. */
-  forget(key: string): void;
+  /** Evicts a valid token: its next use validates it again. */
+  evict(key: string): void;
 }
 
 /** Counts a look-up of the token cache; `negative`: the token was refused a few seconds ago. */
@@ -69,7 +69,7 @@ export function createCachedVerifier(
     },
     async revalidate(token, client) {
       const key = tokenKey(token);
-      refused.forget(key);
+      refused.delete(key);
       try {
         // Not shared with callers that may use a cached answer.
         return await flight(`afresh ${key}`, () =>
@@ -81,7 +81,7 @@ export function createCachedVerifier(
         throw error;
       }
     },
-    forget: (key) => known.delete(key),
+    evict: (key) => known.delete(key),
   };
 
   /** While this call waited, another one may have filled the cache. */
@@ -147,7 +147,7 @@ export function createCachedVerifier(
       known.set(key, principal, reusableUntil);
       return principal;
     } catch (error) {
-      if (isTokenDenial(error)) refused.remember(key, error, shortestReuse(trusted));
+      if (isTokenDenial(error)) refused.set(key, error, shortestReuse(trusted));
       throw error;
     }
   }

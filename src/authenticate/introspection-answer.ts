@@ -32,7 +32,7 @@ export function principalOfAnswer(
   if (claims['iss'] !== undefined && claims['iss'] !== server.issuer) {
     throw new Denial('token.issuer', `${server.name} answered for another issuer`);
   }
-  requireAccessToken(claims);
+  requireTokenType(claims);
   const principal = principalOf(claims, 'opaque', true, server, hierarchy);
   requireItsKey(principal);
   requireInTime(principal, claims['nbf'], server, clock);
@@ -64,7 +64,7 @@ function requireItsKey({ claims: { token_type: type }, confirmation }: Principal
   }
 }
 
-function requireAccessToken(claims: Claims): void {
+function requireTokenType(claims: Claims): void {
   const { token_type: type } = claims;
   if (type !== undefined && !(typeof type === 'string' && accessTokenTypes.has(type.toLowerCase()))) {
     throw new Denial('token.type', 'the introspection answer names a token_type other than Bearer and DPoP');

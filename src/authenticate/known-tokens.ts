@@ -63,8 +63,9 @@ const LONGEST_MS = 5_000;
 export interface RefusedTokens {
   /** A new {@link Denial} with the cached reason. */
   get(key: string): Denial | undefined;
-  remember(key: string, refusal: Denial, cacheMs: number): void;
-  forget(key: string): void;
+  /** @param cacheMs The longest reuse; never more than five seconds. */
+  set(key: string, refusal: Denial, cacheMs: number): void;
+  delete(key: string): void;
 }
 
 /** Creates an empty {@link RefusedTokens}. */
@@ -75,9 +76,9 @@ export function createRefusedTokens(clock: Clock): RefusedTokens {
       const known = refused.get(key);
       return known && new Denial(known.reason, known.detail);
     },
-    remember(key, { reason, detail }, cacheMs) {
+    set(key, { reason, detail }, cacheMs) {
       refused.set(key, { reason, detail }, clock() + Math.min(cacheMs, LONGEST_MS));
     },
-    forget: (key) => refused.delete(key),
+    delete: (key) => refused.delete(key),
   };
 }

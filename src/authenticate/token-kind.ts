@@ -23,8 +23,8 @@ const accessUses = new Set<unknown>([undefined, 'access', 'access_token']);
  * @throws {Denial} `token.type`
  */
 export function requireAccessToken(claims: Claims, typed: boolean): void {
-  const sign = statedKind(claims) ?? (typed ? undefined : (foreignClaim(claims) ?? entraIdToken(claims)));
-  if (sign !== undefined) throw new Denial('token.type', `not an access token: ${sign}`);
+  const evidence = statedKind(claims) ?? (typed ? undefined : (foreignClaim(claims) ?? entraIdToken(claims)));
+  if (evidence !== undefined) throw new Denial('token.type', `not an access token: ${evidence}`);
 }
 
 function statedKind(claims: Claims): string | undefined {

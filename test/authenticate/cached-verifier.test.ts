@@ -314,7 +314,7 @@ describe('revalidation', () => {
 
   test('validates an evicted token at its next use', async () => {
     await authenticate('t');
-    verifier.forget(tokenKey(bearer('t')));
+    verifier.evict(tokenKey(bearer('t')));
     await authenticate('t');
     expect(asked).toHaveLength(2);
   });
