@@ -49,20 +49,20 @@ export function createFailures(rate: Rate | undefined, { limiters, clock, warnOf
   const limiter = limiters('failures', rate);
   /** The time in which the whole bucket refills. */
   const windowMs = (rate.burst * rate.perMs) / rate.requests;
-  const flights = new Map<string, InFlight>();
+  const questions = new Map<string, InFlight>();
   const warn = createUnlistedProxyWarning(warnOfProxy);
   const refused = createExpiringCache<object>(MAX_REFUSED, clock);
 
-  const flight = createSingleFlight<unknown>();
+  const once = createSingleFlight<unknown>();
 
   return {
     guard<Value>({ call, servers, token }: TokenQuestion, work: () => Promise<Value>): Promise<Value> {
-      const fresh = `${addressBlock(call.client)} ${servers}`;
-      const shown = `${fresh} ${token}`;
+      const bucketOfNew = `${addressBlock(call.client)} ${servers}`;
+      const presented = `${bucketOfNew} ${token}`;
       // One token from one address takes one permit, however often it is presented in the meantime.
-      return flight(shown, () => {
-        const bucket = refused.get(shown) === undefined ? fresh : `again ${fresh}`;
-        return withPermit(bucket, call, work, () => refused.set(shown, {}, clock() + windowMs));
+      return once(presented, () => {
+        const bucket = refused.get(presented) === undefined ? bucketOfNew : `again ${bucketOfNew}`;
+        return withPermit(bucket, call, work, () => refused.set(presented, {}, clock() + windowMs));
       }) as Promise<Value>;
     },
   };
@@ -91,11 +91,11 @@ export function createFailures(rate: Rate | undefined, { limiters, clock, warnOf
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- each try waits for the one before
       const waitMs = await limiter.take(bucket);
-      const inFlight = flights.get(bucket);
+      const inFlight = questions.get(bucket);
       if (waitMs === 0) {
         const entered = inFlight ?? { asking: 0, waiting: new Set<() => void>() };
         entered.asking += 1;
-        flights.set(bucket, entered);
+        questions.set(bucket, entered);
         return entered;
       }
       if (inFlight === undefined) {
@@ -110,7 +110,7 @@ export function createFailures(rate: Rate | undefined, { limiters, clock, warnOf
   function leave(bucket: string, inFlight: InFlight, isRefused: boolean): void {
     inFlight.asking -= 1;
     if (inFlight.asking === 0) {
-      flights.delete(bucket);
+      questions.delete(bucket);
       for (const wake of inFlight.waiting) wake();
     } else if (!isRefused) {
       const [next] = inFlight.waiting;

@@ -10,10 +10,10 @@ export interface RateLimiter {
 }
 
 /** Returns the limiter of a rate. Its counts survive a reload: saving the file again does not grant a new burst. */
-export type RateLimiters = (counted: Counted, rate: Rate) => RateLimiter;
+export type RateLimiters = (counted: CountedEvent, rate: Rate) => RateLimiter;
 
 /** The kinds of events. Each has its own memory, so that failing strangers cannot evict the limit of a subject. */
-export type Counted = 'requests' | 'failures';
+export type CountedEvent = 'requests' | 'failures';
 
 /** A token that the gateway cannot verify itself: it has to ask authorization servers. */
 export interface TokenQuestion {

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
-import type { Counted, RateLimiter, RateLimiters } from '../model/limits.ts';
+import type { CountedEvent, RateLimiter, RateLimiters } from '../model/limits.ts';
 import type { Rate } from '../model/route.ts';
 import type { StoreConnection } from './connection.ts';
 import type { Sealing } from './sealing.ts';
@@ -10,7 +10,7 @@ const MAX_KEYS = 50_000;
 
 /** Limiters of one process, which answer synchronously. */
 interface LocalRateLimiters {
-  (counted: Counted, rate: Rate): RateLimiter & { take(key: string): number };
+  (counted: CountedEvent, rate: Rate): RateLimiter & { take(key: string): number };
 }
 
 /** Creates the limiters of one process. Their counts live as long as they do. */
@@ -18,7 +18,7 @@ export function createRateLimiters(clock: Clock): LocalRateLimiters {
   const buckets = {
     requests: createTokenBuckets(MAX_KEYS, clock),
     failures: createTokenBuckets(MAX_KEYS, clock),
-  } as const satisfies Record<Counted, unknown>;
+  } as const satisfies Record<CountedEvent, unknown>;
   return (counted, rate) => {
     const kept = buckets[counted];
     return { take: (key) => kept.take(key, rate), give: (key) => kept.give(key, rate) };
