@@ -21,7 +21,7 @@ const modernVersions: readonly string[] = allVersions.filter((version) => revisi
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
 
 /**
- * The era of a message. In the modern one, also the guarantee that its headers say what its body says: a proxy that
+ * Determines the era of a message. Requires that the headers of a modern message agree with its body: a proxy that
  * routes, limits or logs by a header must not come to another conclusion than the upstream. The body decides. The
  * headers of a legacy message decide nothing, and the gateway does not compare them.
  *
@@ -54,20 +54,21 @@ function isLegacy(version: string | undefined): boolean {
   return version === undefined || revisions.get(version) === 'legacy';
 }
 
-function requireNoContradiction({ mcpMethod, mcpName }: MessageHeaders, message: Repeated): void {
+function requireNoContradiction(headers: MessageHeaders, message: Repeated): void {
   const { method, id } = message;
-  if (mcpMethod !== undefined && mcpMethod !== method) {
-    throw mismatch(`Mcp-Method is ${quoted(mcpMethod)}, the body says ${quoted(method)}`, id);
+  if (headers.mcpMethod !== undefined && headers.mcpMethod !== method) {
+    throw mismatch(`Mcp-Method is ${quoted(headers.mcpMethod)}, the body says ${quoted(method)}`, id);
   }
   const value = repeatedName(message);
-  if (mcpName === undefined || value === undefined) return;
-  const decoded = decodedValue(mcpName.trim());
+  if (headers.mcpName === undefined || value === undefined) return;
+  const decoded = decodedValue(headers.mcpName.trim());
   if (decoded !== value) throw mismatch(`Mcp-Name is ${quoted(decoded)}, the body says ${quoted(value)}`, id);
 }
 
-function requirePresence({ mcpMethod, mcpName }: MessageHeaders, message: Repeated): void {
-  if (mcpMethod === undefined) throw mismatch('Mcp-Method is missing', message.id);
-  if (mcpName === undefined && repeatedName(message) !== undefined) throw mismatch('Mcp-Name is missing', message.id);
+function requirePresence(headers: MessageHeaders, message: Repeated): void {
+  const { id } = message;
+  if (headers.mcpMethod === undefined) throw mismatch('Mcp-Method is missing', id);
+  if (headers.mcpName === undefined && repeatedName(message) !== undefined) throw mismatch('Mcp-Name is missing', id);
 }
 
 /**

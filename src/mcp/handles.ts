@@ -54,8 +54,8 @@ export function presentedHandles(
   messageId: MessageId,
 ): readonly Handle[] {
   const presented: Handle[] = [];
-  for (const place of presentedPlaces(method)) addPresented(presented, place, 0, message, [], messageId);
-  for (const place of mcpMethod(method).handles) addPresented(presented, place, 0, message, [], messageId);
+  const places = [...envelopePlaces(method), ...mcpMethod(method).handles];
+  for (const place of places) addPresented(presented, place, 0, message, [], messageId);
   return presented;
 }
 
@@ -64,7 +64,8 @@ const inResponse: readonly HandlePlace[] = [relatedToResult];
 /** 2026-07-28 reserves `requestState` for requests; a notification may use it for something else. */
 const inRequest: readonly HandlePlace[] = [...relatedTasks, requestState];
 
-function presentedPlaces(method: string | undefined): readonly HandlePlace[] {
+/** Where any message of this kind may hold a handle, besides the places of its method. */
+function envelopePlaces(method: string | undefined): readonly HandlePlace[] {
   if (method === undefined) return inResponse;
   return mcpMethod(method).isNotification ? relatedTasks : inRequest;
 }
