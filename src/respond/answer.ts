@@ -4,7 +4,7 @@ import { drain } from '../http/yielding-stream.ts';
 import type { Call } from '../model/call.ts';
 
 /** An unread body up to this size is drained, so that the connection stays usable. */
-const FORGOTTEN_BYTES = 64 * 1024;
+const DRAINED_BYTES = 64 * 1024;
 /** How long a client that is still sending has to read its answer. */
 const LINGER_MS = 1_000;
 
@@ -21,7 +21,7 @@ export function answer(call: Call, status: number, headers: OutgoingHttpHeaders,
   const stillSending =
     !request.complete &&
     (fields.transferEncoding !== undefined ||
-      Number(fields.contentLength ?? 0) > FORGOTTEN_BYTES ||
+      Number(fields.contentLength ?? 0) > DRAINED_BYTES ||
       // RFC 9110 §10.1.1: the client may send the body or not, so the start of its next request is unknown.
       request.headers.expect !== undefined);
   // With its phrase: an answer that failed before this one may have set another.

@@ -19,12 +19,12 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
     if (error === undefined) return undefined;
     const usedDpop = route.dpop !== undefined && dpopScheme.test(authorization);
     // RFC 6750 §3.1: a request without authentication information, or with another scheme, gets no error code.
-    const isOther = !isMcp && (usedDpop || denial.reason === 'credentials.missing');
-    const isPoor = error === 'insufficient_scope';
-    const parameters = isPoor ? { scope: denial.scope, resourceMetadata } : begin;
+    const omitsError = !isMcp && (usedDpop || denial.reason === 'credentials.missing');
+    const isScopeRefusal = error === 'insufficient_scope';
+    const parameters = isScopeRefusal ? { scope: denial.scope, resourceMetadata } : begin;
     const bearer = challenge('Bearer', {
       ...parameters,
-      error: isPoor ? error : isOther ? undefined : 'invalid_token',
+      error: isScopeRefusal ? error : omitsError ? undefined : 'invalid_token',
     });
     if (route.dpop === undefined) return bearer;
     const { algorithms } = route.dpop;

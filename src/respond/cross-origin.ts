@@ -44,8 +44,8 @@ export function createCrossOrigin(isAllowed: (origin: string) => boolean): Cross
   };
 }
 
-function allowedHeaders(asked: string | undefined): string {
-  const names = (asked ?? '').split(',').map((name) => name.trim());
+function allowedHeaders(requested: string | undefined): string {
+  const names = (requested ?? '').split(',').map((name) => name.trim());
   const known = new Set(requestable.toLowerCase().split(', '));
   const more = names.filter((name) => fieldName.test(name) && !known.has(name.toLowerCase()));
   return [requestable, ...more].join(', ');

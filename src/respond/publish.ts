@@ -6,6 +6,9 @@ import { Denial } from '../model/denial.ts';
 import { answer } from './answer.ts';
 import { isMetadataPath, metadataDocuments } from './resource-metadata.ts';
 
+/** The path at which upstreams find the keys of signed identities. */
+const KEY_SET_PATH = '/.well-known/sallyport-jwks.json';
+
 /** Answers a call for a document of the gateway; false for any other call. */
 export type Publish = (call: Call) => boolean;
 
@@ -30,26 +33,23 @@ export function createPublish(config: Config, keySet: KeySet): Publish {
     if (call.path === KEY_SET_PATH) {
       const keys = keySet();
       if (keys === undefined) throw new Denial('route.unknown', 'no route signs identities');
-      show(call, 'application/jwk-set+json', keys);
+      sendDocument(call, 'application/jwk-set+json', keys);
       return true;
     }
     const document = documents.get(call.path);
     if (document === undefined && !isMetadataPath(call.path)) return false;
     if (document === undefined) throw new Denial('route.unknown', 'no protected resource with this metadata path');
-    show(call, 'application/json', document);
+    sendDocument(call, 'application/json', document);
     return true;
   };
 }
 
-function show(call: Call, mediaType: string, document: Buffer): void {
+function sendDocument(call: Call, mediaType: string, document: Buffer): void {
   if (call.method === 'OPTIONS') answer(call, 204, openToAll);
   else if (call.method === 'GET' || call.method === 'HEAD') {
     answer(call, 200, { ...openToAll, 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=300' }, document);
   } else answer(call, 405, { ...openToAll, Allow: 'GET, HEAD, OPTIONS' });
 }
-
-/** The path at which upstreams find the keys of signed identities. */
-const KEY_SET_PATH = '/.well-known/sallyport-jwks.json';
 
 /** Returns the current JWK Set, RFC 7517 §5; undefined if no route signs identities. */
 export type KeySet = () => Buffer | undefined;

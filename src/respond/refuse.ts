@@ -43,7 +43,7 @@ export function createRefuse(route: Route | undefined, parts: RefuseParts): Refu
     if (wanted !== undefined) headers['WWW-Authenticate'] = wanted;
     if (nonce !== undefined) headers['DPoP-Nonce'] = nonce();
     if (refusal.status === 405) headers['Allow'] = [...(methods ?? everyMethod)].join(', ');
-    const retryAfter = retryAfterSeconds(refusal, denial);
+    const retryAfter = retryAfterOf(refusal, denial);
     if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter);
     // a 401 of an API has an empty body.
     if (refusal.status === 401 && route?.protocol === 'http') {
@@ -56,7 +56,7 @@ export function createRefuse(route: Route | undefined, parts: RefuseParts): Refu
 }
 
 /** Whole seconds, RFC 9110 §10.2.3; undefined if waiting does not help. */
-function retryAfterSeconds({ status }: Refusal, denial: Denial): number | undefined {
+function retryAfterOf({ status }: Refusal, denial: Denial): number | undefined {
   // Exact: a client that retries earlier is refused again.
   if (status === 429) return denial.retryAfterSeconds;
   if (status !== 503) return undefined;
