@@ -19,7 +19,7 @@ export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Rou
   // If `/Admin` is mounted, `/admin` folds to itself and still must not reach it.
   const allFolded = [...mounts.keys()].every((path) => folded.has(path));
   const depth = Math.max(0, ...[...mounts.keys()].map(segmentCount));
-  const segmentsMet = createLookAlikes(mounts.keys());
+  const lookAlikeSegments = createLookAlikes(mounts.keys());
   return (path) => {
     const found = longest(mountings, path, depth);
     const fold = foldedPath(path);
@@ -29,7 +29,7 @@ export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Rou
         'reads as the path of another route once case and encoding are ignored: send the plain path',
       );
     }
-    if (segmentsMet(fold) > (found?.segments ?? 0)) {
+    if (lookAlikeSegments(fold) > (found?.segments ?? 0)) {
       throw new Denial(
         'request.path',
         'reads as the path of a route once extensions, and dots, spaces and invisible characters at the end of a ' +
@@ -109,17 +109,17 @@ function createLookAlikes(mounts: Iterable<string>): (folded: string) => number 
   return (folded) => {
     if (!droppable.test(folded)) return 0;
     let nodes: readonly Node[] = [root];
-    let met = 0;
+    let matched = 0;
     for (const [index, segment] of segmentsOf(folded, depth).entries()) {
       nodes = nodes.flatMap((node) => childrenOf(node, segment, longest));
-      if (nodes.some((node) => mounted.has(node))) met = index + 1;
+      if (nodes.some((node) => mounted.has(node))) matched = index + 1;
     }
-    return met;
+    return matched;
   };
 }
 
-function segmentsOf(path: string, most = path.length): readonly string[] {
-  return path.split('/', most + 1).slice(1);
+function segmentsOf(path: string, limit = path.length): readonly string[] {
+  return path.split('/', limit + 1).slice(1);
 }
 
 function childrenOf({ children }: Node, segment: string, longest: number): readonly Node[] {
