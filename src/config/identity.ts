@@ -1,5 +1,5 @@
 import { hopByHop } from '../http/header-fields.ts';
-import { isNeverFromClients, plainFieldName, saysWho } from '../model/client-fields.ts';
+import { isNeverFromClients, plainFieldName, namesUser } from '../model/client-fields.ts';
 import type { SignedIdentity, Upstream } from '../model/route.ts';
 import { memberReader } from '../json/pointer.ts';
 import type { Field } from './field.ts';
@@ -102,6 +102,6 @@ function identityHeader(key: string): { readonly name: string; readonly fault: s
   const taken =
     reserved.has(plain) ||
     reservedPrefixes.some((prefix) => plain.startsWith(prefix)) ||
-    (isNeverFromClients(plain) && !saysWho(plain));
+    (isNeverFromClients(plain) && !namesUser(plain));
   return { name, fault: taken ? 'is reserved; choose a header name such as x-auth-subject' : undefined };
 }

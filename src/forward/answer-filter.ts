@@ -22,6 +22,9 @@ import type { ResponseHeaders } from './response-headers.ts';
  */
 type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | undefined;
 
+/** Binds the upstream's handles in a message to the caller; undefined for a message without handles. */
+export type BindHandles = (text: string, grant: Grant) => string | undefined;
+
 /** Makes the event id that the caller sees from the id that the upstream sends in a session. */
 export type BindEventId = (id: string, grant: Grant, sessionId: string | undefined) => string;
 
@@ -81,7 +84,7 @@ export function answerFilter(
 
 /** Whether a cache might serve the result to a caller for whom the policy decides differently. */
 function mayBePublic({ policy }: Route, { action: { attempt, era } }: Grant): boolean {
-  if (policy?.tellsApart !== true || attempt.kind !== 'mcp' || era !== 'modern') return false;
+  if (policy?.distinguishesCallers !== true || attempt.kind !== 'mcp' || era !== 'modern') return false;
   return mcpMethod(attempt.method).isCacheable;
 }
 
@@ -190,9 +193,6 @@ function listRewriting({ principal }: Grant, { policy }: Route): Rewriting {
   const visible = (target: McpTarget): boolean => policy.couldCall(principal, target);
   return { concerns: () => true, rewrite: (text) => filteredMessage(text, visible), mustRead: true };
 }
-
-/** Binds the upstream's handles in a message to the caller; undefined for a message without handles. */
-export type BindHandles = (text: string, grant: Grant) => string | undefined;
 
 /** Binds the handles of an answer. An answer that cannot be read may pass: the gateway accepts no unbound handle. */
 function handleRewriting(grant: Grant, bindHandles: BindHandles): Rewriting {

@@ -109,11 +109,11 @@ export function guardStream(
   const stream: OpenStream = { ...opened, revalidateEvery };
   revalidateEvery(route.revalidateMs);
   streams.add(stream);
-  const callOffExpiry = atDeadline(endsAt, () => end('the token expired'), clock);
+  const cancelExpiry = atDeadline(endsAt, () => end('the token expired'), clock);
   return () => {
     over = true;
     streams.delete(stream);
-    callOffExpiry();
+    cancelExpiry();
     clearInterval(timer);
   };
 

@@ -30,7 +30,7 @@ export function createPermitHeaders(
   sign: SignIdentity | undefined,
 ): PermitHeaders {
   const identity = createIdentityHeaders(route, sign);
-  const silent = Object.fromEntries([...identity.names, 'authorization'].map((name) => [name, '']));
+  const cleared = Object.fromEntries([...identity.names, 'authorization'].map((name) => [name, '']));
 
   function isClaim(name: string): boolean {
     const plain = plainFieldName(name);
@@ -39,18 +39,18 @@ export function createPermitHeaders(
 
   return {
     requireUnclaimed({ fields: { names } }) {
-      const claimed = names.find(isClaim);
-      if (claimed === undefined) return;
+      const found = names.find(isClaim);
+      if (found === undefined) return;
       throw new Denial(
         'forward_auth.request',
-        `the client sends ${JSON.stringify(claimed.slice(0, 64))}, and the proxy may forward it`,
+        `the client sends ${JSON.stringify(found.slice(0, 64))}, and the proxy may forward it`,
       );
     },
     of(call, grant, credential) {
-      const told: string[] = [];
-      if (grant.principal !== undefined) identity.addTo(told, grant.principal, call.decision);
-      const headers: Record<string, string> = { ...silent };
-      for (let i = 0; i < told.length; i += 2) headers[told[i] as string] = told[i + 1] as string;
+      const fields: string[] = [];
+      if (grant.principal !== undefined) identity.addTo(fields, grant.principal, call.decision);
+      const headers: Record<string, string> = { ...cleared };
+      for (let i = 0; i < fields.length; i += 2) headers[fields[i] as string] = fields[i + 1] as string;
       if (credential !== undefined) headers['authorization'] = credential;
       return headers;
     },

@@ -157,12 +157,12 @@ export function isNeverFromClients(plain: string): boolean {
     neverFromClients.has(plain) ||
     otherTarget.has(plain) ||
     prefixesNeverFromClients.some((prefix) => plain.startsWith(prefix)) ||
-    saysWho(plain)
+    namesUser(plain)
   );
 }
 
 /** Whether a field, by its {@link plainFieldName}, names the user by custom, as `X-Remote-User` does. */
-export function saysWho(plain: string): boolean {
+export function namesUser(plain: string): boolean {
   return identityFields.has(plain) || identityPrefixes.some((prefix) => plain.startsWith(prefix));
 }
 

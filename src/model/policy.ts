@@ -90,7 +90,7 @@ export interface Policy {
   /** Whether lists show only what {@link Policy.couldCall} allows. Always `show` with `mode: shadow`. */
   readonly lists: 'filter' | 'show';
   /** Whether callers with valid tokens may be treated differently: it has a rule, and enforces it. */
-  readonly tellsApart: boolean;
+  readonly distinguishesCallers: boolean;
   /**
    * The name or pattern under `tools` that covers a tool, as written; what may become a metric label, since no caller
    * can make one up.

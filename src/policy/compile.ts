@@ -39,7 +39,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
     name,
     scope: scopeTokens(document.scope ?? []),
     lists: shadow ? 'show' : (document.lists ?? defaultLists(document)),
-    tellsApart: !shadow && every.length > 0,
+    distinguishesCallers: !shadow && every.length > 0,
     toolEntry: (tool) => listing?.tool?.(tool)?.name,
     couldCall: shadow ? () => true : (principal, target) => couldCall(rules, principal, target),
     decide: shadow

@@ -34,7 +34,7 @@ test.each<[PolicyDocument, boolean]>([
   [{ mode: 'shadow', scope: 'read' }, false],
   [{ mode: 'enforce', scope: 'read' }, true],
 ])('%j may treat callers differently: %s', (document, tells) => {
-  expect(compilePolicy('demo', document).tellsApart).toBe(tells);
+  expect(compilePolicy('demo', document).distinguishesCallers).toBe(tells);
 });
 
 test('a policy without scope and tools has neither', () => {
