@@ -105,7 +105,7 @@ describe('RFC 9449 §4.3 — 10: the nonce, where the route wants one', () => {
 
   test('says whether the client knows of nonces at all', async () => {
     await expect(show()).rejects.toMatchObject({ detail: 'the proof has no nonce' });
-    await expect(show({ claims: { nonce: 'x' } })).rejects.toMatchObject({ detail: /not a recent one/ });
+    await expect(show({ claims: { nonce: 'x' } })).rejects.toThrow('the nonce is not a recent one of the gateway');
   });
 });
 
@@ -161,7 +161,7 @@ describe('a key', () => {
   test('RFC 7518 §3.3 — of 2048 bits or more, however long it is written', async () => {
     await expect(showRsa('RS256', 2048)).resolves.toBeUndefined();
     await expect(showRsa('RS256', 1024)).rejects.toThrow(refused('proof.invalid'));
-    await expect(showRsa('RS256', 1024, 128)).rejects.toMatchObject({ detail: /1024 bits only/ });
+    await expect(showRsa('RS256', 1024, 128)).rejects.toThrow('jwk has only 1024 bits');
   });
 
   test('is one with its thumbprint: nobody’s proof is checked with another’s', async () => {
