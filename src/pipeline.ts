@@ -42,7 +42,7 @@ export interface Stages {
   token(call: Call): PresentedToken | undefined;
   /** Validates the token, and the proof of possession if it is bound to a key. `authenticate/authenticator.ts` */
   authenticate(token: PresentedToken | undefined, call: Call): Soon<Principal | undefined>;
-  /** Takes the call from the caller's rate limit; undefined on a route without one. `limit/limit.ts` */
+  /** Counts the call against the caller's rate limit; undefined on a route without one. `limit/limit.ts` */
   readonly limit: ((call: Call, principal: Principal | undefined) => Soon<void>) | undefined;
   /** Reads what the call attempts, on an MCP route from its message. `authorize/action.ts` */
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
@@ -126,11 +126,11 @@ export async function serve(
     if (head === undefined) await stages.forward(granted);
     else stages.forwardUpgrade(granted, head, refuse);
   } catch (error) {
-    refuse(error instanceof Denial ? error : new Denial('gateway.error', 'an error of our own', { cause: error }));
+    refuse(error instanceof Denial ? error : new Denial('gateway.error', 'an unexpected error', { cause: error }));
   }
 
   function refuse(denial: Denial): void {
-    // A call has one decision: a failure after it was allowed is no second one.
+    // A call has one decision. A failure after it was allowed is logged, and not recorded as a decision.
     if (!decided && denial.reason !== 'gateway.error') record(denial);
     else gateway.failed(call, stages?.route, denial);
     (stages ?? gateway).refuse(call, denial, action?.messageId ?? denial.messageId ?? null);

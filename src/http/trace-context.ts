@@ -28,7 +28,7 @@ const zeros = /^0+$/;
 const member = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~]$/;
 
 /**
- * Reads `traceparent` and `tracestate`; undefined if the first is not valid or stands twice (Trace Context §3.2). A
+ * Reads `traceparent` and `tracestate`; undefined if the first is not valid or duplicate (Trace Context §3.2). A
  * `tracestate` that is not valid is ignored, §3.3.
  *
  * @param traceparent The values of all fields, joined by commas.

@@ -26,7 +26,7 @@ interface FailuresParts {
   readonly warnOfProxy: (address: string) => void;
 }
 
-/** No limit at all. */
+/** The limit of a configuration without `limits.failures`: it refuses nothing. */
 export const unlimitedFailures: Failures = { guard: (_question, work) => work() };
 
 /**

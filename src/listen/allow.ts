@@ -21,7 +21,7 @@ export interface Allowed {
 /** Creates the allow-lists of a configuration. */
 export function createAllowed({ allowedHosts, allowedOrigins }: Config): Allowed {
   const isAllowed = (origin: string): boolean => allowedOrigins.has(origin) || loopbackOrigin.test(origin);
-  // Nearly every request has the same one.
+  // The last allowed `Host`: nearly every request has the same one.
   let known: string | undefined;
   return {
     require({ fields: { host, origin } }) {

@@ -119,9 +119,9 @@ interface SlowBodies {
 }
 
 /**
- * Calls `onSlow` for each connection whose request body comes more slowly than `pace`, so that a
- * client cannot keep a connection by sending a byte at a time. It replaces Node's `requestTimeout`, which ends a long
- * upload however fast it is. It costs nothing per request: it looks at all connections once in each window.
+ * Calls `onSlow` for each connection whose request body comes more slowly than `pace`, so that a client cannot keep a
+ * connection by sending a byte at a time. It replaces Node's `requestTimeout`, which also ends a long upload that is
+ * fast. It costs nothing for a single request: it looks at all connections once in each window.
  */
 export function watchSlowBodies(server: Server, { sockets, connections, onSlow, pace = leastPace }: SlowBodies): void {
   /** The requests that were being read in the last window, and the bytes read by then. */

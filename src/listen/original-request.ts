@@ -55,7 +55,7 @@ export function originalCall(
  * The request that a proxy asks about. At {@link AUTHORIZE_PATH} itself, the fields of one convention describe it: all
  * of them must be there, each once. Below that path the question is the request itself, as Envoy asks.
  *
- * @throws {Denial} `route.unknown` for any other path. `forward_auth.request` if a field is missing or stands twice, or
+ * @throws {Denial} `route.unknown` for any other path. `forward_auth.request` if a field is missing or duplicate, or
  *   if there are fields of two conventions: one of them would be the client's, because proxies forward fields that they
  *   do not set.
  */

@@ -11,22 +11,22 @@ export interface OwnCertificate {
   /** The authority of client certificates, as configured. */
   readonly clientCa: Tls['clientCa'];
   readonly current: () => Certificates;
-  /** Sets the callback for each renewed certificate. If the callback throws, the certificate before stays in force. */
+  /** Sets the callback for each renewed certificate. If the callback throws, the previous one stays in force. */
   onRenewed(use: (certificates: Certificates) => void): void;
   /** Stops watching the files. */
   close(): void;
 }
 
-/** A certificate whose files another process watches. */
+/** A certificate that another process watches and sends. */
 export interface ReceivedCertificate extends OwnCertificate {
-  /** Uses this certificate from now on. If it cannot be used, that is reported and the one before stays. */
+  /** Uses this certificate from now on. An unusable one is reported, and the previous one stays in force. */
   renew(next: Certificates): void;
 }
 
 /** Observes the certificate of the gateway. */
 type Observer = Pick<TlsObserver, 'certificateInForce' | 'certificateRefused'>;
 
-/** Creates the certificate of a process that gets its renewals from another one. */
+/** Creates the certificate of a process that receives its renewals from another one. */
 export function receivedCertificate(
   clientCa: Tls['clientCa'],
   first: Certificates,
@@ -54,7 +54,7 @@ export function receivedCertificate(
 
 /**
  * Reads the certificate and watches its files. A certificate and key that do not match, by mistake or in the middle of
- * a renewal, are reported, and the pair before stays in force.
+ * a renewal, are reported, and the previous pair stays in force.
  *
  * @throws {Error} if the files cannot be used at start.
  */

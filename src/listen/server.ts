@@ -28,10 +28,10 @@ export interface Security {
   readonly observer: TlsObserver;
 }
 
-/** What a listener listens on, and what it hands on. */
+/** The options of {@link listen}. */
 interface ListenOptions {
   readonly address: Address;
-  /** The size of a header section at most. */
+  /** The largest header section, in bytes. */
   readonly maxHeaderBytes: number;
   readonly onRequest: OnRequest;
   readonly onMalformed: OnMalformed;

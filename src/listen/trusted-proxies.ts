@@ -21,9 +21,9 @@ const MAX_HOPS = 32;
 /**
  * Creates the reader of what proxies report about their clients; undefined if no proxy is trusted.
  *
- * A proxy that reports addresses has not therefore checked a certificate: many proxies forward the `Client-Cert` that
- * the client itself wrote. With a certificate, which is public, a stolen token would pass that is bound to it. So the
- * two kinds of trust are separate lists. The certificate of the connection from either kind of proxy is the proxy's own
+ * Trust in the addresses of a proxy is no trust in its certificates: many proxies forward the `Client-Cert` that the
+ * client itself wrote. A certificate is public, so that a stolen token that is bound to it would pass. The two kinds of
+ * trust are separate lists. The certificate of the connection from either kind of proxy is the proxy's own
  * and never the client's. `Forwarded` (RFC 7239) and `Client-Cert-Chain` are not read.
  *
  * @param trustedProxies Addresses and networks, `10.0.0.0/8`, whose `X-Forwarded-For` counts.

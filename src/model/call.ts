@@ -11,7 +11,7 @@ export interface Call {
   /** `performance.now()` at arrival. */
   readonly startedAt: number;
   readonly method: string;
-  /** The one canonical path: matched, decided on and forwarded. */
+  /** The canonical path, which the gateway matches, decides on and forwards. */
   readonly path: string;
   /** `''`, or `?` and the rest, as received. */
   readonly query: string;

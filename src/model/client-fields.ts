@@ -161,7 +161,7 @@ export function isNeverFromClients(plain: string): boolean {
   );
 }
 
-/** Whether a field, by its {@link plainFieldName}, names the user by custom, as `X-Remote-User` does. */
+/** Whether a field, by its {@link plainFieldName}, conventionally names the user, as `X-Remote-User` does. */
 export function namesUser(plain: string): boolean {
   return identityFields.has(plain) || identityPrefixes.some((prefix) => plain.startsWith(prefix));
 }

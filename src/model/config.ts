@@ -17,7 +17,7 @@ export interface AdminSettings extends AdminRules {
 export interface AdminRules {
   /** Names in lower case by which operators reach it, besides loopback, addresses and names of a single label. */
   readonly hosts: readonly string[];
-  /** What callers off loopback must present. Undefined: the listener shows them neither the console nor details. */
+  /** The token that callers off loopback must present. Undefined: they get neither the console nor details. */
   readonly token: string | undefined;
 }
 
@@ -28,13 +28,13 @@ export interface Config {
   readonly listen: Address;
   /** Undefined: plain HTTP. */
   readonly tls: Tls | undefined;
-  /** Undefined: there is none. */
+  /** Undefined: there is no admin listener. */
   readonly admin: AdminSettings | undefined;
   /** Undefined: proxies cannot ask the gateway. */
   readonly forwardAuth: ForwardAuth | undefined;
-  /** Addresses and prefixes (CIDR) of proxies whose `X-Forwarded-For` counts. */
+  /** Addresses and networks (CIDR) of proxies whose `X-Forwarded-For` counts. */
   readonly trustedProxies: readonly string[];
-  /** Addresses and prefixes (CIDR) of proxies whose `Client-Cert` counts; trust in addresses never implies it. */
+  /** Addresses and networks (CIDR) of proxies whose `Client-Cert` counts; trust in addresses never implies it. */
   readonly certificateProxies: readonly string[];
   /** The store that replicas share; undefined: each replica keeps its own state. */
   readonly shared: SharedStore | undefined;
@@ -45,10 +45,10 @@ export interface Config {
   readonly sessionKey: string | undefined;
   /** Host names of the gateway, without port, in lower case. A request for another name may come from DNS rebinding. */
   readonly allowedHosts: ReadonlySet<string>;
-  /** Origins, RFC 6454 §6.2, of pages that may call; loopback origins of any port may besides. */
+  /** Origins, RFC 6454 §6.2, of pages that may call. Loopback origins of any port may call too. */
   readonly allowedOrigins: ReadonlySet<string>;
   readonly limits: Limits;
-  /** Undefined: no spans are made. */
+  /** Undefined: the gateway makes no spans. */
   readonly telemetry: Telemetry | undefined;
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly decisions: 'all' | 'denials' };
   readonly routes: readonly Route[];
@@ -77,7 +77,7 @@ export interface ForwardAuth {
   readonly trusted: readonly string[];
 }
 
-/** A Redis or Valkey. */
+/** The store that replicas share, Redis or Valkey. */
 export interface SharedStore {
   readonly url: string;
   /** Whether a request passes (`open`) whose replay check fails because the store is unavailable. */

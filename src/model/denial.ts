@@ -1,4 +1,8 @@
-/** The reasons for which the gateway refuses, with their answers: one table for the wire, the log and the metrics. */
+/**
+ * The reasons for which the gateway refuses, with their answers: one table for the wire, the log and the metrics.
+ *
+ * @module
+ */
 
 /** The answer to one reason: its HTTP status, and the RFC 6750 §3.1 error code if it carries a challenge. */
 export interface Refusal {

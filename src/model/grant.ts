@@ -64,7 +64,7 @@ export interface HeldToken {
   revalidate(): Promise<unknown>;
 }
 
-/** A token that failed validation, at first or later. */
+/** A token that failed validation, at its first use or later. */
 export interface RefusedToken {
   /** The key of the token in caches; never the token itself. */
   readonly key: string;

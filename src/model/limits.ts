@@ -12,20 +12,20 @@ export interface RateLimiter {
 /** Returns the limiter of a rate. Its counts survive a reload: saving the file again does not grant a new burst. */
 export type RateLimiters = (counted: CountedEvent, rate: Rate) => RateLimiter;
 
-/** The kinds of events. Each has its own memory, so that failing strangers cannot evict the limit of a subject. */
+/** The kinds of counted events. Each has its own memory, so that invalid tokens cannot evict the count of a subject. */
 export type CountedEvent = 'requests' | 'failures';
 
 /** A token that the gateway cannot verify itself: it has to ask authorization servers. */
 export interface TokenQuestion {
   /** The call that presents it. */
   readonly call: Call;
-  /** The servers that are asked, as one string. */
+  /** The issuers of the servers that the gateway asks, joined by spaces. */
   readonly servers: string;
   /** SHA-256 of the token. */
   readonly token: string;
 }
 
-/** Slows down guessing at tokens. */
+/** The limit on invalid tokens, which slows down guessing. */
 export interface Failures {
   /**
    * Runs `work`, which asks about an unknown token. An address has no more questions in flight at the same servers than

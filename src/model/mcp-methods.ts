@@ -52,7 +52,8 @@ interface NamedTarget<Kind> {
  *
  * - `target`: the entry of what it acts on.
  * - `reference`: the entry of what it refers to, where the policy lists such things; else an entry of `methods`.
- * - `housekeeping`: nothing has to. It only opens, keeps or describes a connection; `methods` may ask for more.
+ * - `housekeeping`: no entry is necessary. It only opens, keeps or describes a connection. An entry of `methods` can
+ *   restrict it.
  * - `entry`: an entry of `methods`.
  * - `exact entry`: an entry of `methods` with its exact name. No pattern covers it.
  */
@@ -82,7 +83,7 @@ export type McpMethod = Authorization & {
   readonly mayNeedInput: boolean;
   /** Whether its result in 2026-07-28 says which caches may keep it (`CacheableResult`). */
   readonly isCacheable: boolean;
-  /** The list in its result. The gateway filters it; it removes the entries of a list of tasks. */
+  /** The list in its result. The gateway filters it, and removes all entries of a list of tasks. */
   readonly list: McpList | undefined;
 };
 
@@ -137,7 +138,7 @@ const requests = table({
   'prompts/get': { ...request, ...target('prompt', 'name'), hasArguments: true, mayNeedInput: true },
   'completion/complete': { ...request, allowedBy: 'reference', target: 'reference' },
   'subscriptions/listen': { ...housekeeping, target: 'subscriptions', handles: [subscribedTasks] },
-  // A server that knows no users answers with the tasks of all callers: the author of a pattern did not think of that.
+  // A server that knows no users answers with the tasks of all callers, which the author of a pattern may not expect.
   'tasks/list': {
     ...task,
     allowedBy: 'exact entry',

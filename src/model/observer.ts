@@ -12,10 +12,10 @@ export interface ForwardObserver {
 export interface TlsObserver {
   /** The listener presents another certificate from now on. */
   certificateInForce(expiresAt: Date): void;
-  /** The changed files of the certificate cannot be used; the certificate before stays in force. */
+  /** The changed files of the certificate cannot be used; the previous certificate stays in force. */
   certificateRefused(detail: string): void;
   /** A handshake failed. `peer`: its address, if it is still known. */
   handshakeFailed(detail: string, peer: string | undefined): void;
-  /** The certificate of a client fails verification, and counts as none. */
+  /** The certificate of a client failed verification. The gateway treats the client as one without a certificate. */
   clientCertificateRefused(detail: string, peer: string | undefined): void;
 }

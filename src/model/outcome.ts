@@ -7,7 +7,7 @@ import type { Route } from './route.ts';
 /** The part of a call that is known however early the gateway refused it. */
 export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt' | 'trace'>;
 
-/** A decision as it is recorded, with all that was known when it was made. */
+/** A decision for the records, with everything that the gateway knew when it decided. */
 export interface Outcome {
   readonly call: KnownCall;
   readonly route: Route | undefined;

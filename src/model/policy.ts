@@ -38,7 +38,7 @@ export interface McpAttempt {
    */
   readonly targets: readonly McpTarget[];
   /**
-   * `params.arguments` of `tools/call` and `prompts/get`; {@link unknownArguments} where a log is all that there is.
+   * `params.arguments` of `tools/call` and `prompts/get`; {@link unknownArguments} for an attempt that a log recorded.
    */
   readonly arguments: unknown;
 }
@@ -59,25 +59,25 @@ export interface PolicyDenial {
   readonly rule: string;
 }
 
-/** The answer of a policy; both are normal answers. */
+/** The decision of a policy. Both outcomes are normal answers. */
 export type Decision =
   | { readonly allow: true; readonly rule: string; readonly shadow?: PolicyDenial }
   | { readonly allow: false; readonly rule: string; readonly denial: PolicyDenial };
 
-/** One condition of a policy, as it stands for one caller and one call. */
+/** One condition of a policy, evaluated for one caller and one call. */
 export interface Explanation {
   /** Path into the policy file; `''` for the whole of it. */
   readonly rule: string;
   readonly kind: 'scope' | 'claim' | 'argument' | 'lifetime' | 'listed' | 'any' | 'all' | 'not';
   /**
-   * `error`: it could not be evaluated, which denies the call, under a `not` too. `unknown`: about arguments that are
-   * {@link unknownArguments}.
+   * `error`: it could not be evaluated, which denies the call, under a `not` too. `unknown`: it
+   * depends on {@link unknownArguments}.
    */
   readonly outcome: 'holds' | 'fails' | 'error' | 'unknown';
   /** In words, as in a denial's detail. */
   readonly wanted: string;
   readonly found: string;
-  /** What it consists of. */
+  /** The conditions that it consists of. */
   readonly parts: readonly Explanation[];
 }
 
@@ -89,16 +89,16 @@ export interface Policy {
   readonly scope: readonly string[];
   /** Whether lists show only what {@link Policy.couldCall} allows. Always `show` with `mode: shadow`. */
   readonly lists: 'filter' | 'show';
-  /** Whether callers with valid tokens may be treated differently: it has a rule, and enforces it. */
+  /** Whether the policy may decide differently for two callers with valid tokens: it has a rule, and enforces it. */
   readonly distinguishesCallers: boolean;
   /**
-   * The name or pattern under `tools` that covers a tool, as written; what may become a metric label, since no caller
-   * can make one up.
+   * The name or pattern under `tools` that covers a tool, as written. It can be a metric label, because no caller
+   * chooses it.
    */
   toolEntry(tool: string): string | undefined;
   /**
-   * Whether some token of this caller could call it: a scope may be missing or a token live too long, arguments are not
-   * known yet. Allocates nothing for tools, prompts and resources in lower case: lists are long.
+   * Whether this caller could use the target with some token and some arguments. Missing scopes and the lifetime of the
+   * token do not count. Allocates nothing for tools, prompts and resources in lower case: lists are long.
    */
   couldCall(principal: Principal, target: McpTarget): boolean;
   /**
@@ -107,12 +107,13 @@ export interface Policy {
    */
   decide(principal: Principal, attempt: Attempt): Decision;
   /**
-   * All scopes that an attempt which {@link Policy.decide} allows needed, in the order of a challenge. Never throws.
+   * All scopes that were necessary for an attempt that {@link Policy.decide} allows, in the order of a challenge. Never
+   * throws.
    */
   neededScopes(principal: Principal, attempt: Attempt): readonly string[];
-  /** Every condition that applies to a call, with what it found, also after the decision is clear. Never throws. */
+  /** Every condition that applies to a call, with its outcome, even after the decision is clear. Never throws. */
   explain(principal: Principal, attempt: Attempt): readonly Explanation[];
-  /** The path of every rule that a decision can name or rest on, in the order of the conditions. */
+  /** The path of every rule that a decision can name or depend on, in the order of the conditions. */
   readonly rules: readonly string[];
   /** The claims that it reads, by their names or JSON Pointers as written; those that a token lacks are left out. */
   claimsRead(claims: Claims): Readonly<Record<string, unknown>>;

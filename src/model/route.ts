@@ -53,7 +53,7 @@ export interface SignedIdentity {
   readonly header: string;
   /** `aud`. */
   readonly audience: string;
-  /** Claims that are taken over, besides subject, client and scopes; named as in a policy, JSON Pointers among them. */
+  /** Claims to copy, besides subject, client and scopes. Each is named as in a policy, by name or JSON Pointer. */
   readonly claims: readonly string[];
 }
 
@@ -93,23 +93,23 @@ export interface Upstream {
   /** Those of {@link commandFields} that reach the client. */
   readonly allowedCommands: readonly CommandField[];
   readonly connectTimeoutMs: number;
-  /** Until the response's headers; a stream has no end time of its own. */
+  /** The timeout until the end of the response's header section. The body has no timeout. */
   readonly responseTimeoutMs: number;
 }
 
-/** RFC 9449 on one route. */
+/** The settings of a route for proofs of possession, RFC 9449. */
 export interface Dpop {
   /** Whether the route refuses tokens that are not bound to a key. */
   readonly required: boolean;
-  /** Whether a proof needs a nonce of ours, RFC 9449 §9. */
+  /** Whether a proof needs a nonce of the gateway, RFC 9449 §9. */
   readonly nonce: boolean;
   /** Accepted `alg` of proofs. */
   readonly algorithms: readonly string[];
-  /** How far `iat` of a proof may be from our clock, either way. */
+  /** The largest difference between `iat` of a proof and the clock of the gateway, in either direction. */
   readonly lifetimeMs: number;
 }
 
-/** `requests` in each `perMs`, and up to `burst` at once. */
+/** A rate limit: `requests` in each `perMs`, and up to `burst` at once. */
 export interface Rate {
   readonly requests: number;
   readonly perMs: number;
@@ -132,7 +132,7 @@ export interface Route {
   /** `aud` must contain one of them exactly; empty only on a public route. */
   readonly audiences: readonly string[];
   readonly tokens: ReadonlySet<TokenForm>;
-  /** Absent: any valid token for the audience. */
+  /** Undefined: any valid token for the audience passes. */
   readonly policy: Policy | undefined;
   readonly upstream: Upstream;
   /** The idle time after which the gateway sends a comment into an event stream; undefined: never. */
@@ -147,6 +147,6 @@ export interface Route {
   readonly below: 'refuse' | 'pass';
   /** What happens to a query; always `pass` on an http route. */
   readonly query: 'refuse' | 'pass';
-  /** Whether WebSocket upgrades are let through. */
+  /** Whether the gateway forwards WebSocket upgrades. */
   readonly upgrade: 'websocket' | undefined;
 }

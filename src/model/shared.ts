@@ -3,16 +3,20 @@
 /** Answers of authorization servers, shared by all replicas. */
 export interface SharedAnswers {
   /**
-   * The answer under `key`; undefined if there is none, if it has expired, or while the store is away. Never rejects.
+   * The answer under `key`; undefined if there is none, if it has expired, or while the store is unavailable. Never
+   * rejects.
    */
   get(kind: AnswerKind, key: string): Promise<KeptAnswer | undefined>;
   /** Keeps a JSON value until `expiresAt` (ms since the epoch); the request does not wait for it. Never throws. */
   set(kind: AnswerKind, key: string, answer: unknown, expiresAt: number): void;
-  /** Deletes it for all replicas; the request does not wait. While the store is away it stays until it expires. */
+  /**
+   * Deletes it for all replicas; the request does not wait. While the store is unavailable, the answer stays until it
+   * expires.
+   */
   delete(kind: AnswerKind, key: string): void;
 }
 
-/** The question that was answered. */
+/** The kind of request that the authorization server answered. */
 type AnswerKind = 'introspection' | 'exchange';
 
 /** An answer that a replica kept. It is as trustworthy as the authorization server that gave it, and no more. */
@@ -29,8 +33,8 @@ export interface ReplayMemory {
    *
    * @param owner The caller that uses it. Each owner is limited to a share, so that one cannot fill the cache.
    *
-   * @throws {Denial} `shared_store.unavailable` while the store is away and `on_store_failure` is `closed`, and where
-   *   no more can be remembered.
+   * @throws {Denial} `shared_store.unavailable` while the store is unavailable and `on_store_failure` is `closed`, and
+   *   if the cache is full.
    */
   firstSeen(key: string, expiresAt: number, owner: string): boolean | Promise<boolean>;
 }
@@ -45,7 +49,7 @@ export interface StoreState {
 /** The operation on the store; the label `operation` in metrics. */
 export type StoreOperation = 'get' | 'set' | 'delete' | 'replay' | 'rate' | 'probe';
 
-/** Its result: `corrupt` is a value that no replica wrote, `away` an operation that was not sent. */
+/** Its result. `corrupt`: a value that no replica wrote. `away`: not sent, because the store is unavailable. */
 export type StoreResult = 'ok' | 'hit' | 'miss' | 'corrupt' | 'error' | 'away';
 
 /** Observes the store. */

@@ -11,8 +11,8 @@ export interface Span {
   rename(name: string): void;
   set(attributes: SpanAttributes): void;
   /**
-   * Marks the span as failed; only the first call counts. `type` is of a closed set: the text of an error may hold more
-   * than a tracing backend should know.
+   * Marks the span as failed; only the first call counts. `type` is one of a closed set: the text of an error may hold
+   * more than a tracing backend should know.
    */
   fail(type: string): void;
   /**
@@ -32,7 +32,8 @@ interface Joined {
   readonly span: Span | undefined;
 }
 
-/** Makes spans. No method blocks or throws, and memory is bounded, even if the collector is away. */
+/** Makes spans. No method blocks or throws, and memory is bounded, even if the collector is
+ * unavailable. */
 export interface Tracer {
   /**
    * Lets a call join the trace that it names, or begins one. Decides whether the call, with all spans below it, is
