@@ -48,7 +48,7 @@ describe('how old they may be', () => {
     expect(await world.fetches()).toBe(2);
   });
 
-  test('behind requests a server that is away is asked once in five seconds', async () => {
+  test('an unavailable server is asked once in five seconds in the background', async () => {
     await world.find();
     world.goAway();
     world.now += 4.6 * MINUTE;
@@ -81,7 +81,7 @@ describe('how old they may be', () => {
   });
 });
 
-test('that they may be stale makes nobody go by old ones while the server is there', async () => {
+test('stale keys are not used while the server is available', async () => {
   world = createKeyWorld({ staleMs: HOUR });
   await world.find();
   world.publish([two]);
@@ -95,8 +95,8 @@ test('that they may be stale makes nobody go by old ones while the server is the
   await expect(world.find()).rejects.toMatchObject({ reason: 'token.key' });
 });
 
-describe('what was verified with them', () => {
-  test('holds while they are fresh, and has them renewed', async () => {
+describe('a verification with them', () => {
+  test('is valid while they are fresh, and its use refreshes them', async () => {
     expect(world.keys.holds(0), 'there are none').toBe(false);
     await world.find();
     world.now += 4.5 * MINUTE;

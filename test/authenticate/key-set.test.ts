@@ -10,8 +10,8 @@ beforeEach(() => {
   world = createKeyWorld();
 });
 
-describe('where they are', () => {
-  test('as the configuration says, or else the metadata', async () => {
+describe('the location of the keys', () => {
+  test('is the configured one, or else that of the metadata', async () => {
     const metadata = 'https://as.example/elsewhere';
     for (const [settings, found] of [
       [{ metadata }, `jwks ${issuer}/jwks?key=secret`],
@@ -23,7 +23,7 @@ describe('where they are', () => {
     }
   });
 
-  test('nobody says', async () => {
+  test('is unknown without either: an outage', async () => {
     world = createKeyWorld({ configured: null });
     await expect(world.find()).rejects.toMatchObject({
       ...away,
@@ -48,7 +48,7 @@ describe('where they are', () => {
   });
 });
 
-describe('whose they are', () => {
+describe('the issuer of a key in a shared set', () => {
   test.for<[of: unknown, isOurs: boolean]>([
     [issuer, true],
     ['https://as.example/{tenantid}', true],
@@ -56,7 +56,7 @@ describe('whose they are', () => {
     [5, true],
     ['https://as.example/other', false],
     ['', false],
-  ])('one of issuer %j is ours: %s', async ([of, isOurs]) => {
+  ])('%j belongs to this server: %s', async ([of, isOurs]) => {
     world.publish([{ ...one, issuer: of }]);
     const found = world.find().then(
       () => true,
@@ -66,8 +66,8 @@ describe('whose they are', () => {
   });
 });
 
-describe('one that is not known', () => {
-  test('is looked for again after five seconds, by all of those who look at once', async () => {
+describe('an unknown key', () => {
+  test('is fetched again after five seconds, once for parallel requests', async () => {
     await world.find();
     world.publish([one, two]);
     world.now += 4_999;
@@ -78,7 +78,7 @@ describe('one that is not known', () => {
     expect(world.asked).toHaveLength(2);
   });
 
-  test('also by one who comes while it is looked for', async () => {
+  test('is fetched once, also for a request that comes during the fetch', async () => {
     await world.find();
     world.publish([one, two]);
     world.now += 5_000;
@@ -88,12 +88,12 @@ describe('one that is not known', () => {
     expect(world.asked).toHaveLength(2);
   });
 
-  test('may be of another algorithm', async () => {
+  test('is refused with another algorithm', async () => {
     await expect(world.find('k1', 'ES384')).rejects.toMatchObject({ reason: 'token.key' });
     await expect(world.find('k1', 'HS256')).rejects.toBeInstanceOf(Error);
   });
 
-  test('is no verdict where nobody could be asked whether it is there', async () => {
+  test('is an outage while the server is unavailable', async () => {
     await world.find();
     world.goAway();
     world.now += 5_000;
@@ -103,15 +103,15 @@ describe('one that is not known', () => {
     world.publish([one]);
     world.now += 5_000;
     await expect(world.find('k2')).rejects.toMatchObject({ reason: 'token.key' });
-    await expect(world.find('k2'), 'which holds for a while').rejects.toMatchObject({ reason: 'token.key' });
+    await expect(world.find('k2'), 'until the next window').rejects.toMatchObject({ reason: 'token.key' });
     expect(world.asked).toHaveLength(3);
   });
 });
 
-describe('one that could be any of several', () => {
+describe('a token that several keys fit', () => {
   const several = { code: 'ERR_JWKS_MULTIPLE_MATCHING_KEYS' };
 
-  test('is not looked for again: it is there', async () => {
+  test('fetches nothing again', async () => {
     world.publish([one, two]);
     await world.find();
     world.now += 5_000;
@@ -119,7 +119,7 @@ describe('one that could be any of several', () => {
     expect(world.asked).toHaveLength(1);
   });
 
-  test('is none of the unknown ones once it is found', async () => {
+  test('does not count as unknown after a fetch', async () => {
     world.publish([]);
     await expect(world.find(null)).rejects.toMatchObject({ reason: 'token.key' });
     world.publish([one, two]);
@@ -128,8 +128,8 @@ describe('one that could be any of several', () => {
   });
 });
 
-describe('with none at all', () => {
-  test('a failure holds for half a second', async () => {
+describe('without any keys', () => {
+  test('a failed fetch is repeated after half a second', async () => {
     world.goAway();
     await expect(world.find()).rejects.toMatchObject(away);
     world.publish([one]);
@@ -141,7 +141,7 @@ describe('with none at all', () => {
     expect(world.asked).toHaveLength(2);
   });
 
-  test('all wait for the first attempt; for the next one, one of them', async () => {
+  test('all requests wait for the first attempt, and one request for each later attempt', async () => {
     world.goAway();
     const first = [world.find(), world.find()];
     for (const each of first) await expect(each).rejects.toMatchObject(away);

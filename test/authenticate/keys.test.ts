@@ -54,7 +54,7 @@ function goAway(): void {
 
 const fetches = (): number => issuer.requests.filter(({ path }) => path === '/jwks').length;
 
-test('a thousand unknown kids fetch the keys once a window', async () => {
+test('a thousand tokens with an unknown kid fetch the keys once in each window', async () => {
   await verify(await issuer.sign({}));
   now += 6_000;
   const token = await issuer.sign({}, { header: { kid: 'unknown' } });
@@ -73,7 +73,7 @@ test('a rotated key is found by its kid', async () => {
   await expect(verify(await issuer.sign({}))).rejects.toMatchObject({ reason: 'token.key' });
 });
 
-test('known keys go on working while the server is away; unknown ones get no verdict', async () => {
+test('known keys stay usable while the server is unavailable; an unknown kid is an outage', async () => {
   await verify(await issuer.sign({}));
   goAway();
   now += 60 * 60_000;
@@ -88,9 +88,9 @@ test('known keys go on working while the server is away; unknown ones get no ver
 test.each([
   ['garbage', '<html>', 200],
   ['no keys', '{}', 200],
-  ['too much', `{"keys":[],"x":"${'x'.repeat(600 * 1024)}"}`, 200],
+  ['a body that is too large', `{"keys":[],"x":"${'x'.repeat(600 * 1024)}"}`, 200],
   ['a redirect', '', 302],
-])('an answer with %s is no answer', async (_, text, status) => {
+])('a key set counts as an outage with %s', async (_, text, status) => {
   issuer.intercept = (request, response) => {
     if (request.url !== '/jwks') return false;
     response.writeHead(status, { location: `${issuer.url}/elsewhere` }).end(text);
@@ -122,8 +122,8 @@ test('a private key that was published by mistake never verifies', async () => {
 
 const minutes = (count: number): number => count * 60_000;
 
-describe('keys are renewed', () => {
-  test('behind a request, before they are old', async () => {
+describe('keys are refreshed', () => {
+  test('in the background of a request, before they are stale', async () => {
     const token = await issuer.sign({});
     await verify(token);
     now += minutes(4.4);
@@ -134,10 +134,10 @@ describe('keys are renewed', () => {
     await expect.poll(fetches).toBe(2);
     now += minutes(4.4);
     await verify(token);
-    expect(fetches(), 'they are young again').toBe(2);
+    expect(fetches(), 'they are fresh again').toBe(2);
   });
 
-  test('before a request that comes when they are old: one that was withdrawn meanwhile is no good', async () => {
+  test('before a request that finds them stale: a withdrawn key is refused', async () => {
     const token = await issuer.sign({});
     await verify(token);
     issuer.keys = [next.publicJwk];
@@ -165,13 +165,13 @@ describe('keys are renewed', () => {
   });
 });
 
-describe('while the server is away', () => {
+describe('while the server is unavailable', () => {
   test.each([
     [24, 24 * 60],
     [1, 60],
     // No shorter than they are fresh.
     [0, 5],
-  ])('keys are used for stale: %ih, no longer', async (hours, until) => {
+  ])('keys stay usable for stale: %ih and no longer', async (hours, until) => {
     use(hours * 3_600_000);
     const token = await issuer.sign({});
     await verify(token);
@@ -187,7 +187,7 @@ describe('while the server is away', () => {
     await expect(verify(token)).resolves.toBeDefined();
   });
 
-  test('one request finds out, the next do not wait', async () => {
+  test('one request waits for the timeout, and the next requests do not wait', async () => {
     const token = await issuer.sign({});
     await verify(token);
     issuer.intercept = () => true;
@@ -203,11 +203,11 @@ describe('while the server is away', () => {
 
   test.each([
     ['garbage', '<html>', 200],
-    ['no set', '{}', 200],
+    ['an object without keys', '{}', 200],
     ['a list', '[]', 200],
-    ['keys that are none', '{"keys":[1]}', 200],
-    ['a set that is not there', '{"keys":[]}', 404],
-  ])('%s never takes the place of keys', async (_, text, status) => {
+    ['a key that is not an object', '{"keys":[1]}', 200],
+    ['a set with the status 404', '{"keys":[]}', 404],
+  ])('%s never replaces the keys', async (_, text, status) => {
     const token = await issuer.sign({});
     await verify(token);
     issuer.intercept = (request, response) => {
@@ -222,7 +222,7 @@ describe('while the server is away', () => {
   });
 });
 
-test('an empty set is believed: so a server withdraws its only key', async () => {
+test('an empty set withdraws the only key', async () => {
   const token = await issuer.sign({});
   await verify(token);
   issuer.keys = [];
@@ -230,7 +230,7 @@ test('an empty set is believed: so a server withdraws its only key', async () =>
   await expect(verify(token)).rejects.toMatchObject({ reason: 'token.key' });
 });
 
-test('what was verified holds until a key is withdrawn, not while others come', async () => {
+test('a verification stays valid until a key is withdrawn, also if keys are added', async () => {
   await verify(await issuer.sign({}));
   expect(keys.holds(0)).toBe(true);
   issuer.keys = [next.publicJwk, Object.fromEntries(Object.entries(issuer.key.publicJwk).toReversed())];
@@ -247,7 +247,7 @@ test('what was verified holds until a key is withdrawn, not while others come', 
   expect(keys.generation, 'the same name, another key').toBe(2);
 });
 
-test('what was verified holds only as long as keys are fresh, and has them renewed', async () => {
+test('a verification is valid only while the keys are fresh, and its use refreshes them', async () => {
   await verify(await issuer.sign({}));
   now += minutes(4.6);
   expect(keys.holds(0)).toBe(true);

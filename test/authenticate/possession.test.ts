@@ -42,17 +42,17 @@ const call = (proof?: string, certificateThumbprint?: string): Call =>
 const refused = (reason: string): Error => expect.objectContaining({ reason }) as Error;
 const sent = (client: Prover, otherwise?: OtherProof) => client.proof({ url, token: 't' }, otherwise);
 
-test('a bearer token passes at once, and with nobody asked', () => {
+test('accepts a bearer token synchronously', () => {
   const principal = principalOf();
   for (const each of [undefined, dpop]) expect(create(each).possession(principal, bearer('t'), call())).toBe(principal);
 });
 
-test('so does one that is bound to the certificate of the connection', () => {
+test('accepts a token that is bound to the certificate of the connection synchronously', () => {
   const principal = principalOf({ certificateThumbprint: 'a' });
   expect(create(undefined).possession(principal, bearer('t'), call(undefined, 'a'))).toBe(principal);
 });
 
-test('RFC 9449 §7.1 — DPoP is for a token that is bound to a key, proof or not', async () => {
+test('RFC 9449 §7.1 — refuses DPoP with a token that is bound to no key', async () => {
   const client = await createProver();
   for (const principal of [principalOf(), principalOf({ certificateThumbprint: 'a' })]) {
     for (const proof of [undefined, await sent(client)]) {
@@ -63,7 +63,7 @@ test('RFC 9449 §7.1 — DPoP is for a token that is bound to a key, proof or no
   }
 });
 
-test('RFC 8705 §3 — the certificate of this connection, and the operator learns whether there was one', () => {
+test('RFC 8705 §3 — refuses another certificate or none, and tells the operator which', () => {
   const principal = principalOf({ certificateThumbprint: 'a' });
   const { possession } = create(undefined);
   for (const [certificate, why] of [
@@ -76,14 +76,14 @@ test('RFC 8705 §3 — the certificate of this connection, and the operator lear
   }
 });
 
-test('required: an unbound one does not', () => {
+test('with dpop.required refuses an unbound token', () => {
   const { possession } = create({ ...dpop, required: true });
   expect(() => possession(principalOf(), bearer('t'), call())).toThrow(refused('token.unbound'));
   const certified = principalOf({ certificateThumbprint: 'a' });
   expect(possession(certified, bearer('t'), call(undefined, 'a')), 'one bound to a certificate does').toBe(certified);
 });
 
-test('one bound to key and certificate: both', async () => {
+test('requires both proofs for a token that is bound to a key and a certificate', async () => {
   const client = await createProver();
   const { possession } = create(dpop);
   const principal = principalOf({ jwkThumbprint: client.cnf.jkt, certificateThumbprint: 'a' });
@@ -95,7 +95,7 @@ test('one bound to key and certificate: both', async () => {
   await expect(possession(principal, withProof('t'), call(undefined, 'a'))).rejects.toThrow(refused('proof.missing'));
 });
 
-test('without dpop a key is never proved, whatever the scheme', async () => {
+test('refuses a key-bound token with either scheme on a route without dpop', async () => {
   const client = await createProver();
   const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
   const proof = await sent(client);
@@ -106,8 +106,8 @@ test('without dpop a key is never proved, whatever the scheme', async () => {
   }
 });
 
-describe('the memory of used proofs', () => {
-  test('is asked last, once, and for as long as the proof could be accepted', async () => {
+describe('the replay cache', () => {
+  test('is used last and once, for as long as the proof could be accepted', async () => {
     const client = await createProver();
     const { possession, used } = create(dpop);
     const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
@@ -129,7 +129,7 @@ describe('the memory of used proofs', () => {
     expect(used).toEqual([[expect.stringMatching(/^[\w-]{43}$/), (iat + 70) * 1000, expect.any(String)]]);
   });
 
-  test('is shared out by person: keys and clients can be had by the dozen', async () => {
+  test('has one quota for each subject, whatever its keys and clients', async () => {
     const client = await createProver();
     const { possession, used } = create(dpop);
     const bound = principalOf({ jwkThumbprint: client.cnf.jkt });
@@ -148,7 +148,7 @@ describe('the memory of used proofs', () => {
     expect(new Set([alice, ...others]).size).toBe(5);
   });
 
-  test('is not gone round when it is away', async () => {
+  test('refuses the call while it is unavailable', async () => {
     const client = await createProver();
     const { possession } = create(dpop, false);
     const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
@@ -159,13 +159,13 @@ describe('the memory of used proofs', () => {
   });
 });
 
-describe('whatever is sent for a proof', () => {
+describe('an invalid proof', () => {
   const anything = fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary' }), fc.double());
   const member = (...names: readonly string[]) =>
     fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), anything, { maxKeys: 4 });
   const segment = (value: unknown): string => Buffer.from(JSON.stringify(value) ?? '').toString('base64url');
 
-  test('is refused by a Denial', async () => {
+  test('is refused with a Denial, whatever its bytes', async () => {
     const client = await createProver();
     const { possession, used } = create({ ...dpop, nonce: true });
     const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
@@ -197,7 +197,7 @@ describe('whatever is sent for a proof', () => {
     expect(used).toEqual([]);
   });
 
-  test('is refused even if its key is sound and the signature is no signature', async () => {
+  test('is refused for a malformed signature', async () => {
     const client = await createProver('RS256');
     const { possession } = create(dpop);
     const principal = principalOf({ jwkThumbprint: client.cnf.jkt });
@@ -209,7 +209,7 @@ describe('whatever is sent for a proof', () => {
     }
   });
 
-  test('a point that is not on its curve', async () => {
+  test('is refused for a point that is not on its curve', async () => {
     const client = await createProver();
     const jwk = { ...client.jwk, y: client.jwk.x ?? '' };
     const { possession } = create(dpop);

@@ -11,7 +11,7 @@ const of = (claims: Claims): Principal => principalOf(claims, 'jwt', true, serve
 const refused = (reason: string): Error => expect.objectContaining({ reason }) as Error;
 
 describe('RFC 9068 §2.2 — the principal of claims', () => {
-  test('is what they say, and no more', () => {
+  test('has the values of the claims', () => {
     const claims = { iss: 'x', sub: 'alice', client_id: 'app', aud: 'r', exp: 9, iat: 8.5, scope: 'read', risk: 7 };
     expect(of(claims)).toEqual({
       issuer: 'https://as.example',
@@ -30,7 +30,7 @@ describe('RFC 9068 §2.2 — the principal of claims', () => {
     });
   });
 
-  test('is nobody in particular where they say nothing', () => {
+  test('has no subject, client or scopes without claims', () => {
     expect(of({})).toEqual({
       issuer: 'https://as.example',
       subject: undefined,
@@ -48,7 +48,7 @@ describe('RFC 9068 §2.2 — the principal of claims', () => {
     });
   });
 
-  test('has the issuer of its server among its claims, whatever an answer leaves out', () => {
+  test('has the issuer of its server among its claims if the answer omits iss', () => {
     expect(of({ sub: 'alice', ['__proto__']: 'x' }).claims).toEqual({
       sub: 'alice',
       ['__proto__']: 'x',
@@ -56,7 +56,7 @@ describe('RFC 9068 §2.2 — the principal of claims', () => {
     });
   });
 
-  test('is bound to what cnf says', () => {
+  test('is bound to the keys in cnf', () => {
     const jkt = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I';
     expect(of({ cnf: { jkt } }).confirmation).toEqual({ jwkThumbprint: jkt, certificateThumbprint: undefined });
   });
@@ -105,7 +105,7 @@ test.each<[Claims, readonly string[]]>([
   expect(of(claims).audience).toEqual(expected);
 });
 
-describe('a member of the wrong type is no token, whatever it might have meant', () => {
+describe('refuses a member of the wrong type', () => {
   const values = [null, 5, true, {}, ['x', 1], [['x']]];
   test.for(values)('aud: %j', (aud) => {
     expect(() => of({ aud })).toThrow(refused('token.audience'));
@@ -127,7 +127,7 @@ describe('a member of the wrong type is no token, whatever it might have meant',
   });
 });
 
-test('another kind of token is told by what it has, unless its header says that it is an access token', () => {
+test('refuses a token with claims of another kind, unless its typ is at+jwt', () => {
   expect(() => principalOf({ nonce: 'n' }, 'jwt', false, server, hierarchy)).toThrow(refused('token.type'));
   expect(() => principalOf({ typ: 'ID' }, 'jwt', true, server, hierarchy)).toThrow(refused('token.type'));
   expect(principalOf({ nonce: 'n' }, 'opaque', true, server, hierarchy).form).toBe('opaque');
@@ -148,9 +148,12 @@ test.each([
   expect(confirmationOf(cnf)).toEqual(expected);
 });
 
-test.each([[null], ['x'], [''], [5], [true], [[]], [[{ jkt: one }]]])('%j is no object, whatever it has', (cnf) => {
-  expect(() => confirmationOf(cnf)).toThrow('cnf is not an object');
-});
+test.each([[null], ['x'], [''], [5], [true], [[]], [[{ jkt: one }]]])(
+  'refuses a cnf that is not an object: %j',
+  (cnf) => {
+    expect(() => confirmationOf(cnf)).toThrow('cnf is not an object');
+  },
+);
 
 test.each([
   ['cnf is empty', {}],
@@ -178,7 +181,7 @@ test.each([
   expect(() => confirmationOf(cnf)).toThrow(expect.objectContaining({ reason: 'token.sender_constrained' }) as Error);
 });
 
-test('anything else is refused by a Denial', () => {
+test('refuses any other cnf with a Denial', () => {
   const anything = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom('jkt', 'x5t#S256', 'kid'), fc.jsonValue()));
   fc.assert(
     fc.property(anything, (cnf) => {

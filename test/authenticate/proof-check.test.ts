@@ -53,7 +53,7 @@ async function show(otherwise?: OtherProof, by: Prover = client): Promise<void> 
 const refused = (reason: string): Error => expect.objectContaining({ reason }) as Error;
 const seconds = now / 1000;
 
-test('RFC 9449 §4.3 — a proof for this request, token and key', async () => {
+test('RFC 9449 §4.3 — accepts a proof for this request, token and key', async () => {
   await expect(show()).resolves.toBeUndefined();
 });
 
@@ -66,44 +66,44 @@ test.for<[string, OtherProof]>([
   ['12: of another token', { claims: { ath: 'x'.repeat(43) } }],
   ['12: of no token', { claims: { ath: undefined } }],
   ['6: signed with another key', { key: other.privateKey }],
-])('RFC 9449 §4.3 — %s', async ([, otherwise]) => {
+])('RFC 9449 §4.3 — refuses a proof: %s', async ([, otherwise]) => {
   await expect(show(otherwise)).rejects.toThrow(refused('proof.invalid'));
   expect(asked).toEqual([]);
 });
 
-test.for([seconds - 300, seconds + 300])('RFC 9449 §4.3, SEP-1932 — 11: an iat of %d is recent', async (iat) => {
+test.for([seconds - 300, seconds + 300])('RFC 9449 §4.3, SEP-1932 — 11: accepts an iat of %d', async (iat) => {
   await expect(show({ claims: { iat } })).resolves.toBeUndefined();
 });
 
-test('RFC 9449 §4.3 — 12: by another key than that of the token', async () => {
+test('RFC 9449 §4.3 — 12: refuses a proof by another key than that of the token', async () => {
   await expect(show({}, other)).rejects.toThrow(refused('token.binding'));
-  // Before its signature: whoever has no bound token does not make us compute.
+  // Before its signature: a caller without a bound token causes no computation.
   await expect(show({ key: client.privateKey }, other)).rejects.toThrow(refused('token.binding'));
   expect(asked).toEqual([]);
 });
 
-test('RFC 9449 §4.3 — 6: what was wrong with a signature stays with the refusal', async () => {
+test('RFC 9449 §4.3 — 6: the refusal of a signature keeps its cause', async () => {
   await expect(show({ key: other.privateKey })).rejects.toMatchObject({
     reason: 'proof.invalid',
     cause: expect.objectContaining({ code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' }) as unknown,
   });
 });
 
-describe('RFC 9449 §4.3 — 10: the nonce, where the route wants one', () => {
+describe('RFC 9449 §4.3 — 10: the nonce, if the route requires one', () => {
   beforeEach(() => {
     check = checkOf({ ...dpop, nonce: true });
   });
 
-  test('is one of ours', async () => {
+  test('is accepted if it is a recent one of the gateway', async () => {
     await expect(show({ claims: { nonce: nonces.current() } })).resolves.toBeUndefined();
   });
 
-  test.for([undefined, 5, '', 'x', 'AAAAAAAAAAAAAAAAAAAAAA'])('is not %j', async (nonce) => {
+  test.for([undefined, 5, '', 'x', 'AAAAAAAAAAAAAAAAAAAAAA'])('is refused if it is %j', async (nonce) => {
     await expect(show({ claims: { nonce } })).rejects.toThrow(refused('proof.nonce'));
     expect(asked).toEqual([]);
   });
 
-  test('says whether the client knows of nonces at all', async () => {
+  test('is refused with a detail that says whether the proof had one', async () => {
     await expect(show()).rejects.toMatchObject({ detail: 'the proof has no nonce' });
     await expect(show({ claims: { nonce: 'x' } })).rejects.toThrow('the nonce is not a recent one of the gateway');
   });
@@ -115,7 +115,7 @@ describe('RFC 9449 §11.1 — a jti', () => {
     await expect(show()).rejects.toThrow(refused('proof.replayed'));
   });
 
-  test('counts for its key and its target, whoever shows it', async () => {
+  test('counts for its key and its target, for any owner', async () => {
     const jti = 'one';
     await show({ claims: { jti } });
     await show({ claims: { jti } });
@@ -128,14 +128,14 @@ describe('RFC 9449 §11.1 — a jti', () => {
     expect(asked.map(({ owner }) => owner)).toEqual(['alice', 'alice', 'alice', 'alice', 'bob']);
   });
 
-  test('is kept until the proof is too old by any clock, and not by what it says', async () => {
+  test('is remembered until the proof is too old for every replica', async () => {
     await show({ claims: { iat: seconds - 5, jti: 'of the client' } });
     expect(asked).toEqual([
       { use: expect.stringMatching(/^[\w-]{43}$/) as string, expiresAt: now + 305_000, owner: 'alice' },
     ]);
   });
 
-  test('is kept for ten minutes where a client is five minutes ahead', async () => {
+  test('is remembered for ten minutes if the clock of the client is five minutes ahead', async () => {
     await show({ claims: { iat: seconds + 300 } });
     expect(asked.map(({ expiresAt }) => expiresAt)).toEqual([now + 610_000]);
   });
@@ -158,13 +158,13 @@ describe('a key', () => {
     await check(call(proof), token, await calculateJwkThumbprint(jwk, 'sha256'), 'alice');
   }
 
-  test('RFC 7518 §3.3 — of 2048 bits or more, however long it is written', async () => {
+  test('RFC 7518 §3.3 — has at least 2048 bits, leading zeros not counted', async () => {
     await expect(showRsa('RS256', 2048)).resolves.toBeUndefined();
     await expect(showRsa('RS256', 1024)).rejects.toThrow(refused('proof.invalid'));
     await expect(showRsa('RS256', 1024, 128)).rejects.toThrow('jwk has only 1024 bits');
   });
 
-  test('is one with its thumbprint: nobody’s proof is checked with another’s', async () => {
+  test('is cached by its thumbprint: no proof is checked with another key', async () => {
     for (const by of [client, other, client]) {
       await expect(check(call(await proofOf(by)), token, by.cnf.jkt, 'x')).resolves.toBeUndefined();
     }
@@ -187,7 +187,7 @@ describe('a key', () => {
     expect(imports).toBe(2);
   });
 
-  test('is one for its algorithm', async () => {
+  test('verifies only signatures of its algorithm', async () => {
     const { publicKey, privateKey } = rsa(2048);
     const jwk = await exportJWK(publicKey);
     const pkcs1 = (input: string): Buffer => sign('sha256', Buffer.from(input), privateKey);
@@ -199,7 +199,7 @@ describe('a key', () => {
     await expect(showSigned(jwk, 'RS256', pss)).rejects.toThrow(refused('proof.invalid'));
   });
 
-  test('that is none says why to the operator', async () => {
+  test('is refused with a cause for the operator if it cannot be imported', async () => {
     const jwk = { ...client.jwk, y: client.jwk.x ?? '' };
     await expect(showSigned(jwk, 'ES256', () => Buffer.alloc(64))).rejects.toMatchObject({
       reason: 'proof.invalid',
@@ -270,7 +270,7 @@ test.each([
   expect(isTarget(htu, path)).toBe(expected);
 });
 
-test('a gateway without TLS, on a port of its own', () => {
+test('the scheme and port of the public URL count', () => {
   const isOurs = createIsTarget('http://gateway.example:8080');
   expect(isOurs('HTTP://gateway.example:8080/mcp?q', '/mcp')).toBe(true);
   expect(isOurs('https://gateway.example:8080/mcp?q', '/mcp')).toBe(false);
@@ -286,7 +286,7 @@ const canonicalPath = fc.webPath().filter((path) => {
   }
 });
 
-test('what a client makes of the URL with `new URL` is the target', () => {
+test('any path that a client normalizes with `new URL` matches', () => {
   fc.assert(
     fc.property(canonicalPath, fc.webQueryParameters(), (path, query) => {
       const { href } = new URL(`${path}?${query}`, 'https://gateway.example');
@@ -295,7 +295,7 @@ test('what a client makes of the URL with `new URL` is the target', () => {
   );
 });
 
-test('another path is not', () => {
+test('no other path matches', () => {
   fc.assert(
     fc.property(canonicalPath, canonicalPath, (path, other) => {
       fc.pre(decodeURIComponent(path) !== decodeURIComponent(other));
@@ -304,7 +304,7 @@ test('another path is not', () => {
   );
 });
 
-test('any string is answered', () => {
+test('no other string matches, and none throws', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (htu) => {
       expect(isTarget(htu, '/mcp')).toBe(false);

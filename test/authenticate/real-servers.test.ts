@@ -89,7 +89,7 @@ describe.each(fixtures)('$section', (fixture) => {
   });
   afterAll(() => world.close());
 
-  test('its access token opens the route, and the log knows whose it is', async () => {
+  test('its access token is accepted, and the log names its subject', async () => {
     const { status, ...said } = await world.call(await world.server.token());
     expect({ status, reason: said['reason'], detail: said['detail'] }).toMatchObject({ status: 200 });
     expect(said).toMatchObject(fixture.expected);
@@ -98,28 +98,28 @@ describe.each(fixtures)('$section', (fixture) => {
     expect(sent).toBe(phantom === undefined ? undefined : `Bearer ${phantom}`);
   });
 
-  test('one for another audience does not', async () => {
+  test('a token for another audience is refused', async () => {
     expect(await world.call(await world.server.token(fixture.elsewhere))).toMatchObject({
       status: 401,
       reason: 'token.audience',
     });
   });
 
-  test('one that lacks what the policy wants does not', async () => {
+  test('a token without the claims of the policy is refused', async () => {
     expect(await world.call(await world.server.token(fixture.missing))).toMatchObject({
       status: 403,
       reason: 'claim.denied',
     });
   });
 
-  test('one that has ended does not', async () => {
+  test('an expired token is refused', async () => {
     expect(await world.call(await world.server.token({ exp: 1_700_000_300 }))).toMatchObject({
       status: 401,
       reason: 'token.expired',
     });
   });
 
-  test('an ID token does not, for whichever audience', async () => {
+  test('an ID token is refused with any audience', async () => {
     const { aud } = (fixture.accessToken ?? { claims: fixture.introspection?.answer as Record<string, unknown> })
       .claims;
     for (const otherwise of [{}, { aud }]) {
@@ -133,7 +133,7 @@ describe.each(fixtures)('$section', (fixture) => {
 });
 
 describe.each(fixtures.filter(({ introspection }) => introspection === undefined))('$section', (fixture) => {
-  test('a token that somebody else signed is refused', async () => {
+  test('a token with the signature of another key is refused', async () => {
     const [world, other] = [await start(fixture), await startDocumentedServer(fixture)];
     const forged = await other.token({ iss: world.server.local(String(fixture.accessToken?.claims['iss'])) });
     const said = await world.call(forged);
@@ -143,7 +143,7 @@ describe.each(fixtures.filter(({ introspection }) => introspection === undefined
 });
 
 describe.each(fixtures.filter(({ opaqueToken }) => opaqueToken !== undefined))('$section', (fixture) => {
-  test('a token that it does not know is refused', async () => {
+  test('an unknown token is refused', async () => {
     const world = await start(fixture);
     const said = await world.call('unknown');
     await world.close();
@@ -155,7 +155,7 @@ describe('Microsoft Entra ID', () => {
   const tenant = '11111111-2222-3333-4444-555555555555';
   const fixture = named('Microsoft Entra ID, v2.0 tokens');
 
-  test('the keys of all tenants are the same: a token of another tenant is refused all the same', async () => {
+  test('a token of another tenant is refused, although all tenants share their keys', async () => {
     const world = await start(fixture);
     const iss = String(fixture.accessToken?.claims['iss']).replace(tenant, '99999999-2222-3333-4444-555555555555');
     const said = await world.call(await world.server.token({ iss }));
@@ -171,7 +171,7 @@ describe('Microsoft Entra ID', () => {
     expect(said).toMatchObject({ status: 401, reason: 'token.key' });
   });
 
-  test('common is no issuer: its metadata has a template, and no token fits', async () => {
+  test('the metadata of common has an issuer template, which no token matches', async () => {
     const location = Object.keys(fixture.documents)[0] ?? '';
     const issuer = 'https://login.microsoftonline.com/{tenantid}/v2.0';
     const documents = {
@@ -191,7 +191,7 @@ describe('Microsoft Entra ID', () => {
   });
 });
 
-test('Okta: a token of the org authorization server says that it is for Okta alone', async () => {
+test('Okta: refuses a token of the org authorization server, whose audience is Okta', async () => {
   const fixture = named('Okta');
   const world = await start(fixture);
   const header = { typ: 'application/okta-internal-at+jwt' };

@@ -66,7 +66,7 @@ const active = (otherwise: object = {}): object => ({ active: true, sub: 'alice'
 const asked = (issuer: Issuer): number => issuer.requestsTo('/introspect').length;
 
 describe('a token that was refused', () => {
-  test('is refused again without a question, for five seconds', async () => {
+  test('is refused from the cache for five seconds', async () => {
     await expect(authenticate('t')).rejects.toMatchObject(inactive);
     expect(() => authentication.authenticate(bearer('t'), {} as Call)).toThrow('token.inactive');
     now += 4_999;
@@ -92,7 +92,7 @@ describe('a token that was refused', () => {
     expect(asked(one)).toBe(1);
   });
 
-  test('a thousand at once make one call, and a thousand more none', async () => {
+  test('makes one call for a thousand parallel requests, and none for a thousand more', async () => {
     for (const _ of [1, 2]) {
       const outcomes = await Promise.allSettled(Array.from({ length: 1000 }, () => authenticate('t')));
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toEqual([]);
@@ -100,7 +100,7 @@ describe('a token that was refused', () => {
     expect(asked(one)).toBe(1);
   });
 
-  test('nor do those who wait for a place to ask, when it is known by then', async () => {
+  test('makes no call for requests that waited for the semaphore', async () => {
     const limiters = createRateLimiters(clock);
     const failures = createFailures({ requests: 5, perMs: 60_000, burst: 5 }, { limiters, clock, warnOfProxy() {} });
     useWith(failures, serverOf(one, { name: 'one' }));
@@ -112,7 +112,7 @@ describe('a token that was refused', () => {
     expect(asked(one)).toBe(2);
   });
 
-  test('for no longer than a good one', async () => {
+  test('is cached no longer than a valid token', async () => {
     use(caching(one, 'one', 2_000));
     await expect(authenticate('t')).rejects.toMatchObject(inactive);
     now += 2_000;
@@ -120,21 +120,21 @@ describe('a token that was refused', () => {
     expect(asked(one)).toBe(2);
   });
 
-  test('with cache: 0s not at all', async () => {
+  test('is not cached with cache: 0s', async () => {
     use(caching(one, 'one', 0));
     await expect(authenticate('t')).rejects.toMatchObject(inactive);
     one.introspection.set('t', active());
     await expect(authenticate('t')).resolves.toBeDefined();
   });
 
-  test('nor where one of several that were asked has cache: 0s', async () => {
+  test('is not cached if one of the servers asked has cache: 0s', async () => {
     use(caching(one, 'one', 30_000), caching(two, 'two', 0));
     await expect(authenticate('t')).rejects.toMatchObject(inactive);
     two.introspection.set('t', active());
     await expect(authenticate('t')).resolves.toMatchObject({ issuer: two.url });
   });
 
-  test('a server that is away has refused nothing', async () => {
+  test('is not cached while the server is unavailable', async () => {
     one.intercept = (request, response) => {
       if (request.url !== '/introspect') return false;
       response.writeHead(400).end();
@@ -146,7 +146,7 @@ describe('a token that was refused', () => {
     await expect(authenticate('t')).resolves.toBeDefined();
   });
 
-  test('nor has another while one of them is away', async () => {
+  test('is not cached while one of several servers is unavailable', async () => {
     use(serverOf(one, { name: 'one' }), serverOf(two, { name: 'two' }));
     one.intercept = (request, response) => {
       if (request.url !== '/introspect') return false;
@@ -159,7 +159,7 @@ describe('a token that was refused', () => {
     await expect(authenticate('t')).resolves.toMatchObject({ issuer: one.url });
   });
 
-  test('a JWT that does not verify costs no call and takes no place', async () => {
+  test('makes no call if it is a JWT with an invalid signature', async () => {
     const token = await one.sign({ aud: 'r', exp: 1 });
     for (const _ of [1, 2]) await expect(authenticate(token)).rejects.toMatchObject({ reason: 'token.expired' });
     expect(lookups).toEqual(['miss', 'miss']);
@@ -167,7 +167,7 @@ describe('a token that was refused', () => {
 });
 
 describe('made-up tokens', () => {
-  test('push out none that is good, and only so many of them are remembered', async () => {
+  test('evict no valid token, and fill a cache of limited size', async () => {
     let calls = 0;
     // So many that no server needs to be asked them: the way to one, and what it says.
     const post = (_operation: unknown, _url: string, form: URLSearchParams): Promise<ServerAnswer> => {
@@ -191,7 +191,7 @@ describe('made-up tokens', () => {
 });
 
 describe('revalidation', () => {
-  test('asks again, and what it hears counts from then on', async () => {
+  test('introspects again, and its result replaces the cached refusal', async () => {
     await expect(authenticate('t')).rejects.toMatchObject(inactive);
     one.introspection.set('t', active());
     await expect(authentication.revalidate(bearer('t'))).resolves.toMatchObject({ subject: 'alice' });
@@ -203,7 +203,7 @@ describe('revalidation', () => {
     expect(lookups).toEqual(['miss', 'hit', 'negative']);
   });
 
-  test('clears a refusal even where the server cannot be asked', async () => {
+  test('evicts a refusal even if the server is unavailable', async () => {
     await expect(authenticate('t')).rejects.toMatchObject(inactive);
     one.intercept = (request, response) => {
       if (request.url !== '/introspect') return false;

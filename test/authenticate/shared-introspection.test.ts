@@ -53,8 +53,8 @@ const active = (claims: object = {}): IntrospectionAnswer => ({
   claims: { active: true, sub: 'alice', aud: 'r', ...claims },
 });
 
-describe('what a server said', () => {
-  test('to another replica is as good, for as long as it was there, and no longer', async () => {
+describe('an answer of a server', () => {
+  test('to another replica is used until it expires there', async () => {
     says = [active()];
     const first = await introspector().known('token');
     expect(first?.reusableUntil).toBe(now + 30_000);
@@ -76,14 +76,14 @@ describe('what a server said', () => {
     expect((await introspector(signed).known('token'))?.principal.introspectionJwt).toBe('a.b.c');
   });
 
-  test('without a signature is none where one is wanted', async () => {
+  test('without a signature is ignored if a signature is required', async () => {
     const signed = { response: { kind: 'jwt', algorithms: ['RS256'] } } as const;
     says = [active(), { ...active({ sub: 'bob' }), jwt: 'a.b.c' }];
     await introspector(signed).known('token');
     expect((await introspector(signed).known('token'))?.principal.subject).toBe('bob');
   });
 
-  test('is kept by SHA-256 of the token, which opens nothing', async () => {
+  test('is stored under the SHA-256 of the token', async () => {
     says = [active()];
     await introspector().known('abc');
     expect([...kept.keys()]).toEqual([
@@ -106,7 +106,7 @@ describe('what a server said', () => {
     expect((await create().known(token))?.principal.subject).toBe('bob');
   });
 
-  test('is asked for again where the answer that was kept will not do', async () => {
+  test('is requested again if the stored answer is unusable', async () => {
     const wrong: unknown[] = [
       active({ exp: ended() }),
       active({ iss: 'https://other.example' }),
@@ -129,7 +129,7 @@ describe('what a server said', () => {
     }
   });
 
-  test('is not kept where it says no, and forgotten where it says no afterwards', async () => {
+  test('is not stored if the token is inactive, and deleted once it is inactive', async () => {
     says = [undefined];
     expect(await introspector().known('token')).toBeUndefined();
     expect(kept.size).toBe(0);
@@ -145,14 +145,14 @@ describe('what a server said', () => {
     }
   });
 
-  test('stays where nobody could be asked', async () => {
+  test('stays while the server is unavailable', async () => {
     says = [active(), new Denial('authorization_server.unavailable', '')];
     await introspector().known('token');
     await expect(introspector().afresh('token')).rejects.toMatchObject({ reason: 'authorization_server.unavailable' });
     expect(kept.size).toBe(1);
   });
 
-  test('is asked for afresh past all that was kept, which it renews', async () => {
+  test('is requested past the store on revalidation, and stored again', async () => {
     says = [active(), active({ sub: 'bob' })];
     await introspector().known('token');
     expect((await introspector().afresh('token'))?.principal.subject).toBe('bob');
@@ -169,7 +169,7 @@ describe('what a server said', () => {
   });
 });
 
-test('a replica that shares nothing asks for itself', async () => {
+test('a replica without a store asks the server itself', async () => {
   const alone = createSharedIntrospection(serverOf({}), ask, new Map(), undefined, () => now);
   says = [active(), undefined, active({ exp: ended() })];
   expect((await alone.known('token'))?.principal.subject).toBe('alice');

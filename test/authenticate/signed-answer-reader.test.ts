@@ -48,29 +48,32 @@ const phantom = (claims: object = {}, typ: string | undefined = phantomTyp): Pro
 
 const unavailable = 'authorization_server.unavailable';
 
-describe('RFC 9701 §5 — a statement', () => {
-  test('of a server whose JWTs are no access tokens here', async () => {
+describe('RFC 9701 §5 — a signed answer', () => {
+  test('is read from a server without jwt', async () => {
     const jwt = await statement({ active: true, sub: 'bob' });
     await expect(read(statementType, jwt)).resolves.toEqual({ claims: { active: true, sub: 'bob' }, jwt });
     await expect(read(statementType, await statement({ active: false }))).resolves.toBeUndefined();
   });
 
-  test.for([null, [], [{ active: true }], 'active', true, undefined])('about %j says nothing', async (about) => {
-    await expect(read(statementType, await statement(about))).rejects.toMatchObject({
-      reason: unavailable,
-      detail: 'main: the signed answer has no token_introspection',
-    });
-  });
+  test.for([null, [], [{ active: true }], 'active', true, undefined])(
+    'is refused with token_introspection: %j',
+    async (about) => {
+      await expect(read(statementType, await statement(about))).rejects.toMatchObject({
+        reason: unavailable,
+        detail: 'main: the signed answer has no token_introspection',
+      });
+    },
+  );
 
   test.for<[string, object]>([
-    ['to another resource server', { aud: 'other' }],
-    ['to nobody', { aud: undefined }],
-    ['to an empty name', { aud: '' }],
-    ['from another server', { iss: 'https://x.example' }],
-    ['of a minute ago, and the tolerance', { iat: now - 66 }],
-    ['of the future', { iat: now + 6 }],
-    ['that has ended', { exp: now - 5 }],
-  ])('%s is no answer', async ([, outer]) => {
+    ['with the audience of another resource server', { aud: 'other' }],
+    ['without an audience', { aud: undefined }],
+    ['with an empty audience', { aud: '' }],
+    ['of another issuer', { iss: 'https://x.example' }],
+    ['issued more than a minute and the tolerance ago', { iat: now - 66 }],
+    ['issued in the future', { iat: now + 6 }],
+    ['that has expired', { exp: now - 5 }],
+  ])('is refused %s', async ([, outer]) => {
     await expect(read(statementType, await statement({ active: true }, outer))).rejects.toMatchObject({
       reason: unavailable,
       detail: expect.stringMatching(/^main: the signed answer is not valid: /) as string,
@@ -78,18 +81,21 @@ describe('RFC 9701 §5 — a statement', () => {
     });
   });
 
-  test.for([{ iat: now - 65 }, { iat: now + 5 }, { exp: now - 4 }])('that is just good: %j', async (outer) => {
-    await expect(read(statementType, await statement({ active: true }, outer))).resolves.toBeDefined();
-  });
+  test.for([{ iat: now - 65 }, { iat: now + 5 }, { exp: now - 4 }])(
+    'is accepted at the limit of the tolerance: %j',
+    async (outer) => {
+      await expect(read(statementType, await statement({ active: true }, outer))).resolves.toBeDefined();
+    },
+  );
 });
 
 describe('a phantom token', () => {
-  test('of a server whose JWTs are no access tokens here', async () => {
+  test('is read from a server without jwt', async () => {
     const jwt = await phantom({ sub: 'bob' });
     await expect(read(phantomType, jwt)).resolves.toMatchObject({ claims: { sub: 'bob' }, jwt });
   });
 
-  test('is of the types that the server’s JWTs may be of', async () => {
+  test('has a typ that is configured for the JWTs of its server', async () => {
     const plain = await phantom({}, 'JWT');
     await expect(read(phantomType, plain)).resolves.toBeDefined();
     const jwt = { algorithms: ['RS256'], types: ['at+jwt'], jwksUri: undefined };
@@ -97,7 +103,7 @@ describe('a phantom token', () => {
     await expect(read(phantomType, plain, { jwt })).rejects.toMatchObject({ reason: unavailable });
   });
 
-  test('that is over is the token’s fault, and anything else the server’s', async () => {
+  test('refuses the token if it has expired, is not yet valid or is bound; any other fault is an outage', async () => {
     await expect(read(phantomType, await phantom({ exp: now - 5 }))).rejects.toMatchObject({ reason: 'token.expired' });
     await expect(read(phantomType, await phantom({ nbf: now + 6 }))).rejects.toMatchObject({
       reason: 'token.not_yet_valid',
@@ -118,14 +124,14 @@ describe('a phantom token', () => {
   });
 });
 
-describe('what is kept goes into a header of the upstream as it stands', () => {
-  test.for([statementType, phantomType])('%s: 32 KiB of it, and no more', async (mediaType) => {
+describe('the JWT, which goes into a header of the upstream', () => {
+  test.for([statementType, phantomType])('has at most 32 KiB: %s', async (mediaType) => {
     const detail = 'main: the signed answer has more than 32768 characters';
     await expect(read(mediaType, `a.b.${'c'.repeat(32_765)}`)).rejects.toMatchObject({ reason: unavailable, detail });
     await expect(read(mediaType, `a.b.${'c'.repeat(32_764)}\r\n`)).rejects.not.toMatchObject({ detail });
   });
 
-  test('RFC 7515 §7.1 — in compact form: what a decoder forgives would be a line of its own there', async () => {
+  test('RFC 7515 §7.1 — must be in compact form, without characters that lenient decoders skip', async () => {
     const good = await statement({ active: true });
     const [head, signature] = [good.slice(0, -86), good.slice(-86)];
     await expect(read(statementType, ` ${good}\r\n`)).resolves.toMatchObject({ jwt: good });
@@ -146,13 +152,13 @@ describe('what is kept goes into a header of the upstream as it stands', () => {
   });
 });
 
-describe('what is not signed', () => {
-  test('opens nothing: that a token is not active needs no proof', async () => {
+describe('an answer without a signature', () => {
+  test('may say that the token is not active', async () => {
     await expect(read('application/json', '{"active":false}')).resolves.toBeUndefined();
   });
 
   test.for(['{"active":true}', '{"active":"false"}', '{"active":0}', '{}', 'null', '[]', '"x"', '5'])(
-    'and says anything else is no answer: %s',
+    'is refused if it says anything else: %s',
     async (text) => {
       await expect(read('application/json', text)).rejects.toMatchObject({
         reason: unavailable,
@@ -162,18 +168,18 @@ describe('what is not signed', () => {
   );
 });
 
-test('nor is what is no JSON', async () => {
+test('an answer that is neither signed nor JSON is refused', async () => {
   await expect(read('text/html', '<html>')).rejects.toMatchObject({ reason: unavailable });
 });
 
-test('keys that cannot be had are what is wrong, and not the answer', async () => {
+test('the error of unavailable keys is passed on', async () => {
   const away = new Denial('authorization_server.unavailable', 'main: its keys are away');
   const keys = (() => Promise.reject(away)) as unknown as KeySource;
   await expect(read(statementType, await statement({ active: true }), { keys })).rejects.toBe(away);
   await expect(read(phantomType, await phantom(), { keys })).rejects.toBe(away);
 });
 
-test('a key that is not published is', async () => {
+test('a signature by an unpublished key is an outage', async () => {
   const unknown = new Denial('token.key', 'no published key for its kid and alg');
   const keys = (() => Promise.reject(unknown)) as unknown as KeySource;
   await expect(read(statementType, await statement({ active: true }), { keys })).rejects.toMatchObject({

@@ -60,8 +60,8 @@ function forged(header: object, payload: object, sign: (input: string) => string
   return { type: 'application/token-introspection+jwt', text: `${input}.${sign(input)}` };
 }
 
-describe('a statement by RFC 9701', () => {
-  test('is kept beside what it says', async () => {
+describe('a signed answer of RFC 9701', () => {
+  test('gives a principal with its claims and its JWT', async () => {
     const answer = await statement(issuer, active({ exp: seconds() + 60, client_id: 'app' }));
     await expect(introspect(answer)).resolves.toMatchObject({
       subject: 'bob',
@@ -73,12 +73,12 @@ describe('a statement by RFC 9701', () => {
     });
   });
 
-  test('may have a line break after it, which is not kept', async () => {
+  test('drops a line break after the JWT', async () => {
     const { text, ...answer } = await statement(issuer, active());
     await expect(introspect({ ...answer, text: `${text}\r\n` })).resolves.toMatchObject({ introspectionJwt: text });
   });
 
-  test('may name us among others', async () => {
+  test('may have several audiences, the gateway among them', async () => {
     await expect(introspect(statement(issuer, active(), { outer: { aud: ['x', 'gateway'] } }))).resolves.toBeDefined();
   });
 
@@ -87,27 +87,27 @@ describe('a statement by RFC 9701', () => {
   });
 
   test.each<[string, () => Promise<RawAnswer> | RawAnswer]>([
-    ['another’s signature', () => statement(issuer, active(), { key: stranger })],
+    ['a signature by an unknown key', () => statement(issuer, active(), { key: stranger })],
     ['a key that is not published', () => statement(issuer, active(), { header: { kid: 'k9' } })],
     ['another issuer', () => statement(issuer, active(), { outer: { iss: 'https://x.example' } })],
     ['no issuer', () => statement(issuer, active(), { outer: { iss: undefined } })],
-    ['another resource server', () => statement(issuer, active(), { outer: { aud: 'other' } })],
-    ['nobody', () => statement(issuer, active(), { outer: { aud: undefined } })],
+    ['the audience of another resource server', () => statement(issuer, active(), { outer: { aud: 'other' } })],
+    ['no audience', () => statement(issuer, active(), { outer: { aud: undefined } })],
     ['the typ of an access token', () => statement(issuer, active(), { header: { typ: 'at+jwt' } })],
     ['no typ', () => statement(issuer, active(), { header: { typ: undefined } })],
     ['no iat', () => statement(issuer, active(), { outer: { iat: undefined } })],
-    ['an iat of a while ago', () => statement(issuer, active(), { outer: { iat: seconds() - 70 } })],
-    ['an iat to come', () => statement(issuer, active(), { outer: { iat: seconds() + 30 } })],
-    ['an end that has passed', () => statement(issuer, active(), { outer: { exp: seconds() - 30 } })],
+    ['an iat of more than a minute ago', () => statement(issuer, active(), { outer: { iat: seconds() - 70 } })],
+    ['an iat in the future', () => statement(issuer, active(), { outer: { iat: seconds() + 30 } })],
+    ['an exp that has passed', () => statement(issuer, active(), { outer: { exp: seconds() - 30 } })],
     ['no token_introspection', () => statement(issuer, undefined)],
     ['a list as token_introspection', () => statement(issuer, [active()])],
     [
       'the claims in the wrong place',
       () => statement(issuer, undefined, { outer: active() as Record<string, unknown> }),
     ],
-    ['more than anybody needs', () => statement(issuer, active({ more: 'x'.repeat(32_000) }))],
-    ['more than anybody reads', () => statement(issuer, active({ more: 'x'.repeat(600_000) }))],
-  ])('is no answer with %s', async (_title, answer) => {
+    ['more than 32,000 characters', () => statement(issuer, active({ more: 'x'.repeat(32_000) }))],
+    ['more than the longest body', () => statement(issuer, active({ more: 'x'.repeat(600_000) }))],
+  ])('counts as an outage with %s', async (_title, answer) => {
     await expect(introspect(answer())).rejects.toMatchObject(unavailable);
   });
 
@@ -119,20 +119,20 @@ describe('a statement by RFC 9701', () => {
     token_introspection: active(),
   });
 
-  test('is no answer unsigned', async () => {
+  test('counts as an outage without a signature', async () => {
     const answer = forged({ ...header, alg: 'none' }, payload(), () => '');
     await expect(introspect(answer)).rejects.toMatchObject(unavailable);
     const withSignature = forged({ ...header, alg: 'none' }, payload(), () => 'AA');
     await expect(introspect(withSignature)).rejects.toMatchObject(unavailable);
   });
 
-  test('is no answer with the public key as a secret', async () => {
+  test('counts as an outage with the public key as an HMAC secret', async () => {
     const secret = Buffer.from(issuer.key.publicJwk.n ?? '', 'base64url');
     const sign = (input: string): string => createHmac('sha256', secret).update(input).digest('base64url');
     await expect(introspect(forged({ ...header, alg: 'HS256' }, payload(), sign))).rejects.toMatchObject(unavailable);
   });
 
-  test('is no answer by an algorithm that is not configured', async () => {
+  test('counts as an outage with an algorithm that is not configured', async () => {
     const answer = statement(issuer, active());
     const response = { kind: 'jwt', algorithms: ['ES256'] } as const;
     await expect(introspect(answer, { response })).rejects.toMatchObject(unavailable);
@@ -149,7 +149,7 @@ describe('a statement by RFC 9701', () => {
     await expect(introspect(statement(issuer, active(change)))).rejects.toMatchObject({ reason });
   });
 
-  test('tells the operator what was wrong, and nothing of the JWT', async () => {
+  test('names the failed check to the operator, and no value of the JWT', async () => {
     const answer = await statement(issuer, active(), { outer: { aud: 'other' } });
     const { detail } = (await introspect(answer).catch((error: unknown) => error)) as { detail: string };
     expect(detail).toBe('main: the signed answer is not valid: unexpected "aud" claim value');
@@ -157,7 +157,7 @@ describe('a statement by RFC 9701', () => {
 });
 
 describe('a phantom token', () => {
-  test('is an access token in place of the opaque one', async () => {
+  test('gives a principal with its claims and its JWT', async () => {
     const answer = await phantom(issuer, { sub: 'bob', aud: ['r'], scope: 'read' });
     await expect(introspect(answer)).resolves.toMatchObject({
       subject: 'bob',
@@ -167,45 +167,45 @@ describe('a phantom token', () => {
     });
   });
 
-  test('may have the typ that the server’s JWTs may have', async () => {
+  test('has a typ that is configured for the JWTs of its server', async () => {
     const answer = await phantom(issuer, { aud: 'r' }, { header: { typ: undefined } });
     await expect(introspect(answer)).resolves.toBeDefined();
     await expect(introspect(answer, { jwt: { types: ['at+jwt'] } })).rejects.toMatchObject(unavailable);
   });
 
-  test('is of the route’s audience to check, though it must have one', async () => {
+  test('must have an audience unless audiences are optional', async () => {
     await expect(introspect(phantom(issuer, {}))).rejects.toMatchObject({ reason: 'token.audience' });
     await expect(introspect(phantom(issuer, {}), { audience: 'optional' })).resolves.toMatchObject({ audience: [] });
   });
 
   test.each<[string, () => Promise<RawAnswer> | RawAnswer]>([
-    ['another’s signature', () => phantom(issuer, { aud: 'r' }, { key: stranger })],
+    ['a signature by an unknown key', () => phantom(issuer, { aud: 'r' }, { key: stranger })],
     ['another issuer', () => phantom(issuer, { aud: 'r', iss: 'https://x.example' })],
     ['no issuer', () => phantom(issuer, { aud: 'r', iss: undefined })],
     ['an unpublished key', () => phantom(issuer, { aud: 'r' }, { header: { kid: 'k9' } })],
     ['the claims of an ID token', () => phantom(issuer, { aud: 'r', nonce: 'n' }, { header: { typ: 'JWT' } })],
     ['the claims of a logout token', () => phantom(issuer, { aud: 'r', events: {} }, { header: { typ: undefined } })],
     ['the typ of a logout token', () => phantom(issuer, { aud: 'r' }, { header: { typ: 'logout+jwt' } })],
-    ['what Keycloak calls an ID token', () => phantom(issuer, { aud: 'r', typ: 'ID' })],
+    ['the payload typ of an ID token by Keycloak', () => phantom(issuer, { aud: 'r', typ: 'ID' })],
     [
-      'the typ of a statement to us',
+      'the typ of a signed answer of RFC 9701',
       async () => ({
         ...(await statement(issuer, active(), { outer: { exp: seconds() + 60 } })),
         type: 'application/jwt',
       }),
     ],
-    ['no end', () => phantom(issuer, { aud: 'r', exp: undefined })],
+    ['no exp', () => phantom(issuer, { aud: 'r', exp: undefined })],
     ['a subject that is a number', () => phantom(issuer, { aud: 'r', sub: 5 })],
-    ['three words', () => ({ type: 'application/jwt', text: 'not.a.jwt' })],
+    ['a text that is not base64url JSON', () => ({ type: 'application/jwt', text: 'not.a.jwt' })],
     ['two lines', () => ({ type: 'application/jwt', text: 'a.b.c\r\nx: y' })],
     ['an encrypted JWT', () => ({ type: 'application/jwt', text: 'a.b.c.d.e' })],
     ['an error page', () => ({ type: 'application/jwt', text: '<html>' })],
-    ['more than a header holds', () => phantom(issuer, { aud: 'r', more: 'x'.repeat(32_000) })],
-  ])('is no answer with %s', async (_title, answer) => {
+    ['more than 32,000 characters', () => phantom(issuer, { aud: 'r', more: 'x'.repeat(32_000) })],
+  ])('counts as an outage with %s', async (_title, answer) => {
     await expect(introspect(answer())).rejects.toMatchObject(unavailable);
   });
 
-  test('is no answer unsigned', async () => {
+  test('counts as an outage without a signature', async () => {
     const payload = { iss: issuer.url, aud: 'r', exp: seconds() + 60 };
     const answer = forged({ alg: 'none', typ: 'at+jwt' }, payload, () => '');
     await expect(introspect({ ...answer, type: 'application/jwt' })).rejects.toMatchObject(unavailable);
@@ -223,31 +223,31 @@ describe('a phantom token', () => {
 describe('an answer that is not signed', () => {
   test.each<[string, RawAnswer]>([
     ['inactive in JSON', { text: '{"active":false}' }],
-    ['inactive in JSON of no type', { type: '', text: '{"active":false}' }],
+    ['inactive in JSON without a media type', { type: '', text: '{"active":false}' }],
     ['empty', { status: 204, text: '' }],
-  ])('%s: not active', async (_title, answer) => {
+  ])('means that the token is not active: %s', async (_title, answer) => {
     await expect(introspect(answer)).resolves.toBeUndefined();
   });
 
   test.each<[string, RawAnswer]>([
     ['active', { text: JSON.stringify(active()) }],
-    ['inactive, in so many words', { text: '{"active":"false"}' }],
-    ['nothing of it', { text: '{}' }],
-    ['nothing', { text: '' }],
-    ['no JSON', { text: 'active' }],
-    ['that it does not know the type', { status: 406, text: '{"active":false}' }],
-    ['an error', { status: 400, text: '{"active":false}' }],
-  ])('is none when it says: %s', async (_title, answer) => {
+    ['active as the string false', { text: '{"active":"false"}' }],
+    ['an empty object', { text: '{}' }],
+    ['an empty body', { text: '' }],
+    ['a text that is not JSON', { text: 'active' }],
+    ['a 406', { status: 406, text: '{"active":false}' }],
+    ['a 400', { status: 400, text: '{"active":false}' }],
+  ])('counts as an outage: %s', async (_title, answer) => {
     await expect(introspect(answer)).rejects.toMatchObject(unavailable);
   });
 
-  test('204 is no answer where JSON is expected', async () => {
+  test('counts as an outage if it is a 204 and JSON is configured', async () => {
     const answer = { status: 204, text: '' };
     await expect(introspect(answer, { response: { kind: 'json' } })).rejects.toMatchObject(unavailable);
   });
 });
 
-test('what is asked for', async () => {
+test('the gateway accepts JSON, or only the two signed types', async () => {
   const asked = answerIntrospection(issuer, () => ({ status: 204, text: '' }));
   const base = serverOf(issuer);
   for (const response of [{ kind: 'json' }, { kind: 'jwt', algorithms: ['RS256'] }] as const) {
@@ -265,7 +265,7 @@ test('what is asked for', async () => {
   ]);
 });
 
-test('keys that cannot be had leave the answer unproved', async () => {
+test('a signed answer counts as an outage while the keys are unavailable', async () => {
   const answer = await statement(issuer, active());
   const jwt = { jwksUri: `${issuer.url}/nothing` };
   await expect(introspect(answer, { jwt })).rejects.toMatchObject(unavailable);

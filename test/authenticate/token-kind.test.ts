@@ -43,7 +43,7 @@ test.each([
   expect(() => requireAccessToken(claims, false)).not.toThrow();
 });
 
-test('what says at+jwt in its header is not judged by what it has, but by what it says', () => {
+test('a token with typ at+jwt is refused only for a stated kind, not for foreign claims', () => {
   expect(() => requireAccessToken({ nonce: 'n', ver: '2.0', tid: 't' }, true)).not.toThrow();
   expect(() => requireAccessToken({ typ: 'ID' }, true)).toThrow(Denial);
   expect(() => requireAccessToken({ token_use: 'id' }, true)).toThrow(Denial);

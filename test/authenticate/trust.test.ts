@@ -98,7 +98,7 @@ test.for<[what: string, before: Clients, after: Clients, hierarchy: typeof none,
 
 const on = (otherwise: Partial<Route>): Authentication => configured([a, b], none, unlimitedFailures, true, otherwise);
 
-test('routes that trust or take other tokens know nothing of each other’s', async () => {
+test('routes with other servers or token forms share no verified tokens', async () => {
   await show(on({}));
   await show(on({}));
   expect(asked).toHaveLength(1);
@@ -108,7 +108,7 @@ test('routes that trust or take other tokens know nothing of each other’s', as
   await expect(show(on({ tokens: new Set(['jwt']) }))).rejects.toMatchObject({ reason: 'token.form' });
 });
 
-test('but that a token is no good any more', async () => {
+test('a token that one route finds revoked is evicted for all routes', async () => {
   const routes = [on({}), on({ tokens: new Set(['opaque']) }), on({ authorizationServers: [a.server, b.server] })];
   for (const route of routes) await show(route);
   isActive = false;
@@ -116,13 +116,13 @@ test('but that a token is no good any more', async () => {
   for (const route of routes) await expect(show(route)).rejects.toMatchObject({ reason: 'token.inactive' });
 });
 
-test('asked about afresh, a token is for this route’s audience too', async () => {
+test('revalidation checks the audience of the route', async () => {
   await expect(on({}).revalidate(bearer('t'))).resolves.toMatchObject({ audience: ['r'] });
   const elsewhere = on({ audiences: ['s'] });
   await expect(elsewhere.revalidate(bearer('t'))).rejects.toMatchObject({ reason: 'token.audience' });
 });
 
-test('a refusal is remembered as long as the server’s answers are', async () => {
+test('a refusal is cached as long as the answers of the server', async () => {
   isActive = false;
   await expect(show(on({}))).rejects.toMatchObject({ reason: 'token.inactive' });
   await expect(show(on({}))).rejects.toMatchObject({ reason: 'token.inactive' });
@@ -136,26 +136,26 @@ function sign(claims: JWTPayload): Promise<string> {
     .sign(key.privateKey);
 }
 
-test('RFC 9068 §4 — a JWT names the audience', async () => {
+test('RFC 9068 §4 — a JWT must name the audience', async () => {
   await expect(show(on({}), await sign({ aud: ['x', 'r'] }))).resolves.toMatchObject({ form: 'jwt' });
   for (const claims of [{}, { aud: [] }, { aud: 'r/' }])
     await expect(show(on({}), await sign(claims))).rejects.toMatchObject({ reason: 'token.audience' });
 });
 
-test('keys are of a server, whatever else is trusted', async () => {
+test('the keys of a server outlive a change of other servers', async () => {
   const token = await sign({ aud: 'r' });
   await show(configured([a]), token);
   await show(configured([a], write), token);
   expect(asked).toEqual(['jwks']);
 });
 
-test('a server that explains no tokens knows none', async () => {
+test('a server without introspection is not asked', async () => {
   const silent = clientOf('a', { introspection: undefined });
   await expect(show(configured([silent]))).rejects.toMatchObject({ reason: 'token.inactive' });
   expect(() => createIntrospector(silent, {} as never, none, Date.now)).toThrow('a has no introspection');
 });
 
-test('RFC 8414 §2 — one whose metadata has no introspection_endpoint cannot be asked', async () => {
+test('RFC 8414 §2 — metadata without introspection_endpoint are an outage', async () => {
   const { server } = a;
   const nowhere = clientOf('a', { introspection: { ...server.introspection, endpoint: undefined } });
   await expect(show(configured([nowhere]))).rejects.toMatchObject({
@@ -165,7 +165,7 @@ test('RFC 8414 §2 — one whose metadata has no introspection_endpoint cannot b
   expect(asked).toEqual([]);
 });
 
-test('it is asked at its endpoint, as an introspection', async () => {
+test('the call is an introspection at the configured endpoint', async () => {
   await show(configured([a]));
   expect(asked).toEqual(['introspection https://as.example/introspect t']);
 });

@@ -84,12 +84,12 @@ describe('what counts', () => {
     expect(await outcome(good)).toBe('alice');
   });
 
-  test('good tokens use nothing up', async () => {
+  test('valid tokens use no permits', async () => {
     expect(new Set(await times(1000, good))).toEqual(new Set(['alice']));
   });
 });
 
-describe('one token that is refused again and again', () => {
+describe('a token that is refused repeatedly', () => {
   const one = { token: 'one' };
 
   test('counts once, and is limited by a bucket of its own', async () => {
@@ -104,7 +104,7 @@ describe('one token that is refused again and again', () => {
     ]);
   });
 
-  test('takes one place however often it is presented at once', async () => {
+  test('takes one permit for parallel requests', async () => {
     let asked = 0;
     const work = async (): Promise<never> => {
       asked += 1;
@@ -120,7 +120,7 @@ describe('one token that is refused again and again', () => {
     ]);
   });
 
-  test('uses nothing up once it is good', async () => {
+  test('uses no permit once it is valid', async () => {
     await outcome(refused('token.inactive'), one);
     expect(new Set(await times(50, good, one))).toEqual(new Set(['alice']));
   });
@@ -134,7 +134,7 @@ describe('one token that is refused again and again', () => {
     }
   });
 
-  test('counts again when all of the limit has come back', async () => {
+  test('counts again after the bucket has refilled', async () => {
     await outcome(refused('token.inactive'), one);
     now += 5_000;
     expect(await times(6, refused('token.inactive'), { token: 'one' })).not.toContain('failures.exceeded');
@@ -163,7 +163,7 @@ describe('questions that wait', () => {
     expect(await outcome(good, { client: '2001:db8:0:1::1' })).toBe('alice');
   });
 
-  test('until one has come back, to the second that it was told', async () => {
+  test('until a permit is available, after the announced seconds', async () => {
     await times(5, refused('token.inactive'));
     const question = { call: { client: '192.0.2.1' } as Call, servers: 'https://as.example', token: 'new' };
     const denial = await failures.guard(question, good).catch((error: unknown) => error as Denial);
@@ -186,7 +186,7 @@ describe('questions that wait', () => {
 });
 
 describe('many at once', () => {
-  test('are no way to guess more often', async () => {
+  test('do not allow more guesses', async () => {
     let asked = 0;
     const guess = async (): Promise<never> => {
       asked += 1;
@@ -198,7 +198,7 @@ describe('many at once', () => {
     expect(outcomes.filter((reason) => reason === 'failures.exceeded')).toHaveLength(9_995);
   });
 
-  test('with good tokens all pass, as many at a time as might fail', async () => {
+  test('with valid tokens all pass, and the limit bounds those in flight', async () => {
     let asking = 0;
     let most = 0;
     const work = async (): Promise<string> => {
@@ -212,7 +212,7 @@ describe('many at once', () => {
     expect(most).toBe(5);
   });
 
-  test('one that waits goes on as soon as another has proved good, and not when it failed', async () => {
+  test('a waiting question continues once another token is valid, not once it is refused', async () => {
     const asked = Array.from({ length: 5 }, pending);
     const running = asked.map(({ work }) => outcome(work));
     const [sixth, seventh] = [pending(), pending()];
@@ -236,7 +236,7 @@ describe('many at once', () => {
     expect(await times(2, refused('token.inactive'))).toEqual(['token.inactive', 'failures.exceeded']);
   });
 
-  test('all that wait are answered when the last one has failed', async () => {
+  test('all waiting questions are refused once the last one in flight is refused', async () => {
     const asked = Array.from({ length: 5 }, pending);
     const running = asked.map(({ work }) => outcome(work));
     const waiting = Array.from({ length: 50 }, () => outcome(good));
@@ -246,7 +246,7 @@ describe('many at once', () => {
     expect(new Set(await Promise.all(waiting))).toEqual(new Set(['failures.exceeded']));
   });
 
-  test('at a server that hangs hold up none at another', async () => {
+  test('at a server that hangs do not delay those at another', async () => {
     const hanging = Array.from({ length: 20 }, pending);
     const running = hanging.map(({ work }) => outcome(work, { servers: 'https://hangs.example' }));
     await settled();

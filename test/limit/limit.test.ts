@@ -30,7 +30,7 @@ function refusal(limit: Limit, principal: Principal | undefined, client = '192.0
   }
 }
 
-test('a route without a rate has no such stage', () => {
+test('a route without a rate has no limit stage', () => {
   expect(createLimit(routeOf(undefined), limiters())).toBeUndefined();
 });
 
@@ -64,14 +64,14 @@ describe('one caller', () => {
     expect(refusal(limit, principal, '2001:db8:0:1::1')).toBeUndefined();
   });
 
-  test('a token with neither is told apart by each call, not by its first', () => {
+  test('counts a token with neither by the address of each call', () => {
     const limit = limitOf(one);
     const machine = someone({});
     expect(refusal(limit, machine, '192.0.2.1')).toBeUndefined();
     expect(refusal(limit, machine, '192.0.2.2')).toBeUndefined();
   });
 
-  test('long subjects that begin alike are not one', () => {
+  test('counts long subjects with a common beginning separately', () => {
     const limit = limitOf(one);
     const long = 'x'.repeat(5000);
     expect(refusal(limit, someone({ subject: `${long}1` }))).toBeUndefined();
@@ -79,7 +79,7 @@ describe('one caller', () => {
     expect(refusal(limit, someone({ subject: `${long}1` }))?.reason).toBe('rate.exceeded');
   });
 
-  test('each route counts for itself, and a configuration that is loaded again goes on counting', () => {
+  test('counts each route separately, and keeps its counts over a reload', () => {
     const shared = limiters();
     expect(refusal(limitOf(one, shared, 'a'), alice)).toBeUndefined();
     expect(refusal(limitOf(one, shared, 'b'), alice)).toBeUndefined();

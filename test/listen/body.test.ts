@@ -63,7 +63,7 @@ describe('a client that leaves', () => {
     expect(await body).toBe('body.incomplete');
   });
 
-  test('before anybody read: while the token was introspected, say', async () => {
+  test('before its body is read, such as during introspection', async () => {
     const { call, request } = callWith('5');
     await new Promise<void>((closed) => request.once('close', closed).destroy());
     expect(await outcome(call)).toBe('body.incomplete');
@@ -82,7 +82,7 @@ describe('many at once', () => {
     return { body, request, response };
   };
 
-  test('one client holds a quarter at most, whole bodies of calls that go on included', async () => {
+  test('one client holds at most a quarter of the quota, with the bodies of calls in flight', async () => {
     const room = createQuota(100 * kib);
     const first = reading(room);
     first.request.end(large);
@@ -99,13 +99,13 @@ describe('many at once', () => {
     expect(await third.body).toBe(large.length);
   });
 
-  test('small ones take nothing of it', async () => {
+  test('small bodies take no quota', async () => {
     const small = reading(createQuota(0));
     small.request.end(Buffer.alloc(16 * kib));
     expect(await small.body).toBe(16 * kib);
   });
 
-  test('there is room for sixteen of one client, however large they may be', () => {
+  test('the quota has room for sixteen bodies of one client at any limit', () => {
     const mib = kib * kib;
     expect(bodyQuotaBytes(mib) / mib).toBe(256);
     expect(bodyQuotaBytes(16 * mib) / mib).toBe(1024);

@@ -18,7 +18,7 @@ function read(value: string): string | undefined {
   }
 }
 
-test('RFC 9440 §2.2 — whatever stands in Client-Cert: the certificate that it is, none, or a Denial', () => {
+test('RFC 9440 §2.2 — any Client-Cert gives its certificate, none or a Denial', () => {
   const damaged = fc
     .tuple(fc.nat(good.length), fc.nat(3), fc.string({ maxLength: 3 }))
     .map(([at, gone, put]) => good.slice(0, at) + put + good.slice(at + gone));

@@ -15,7 +15,7 @@ function reason(...raw: string[]): string {
   return 'accepted';
 }
 
-describe('what decides something stands once', () => {
+describe('a decisive field must be unique', () => {
   test.each([
     ['authorization', 'request.credentials'],
     ...[

@@ -133,7 +133,7 @@ describe.each([
       expect(upstream.seen[0]?.rawHeaders.join()).not.toMatch(/trailer|subject/i);
     });
 
-    test('a refused one is read over: what it holds is not served', async () => {
+    test('a refused body is drained: a request within it is not served', async () => {
       const bytes = head('POST /api', `Content-Length: ${inner.length}`) + inner;
       expect(await statuses(bytes + head('GET /public/next'))).toEqual([401, 200]);
       expect(upstream.seen.map(({ url }) => url)).toEqual(['/public/next']);
@@ -209,7 +209,7 @@ describe.each([
       expect(await statuses(head('GET /public'))).toEqual([200]);
     });
 
-    test('after a refusal of bytes that are no request, a client that stays is shown out', async () => {
+    test('after a refusal of malformed bytes, a client that stays is disconnected', async () => {
       const client = await open(world.url, 'GARBAGE\r\n\r\n');
       await client.has('400');
       await until(() => client.ended() === 'end');

@@ -42,7 +42,7 @@ async function shownBy(served: TlsWorld): Promise<string> {
   return String(subject.CN);
 }
 
-describe('a renewed certificate is shown from the next handshake on', () => {
+describe('a renewed certificate is presented from the next handshake on', () => {
   test('by rename, while an open connection lives on', async () => {
     await install('server');
     const served = await start();
@@ -86,7 +86,7 @@ describe('a renewed certificate is shown from the next handshake on', () => {
   });
 });
 
-describe('files that cannot be used change nothing, and are told of', () => {
+describe('unusable files change nothing, and are reported', () => {
   test.each<[string, () => Promise<unknown>, RegExp]>([
     ['another certificate’s key', () => install('renewed', ['key']), /key is not the key of the certificate/],
     ['an expired certificate', () => install('expired'), /cert expired at 2020-01-02T00:00:00.000Z/],
@@ -105,7 +105,7 @@ describe('files that cannot be used change nothing, and are told of', () => {
     expect(await shownBy(served)).toBe('server 2');
   });
 
-  test('at the start there is nothing to go on with', async () => {
+  test('fails at start with unusable files', async () => {
     await install('server');
     await install('renewed', ['key']);
     await expect(start()).rejects.toThrow(`${at('key')} is not the key of the certificate`);

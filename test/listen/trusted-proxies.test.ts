@@ -60,7 +60,7 @@ describe('the client', () => {
     );
   });
 
-  test('whatever the field says, the way is of addresses, and ends with the peer', () => {
+  test('any X-Forwarded-For gives a list of addresses that ends with the peer', () => {
     const member = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('10.0.0.2', '[::1]:1', '', 'x'), fc.string());
     fc.assert(
       fc.property(fc.array(member), (members) => {
@@ -71,7 +71,7 @@ describe('the client', () => {
     );
   });
 
-  test('without trusted proxies nothing is asked', () => {
+  test('without trusted proxies there is no reader', () => {
     expect(createClientBehind([], [])).toBeUndefined();
   });
 });
