@@ -43,7 +43,9 @@ const covered = [
   'fuzz/*/*.{ts,py}',
   '.ci/*',
   'src/**/*.ts',
-  'test/{attacks,clients,faults,forward-auth,gateway,pins,shared,support,telemetry,worlds}/*.{ts,md}',
+  'test/{architecture,attacks,authorization-server,authorize,cli,clients,conformance,exchange,faults}/*.{ts,md}',
+  'test/{forward-auth,gateway,http,json,lib,mcp,model,pins,policy,respond,route,serve,shared,spec}/*.{ts,md}',
+  'test/{admin,support,telemetry,worlds}/*.{ts,md}',
   'test/{architecture,docs,pipeline,pipeline-order,soak}.test.ts',
 ];
 

@@ -83,7 +83,7 @@ function mayImport(from: string, target: string): boolean {
   return layerOf(to) !== -1 && layerOf(to) < layerOf(from);
 }
 
-/** Packages outside the folder that owns them, or that nobody owns. */
+/** Packages outside the folder that owns them, or that no folder owns. */
 export function foreignPackages(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap((file) =>
     importsOf(file)
@@ -126,7 +126,7 @@ export function defaultExports(files: readonly SourceFile[]): readonly string[] 
   return files.filter(({ text }) => /^export (?:default\b|\{[^}]*\bas default\b)/m.test(text)).map(({ path }) => path);
 }
 
-/** Pure files that ask for the time, chance or the network themselves, instead of being told. */
+/** Pure files that ask for the time, chance or the network themselves, instead of taking them as arguments. */
 export function impurities(files: readonly SourceFile[]): readonly string[] {
   const asks = /\b(?:random(?:Bytes|Int|UUID)|Math\.random|Date\.now|performance\.now|fetch)\b/;
   return files.filter(({ path, text }) => pure.has(partOf(path)) && asks.test(text)).map(({ path }) => path);

@@ -16,7 +16,7 @@ async function started(options?: OutageOptions): Promise<OutageWorld> {
   return world;
 }
 
-/** Asks about tokens that nobody has asked about, one after the other. */
+/** Asks about tokens that are new to the gateway, one after the other. */
 async function askAbout({ get, server }: OutageWorld, count: number): Promise<void> {
   for (let done = 0; done < count; done += 1) expectAway(await get('/api', server.opaque()));
 }
@@ -34,7 +34,7 @@ describe('a server that fails five times', () => {
     for (const seen of refused) {
       expectAway(seen);
       expect(seen.retryAfter, 'the first wait is a second at most').toBe(1);
-      expect(seen.ms, 'nobody waits').toBeLessThan(answeredMs);
+      expect(seen.ms, 'no call waits').toBeLessThan(answeredMs);
     }
     expect(server.asked('introspection')).toBe(asked);
     expect(await calls('introspection', 'error')).toBe(5);
@@ -148,7 +148,7 @@ describe('the whole server', () => {
     }
     await expect.poll(ready).toMatchObject({ state: 'stale', problem: expect.stringContaining('ECONNREFUSED') });
     await server.up();
-    // Found by itself: nobody asks for anything meanwhile.
+    // The gateway finds it by itself: no call arrives meanwhile.
     await expect.poll(ready).toEqual({ name: 'main', issuer: server.url, state: 'available' });
     advance(1);
     expect(await get('/api', server.opaque()), 'no wait that began while it was away').toMatchObject({ status: 200 });

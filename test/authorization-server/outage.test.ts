@@ -113,7 +113,7 @@ describe('discovery', () => {
     const [jwt, opaque] = [await began.jwt(), began.server.opaque()];
     for (const seen of await Promise.all([began.get('/api', jwt), began.get('/api', opaque)])) expectAway(seen);
     expectServed(await began.get('/public'));
-    expect(await began.get('/api', 'a.b'), 'nobody knows').toMatchObject({ status: 503 });
+    expect(await began.get('/api', 'a.b'), 'no server answers for it').toMatchObject({ status: 503 });
     expect(await began.get('/api')).toMatchObject({ status: 401 });
     expect(await began.ready()).toMatchObject({ state: 'unavailable', problem: expect.any(String) });
     began.server.fault('discovery', undefined);

@@ -59,7 +59,7 @@ test('R-174: prints the tests that pass in a table', async () => {
 
 test('tests each policy by its own file', async () => {
   const shadow = '- name: it would be denied\n  given: {}\n  when: {}\n  then: shadow\n';
-  const first = '- name: anybody\n  given: {}\n  when: {}\n  then: { deny: scope.insufficient }\n';
+  const first = '- name: a token\n  given: {}\n  when: {}\n  then: { deny: scope.insufficient }\n';
   const files = {
     'policies/b.yaml': 'mode: shadow\nscope: x',
     'policies/b.test.yaml': shadow,
@@ -68,7 +68,7 @@ test('tests each policy by its own file', async () => {
   expect(await run(first, files)).toEqual({
     code: 0,
     stdout: `policies/b.test.yaml    it would be denied  ok
-policies/mcp.test.yaml  anybody             ok
+policies/mcp.test.yaml  a token             ok
 
 2 passed, 0 failed
 `,

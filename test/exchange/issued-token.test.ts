@@ -73,7 +73,7 @@ describe('the lifetime', () => {
 
   const inSeconds = (seconds: number): number => askedAt / 1000 + seconds;
   test.each<[string, Record<string, unknown>, number | undefined]>([
-    ['nobody says', {}, undefined],
+    ['no member says', {}, undefined],
     ['a JWT says it itself', { access_token: jwt({ exp: inSeconds(50) }) }, 50_000],
     ['a JWT says it with a fraction', { access_token: jwt({ exp: inSeconds(50.5) }) }, 50_500],
     ['a JWT ends earlier than expires_in', { access_token: jwt({ exp: inSeconds(50) }), expires_in: 100 }, 50_000],

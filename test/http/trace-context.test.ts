@@ -76,7 +76,7 @@ describe('a tracestate', () => {
     ['a key of a tenant', 'fw529a3039@dt=FfAAAA'],
     ['a key that begins with a digit, level 2', '0rojo=1'],
     ['a key twice, which is for its reader to sort out', 'a=1,a=2'],
-    ['as many as there may be', many(32)],
+    ['the limit of members', many(32)],
     ['the longest', `${'k'.repeat(256)}=${'v'.repeat(256)}`],
   ])('%s', (_title, tracestate) => {
     expect(readTraceContext(valid, tracestate)?.tracestate).toBe(tracestate);

@@ -44,7 +44,7 @@ test('of a long one a piece passes in a turn of the event loop', async () => {
 
 test('drain reads a body to its end, one piece in each turn', async () => {
   const body = new PassThrough({ highWaterMark: 16 * PIECE });
-  // As it is once somebody else has stopped reading it.
+  // As it is once another reader has stopped.
   body.pause();
   for (let piece = 0; piece < 4; piece += 1) body.write(Buffer.alloc(PIECE));
   body.end();

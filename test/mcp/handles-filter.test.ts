@@ -18,7 +18,7 @@ const events = (id: string): string =>
     ': comment é\n\n',
     'event: message\r\ndata: {"result":{"content":[]}}\r\n\r\n',
     `id: 1\ndata: {"method":"notifications/tasks/status",\ndata: "params":{"taskId":"${id}","n":1e400}}\n\n`,
-    'data: {"params":{"taskId":"of nobody"}}\n\n',
+    'data: {"params":{"taskId":"of none"}}\n\n',
     'data: taskId, but no JSON\r\r',
     'data: without its end',
   ].join('');

@@ -21,7 +21,7 @@ const demo: PolicyDocument = {
 test.each<[Given, Attempt, string]>([
   [{ scope: 'read' }, call('get_price'), 'allow tools.get_*'],
   [{ scope: 'read payments', ...trader, lifetime: 60 }, call('transfer_funds'), 'allow tools.transfer_funds'],
-  // All scopes of the operation, in policy order, once: the client asks for exactly what it is told.
+  // All scopes of the operation, in policy order, once: the client asks for exactly what the challenge names.
   [
     { scope: 'read', ...trader },
     call('transfer_funds'),

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { edited, inFolder } from '../config/folder.ts';
 import { outcome, sallyport } from './process.ts';
 
-/** Everything open to everybody: no authorization server is needed. */
+/** Public routes alone: no authorization server is needed. */
 const open = (upstream: string, listen = '127.0.0.1:0', admin = '127.0.0.1:0'): string => `
 public_url: http://gateway.test
 listen: ${listen}

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** A JWT of any header and payload, signed (or not) by whoever makes it. */
+/** A JWT of any header and payload, signed by its maker, or unsigned. */
 export function forgedToken(header: object, payload: object, sign: (input: string) => string = () => ''): string {
   const input = [header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
   return `${input}.${sign(input)}`;

@@ -48,7 +48,7 @@ test('a title is found wherever it stands, a page read as it is written', () => 
     { id: 'R-1', party: 'gateway', sources: ['RFC 1 §2', 'specification §3, §4'], isStruck: false },
     { id: 'R-2', party: 'API of the demo', sources: ['RFC 2'], isStruck: true },
   ]);
-  expect(() => requirementsOf('\n- **R-1** Nobody knows. (RFC 1)')).toThrow('this is no requirement');
+  expect(() => requirementsOf('\n- **R-1** Unknown. (RFC 1)')).toThrow('this is no requirement');
 });
 
 test('each number stands once, and none is missing: a requirement is struck through, never removed', () => {

@@ -3,7 +3,7 @@ import { createKey } from '../support/issuer.ts';
 import { forgedToken } from './forged-token.ts';
 import { startWorld, type World } from '../worlds/gateway.ts';
 
-/** A server that is told to accept what RFC 9068 defines and nothing else. */
+/** A server that accepts what RFC 9068 defines and nothing else. */
 let world: World;
 beforeAll(async () => {
   world = await startWorld({
