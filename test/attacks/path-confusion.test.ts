@@ -102,7 +102,7 @@ describe('a path that a reader may normalize to another', () => {
     // `...` and its like are names; all else is refused.
     expect(passed.length).toBeLessThan(generated.size / 10);
     await world.withstand(lastHead('GET /public/../admin'), { statuses: [400], reasons: ['request.path'] });
-  }, 60_000);
+  });
 });
 
 describe('the query', () => {

@@ -28,7 +28,7 @@ beforeAll(async () => {
   await using bundle = await rolldown({ ...input, cwd: root });
   await bundle.write({ ...output, dir: join(image, 'bundle') });
   for (const folder of ['schema', 'templates']) await cp(join(root, folder), join(image, folder), { recursive: true });
-}, 60_000);
+});
 afterAll(async () => {
   await rm(image, { recursive: true });
 });

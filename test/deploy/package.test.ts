@@ -28,7 +28,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-package-'));
   const { stdout } = await npm(['pack', '--json', '--silent', '--pack-destination', folder], root);
   [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [Packed];
-}, 60_000);
+});
 afterAll(async () => {
   await rm(folder, { recursive: true });
 });
@@ -105,7 +105,7 @@ describe('installed', () => {
       missing = String(error).split('\n').slice(0, 3).join(' ');
       process.stdout.write(`its dependencies could not be installed, so the package is not tested: ${missing}\n`);
     }
-  }, 90_000);
+  });
 
   test('checks, tests and serves, with one process and with two', { timeout: 300_000 }, async ({ skip }) => {
     skip(missing !== undefined);

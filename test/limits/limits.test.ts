@@ -11,7 +11,7 @@ const CLOSED = '0';
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 120_000);
+});
 afterAll(() => world.close());
 
 test.each([
