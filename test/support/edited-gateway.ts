@@ -5,7 +5,7 @@ import { reloadOnEdit } from '../../src/serve/reload.ts';
 import { start } from '../../src/serve/start.ts';
 import { load } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import { adminAt, keepConfig } from './secrecy.ts';
+import { adminAt, keepConfig, noLongerAdminAt } from './secrecy.ts';
 import { createWrittenLog, type Line, type WrittenLog } from './written-log.ts';
 
 /** A gateway whose configuration files a test edits. */
@@ -68,6 +68,7 @@ export async function startEditedGateway(
     metrics: async () => (await fetch(`${running.adminUrl}/metrics`)).text(),
     ready: async () => (await (await fetch(`${running.adminUrl}/readyz`)).json()) as Line,
     async close() {
+      noLongerAdminAt(running.adminUrl);
       reloading.close();
       await running.close(0);
       await rm(folder, { recursive: true });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { start } from '../../src/serve/start.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import { adminAt, keepConfig } from './secrecy.ts';
+import { adminAt, keepConfig, noLongerAdminAt } from './secrecy.ts';
 import { createWrittenLog, type WrittenLog } from './written-log.ts';
 
 /** A gateway on free ports, configured by real files through the real loader. */
@@ -55,7 +55,10 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
     adminUrl,
     forwardAuthUrl: running.forwardAuthUrl ?? '',
     metrics: async () => (await fetch(`${adminUrl}/metrics`)).text(),
-    close: () => running.close(0),
+    close() {
+      noLongerAdminAt(running.adminUrl);
+      return running.close(0);
+    },
   };
 }
 

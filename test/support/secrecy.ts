@@ -86,6 +86,11 @@ export function adminAt(url: string | undefined): void {
   if (url !== undefined) adminPorts.add(new URL(url).port);
 }
 
+/** Forgets an admin listener that is about to close: another server may get its port, and answers with tokens. */
+export function noLongerAdminAt(url: string | undefined): void {
+  if (url !== undefined) adminPorts.delete(new URL(url).port);
+}
+
 export function isAdmin(port: number | undefined): boolean {
   return adminPorts.has(String(port));
 }
