@@ -2,8 +2,8 @@
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-// The cache is beside the packages: a user who can write there can change the program anyway. In the default folder,
-// below the system's temporary one, any user of the machine could plant code. A read-only cache is used as it is.
+// Node would keep the cache in the system's temporary folder, where any user of the machine could plant code. Write
+// access to this folder, beside the packages, already allows changing the program. A cache may be read-only.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/sallyport/', import.meta.url)));
 
 // `sallyport schema | head` closes the pipe, which is no failure to print a stack for.
