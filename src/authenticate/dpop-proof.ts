@@ -1,3 +1,4 @@
+import { isObject } from '../json/own-member.ts';
 import type { JWTPayload, ProtectedHeaderParameters } from 'jose';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
@@ -124,17 +125,16 @@ const base64url = /^[A-Za-z0-9_-]+$/;
  * @throws {Denial} `proof.invalid` for any other.
  */
 export function proofKeyOf(jwk: unknown, algorithm: string): ProofKey {
-  if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) throw unfit('is not an object');
-  const members = jwk as Record<string, unknown>;
-  if (privateMembers.some((name) => Object.hasOwn(members, name))) throw unfit('has a private key');
+  if (!isObject(jwk)) throw unfit('is not an object');
+  if (privateMembers.some((name) => Object.hasOwn(jwk, name))) throw unfit('has a private key');
   const shape = Object.hasOwn(shapes, algorithm) ? shapes[algorithm] : undefined;
   if (shape === undefined) throw unfit(`is for an algorithm that the gateway does not support`);
   const key: Record<string, string> = { ...shape.constant };
   for (const [name, value] of Object.entries(shape.constant)) {
-    if (members[name] !== value) throw unfit(`is not a key for ${algorithm}: ${name} is not ${value}`);
+    if (jwk[name] !== value) throw unfit(`is not a key for ${algorithm}: ${name} is not ${value}`);
   }
   for (const [name, { least, most }] of Object.entries(shape.parts)) {
-    const value = members[name];
+    const value = jwk[name];
     if (typeof value !== 'string' || value.length < least || value.length > most || !base64url.test(value)) {
       throw unfit(`is not a key for ${algorithm}: ${name} is missing, too short or too long`);
     }

@@ -1,3 +1,4 @@
+import { isObject } from '../json/own-member.ts';
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer } from '../model/authorization-server.ts';
@@ -121,10 +122,8 @@ export function createSignedAnswerReader(
   /** RFC 9701 §5. */
   async function statement(jwt: string): Promise<IntrospectionAnswer | undefined> {
     const { token_introspection: claims } = await verifiedStatement(jwt);
-    if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) {
-      throw unproved('the signed answer has no token_introspection');
-    }
-    return (claims as Claims)['active'] === true ? { claims: claims as Claims, jwt } : undefined;
+    if (!isObject(claims)) throw unproved('the signed answer has no token_introspection');
+    return claims['active'] === true ? { claims, jwt } : undefined;
   }
 
   async function verifiedStatement(jwt: string): Promise<JWTPayload> {

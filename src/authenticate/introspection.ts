@@ -1,3 +1,4 @@
+import { isObject } from '../json/own-member.ts';
 import { hash } from 'node:crypto';
 import { withoutQuery } from '../http/without-query.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -67,11 +68,9 @@ export function createIntrospector(
   return createSharedIntrospection({ ...server, introspection }, ask, hierarchy, answers, clock);
 
   function plainAnswer({ body }: ServerAnswer): IntrospectionAnswer | undefined {
-    if (typeof body !== 'object' || body === null || Array.isArray(body))
-      throw unavailable('its introspection did not answer with a JSON object');
-    const claims = body as Claims;
+    if (!isObject(body)) throw unavailable('its introspection did not answer with a JSON object');
     // RFC 7662 §2.2: a boolean. The string "true" is a mistake of the server and grants nothing.
-    return claims['active'] === true ? { claims } : undefined;
+    return body['active'] === true ? { claims: body } : undefined;
   }
 
   function unavailable(why: string): Denial {

@@ -1,3 +1,4 @@
+import { isObject } from '../json/own-member.ts';
 import { isThumbprint } from '../lib/thumbprint.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
@@ -104,8 +105,8 @@ function wrongType(name: string, wanted: string): Denial {
  */
 export function confirmationOf(cnf: unknown): Confirmation | undefined {
   if (cnf === undefined) return undefined;
-  if (typeof cnf !== 'object' || cnf === null || Array.isArray(cnf)) throw uncheckable('cnf is not an object');
-  const { jkt, 'x5t#S256': x5t, ...others } = cnf as Record<string, unknown>;
+  if (!isObject(cnf)) throw uncheckable('cnf is not an object');
+  const { jkt, 'x5t#S256': x5t, ...others } = cnf;
   if (Object.keys(others).length > 0) throw uncheckable('cnf has a member besides jkt and x5t#S256');
   if (jkt === undefined && x5t === undefined) throw uncheckable('cnf is empty');
   return { jwkThumbprint: digest(jkt, 'jkt'), certificateThumbprint: digest(x5t, 'x5t#S256') };

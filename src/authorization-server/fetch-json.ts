@@ -1,3 +1,4 @@
+import { parsedJson } from '../json/parsed.ts';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { http } from '../http/node-http.ts';
@@ -175,7 +176,7 @@ async function readJsonAnswer(response: IncomingMessage, maxBytes: number): Prom
     status,
     mediaType: headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '',
     text,
-    body: parsed(text),
+    body: parsedJson(text),
     cacheControl: headers['cache-control'],
     retryAfter: headers['retry-after'],
   };
@@ -210,12 +211,4 @@ function readText(response: IncomingMessage, maxBytes: number): Promise<string> 
       }
     });
   });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

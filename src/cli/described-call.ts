@@ -1,3 +1,5 @@
+import { isObject } from '../json/own-member.ts';
+import { parsedJson } from '../json/parsed.ts';
 import { durationMs } from '../lib/quantity.ts';
 import type { Config } from '../model/config.ts';
 import { namedBy } from '../model/mcp-methods.ts';
@@ -82,12 +84,8 @@ function attemptIn(route: Route, options: DescribedCall): Attempt {
 }
 
 function jsonObject(text: string, option: string): Claims {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Claims;
-  } catch {
-    // Reported below.
-  }
+  const value = parsedJson(text);
+  if (isObject(value)) return value;
   throw new UsageError(
     `${option} is not a JSON object such as ${option === '--claims' ? '{"sub":"alice"}' : '{"id":1}'}`,
   );

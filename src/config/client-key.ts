@@ -1,3 +1,4 @@
+import { parsedJson } from '../json/parsed.ts';
 import { createPrivateKey, createPublicKey, sign, verify, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { reject } from './values.ts';
 
@@ -44,7 +45,7 @@ export function clientKey(text: string): ClientKey {
 }
 
 function jwkIn(text: string): JsonWebKey {
-  const jwk = parsed(text);
+  const jwk = parsedJson(text);
   if (typeof jwk !== 'object' || jwk === null) return reject('is not a JWK: it is not valid JSON');
   if ('keys' in jwk) return reject('is a JWK Set: write one of its keys');
   const { d, use, key_ops: operations } = jwk as JsonWebKey;
@@ -54,14 +55,6 @@ function jwkIn(text: string): JsonWebKey {
     return reject('is a JWK that is not for signing: its key_ops do not include sign');
   }
   return jwk as JsonWebKey;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function privateKey(source: Parameters<typeof createPrivateKey>[0]): KeyObject {

@@ -1,4 +1,4 @@
-import { ownMember } from '../json/own-member.ts';
+import { isObject, ownMember } from '../json/own-member.ts';
 import { inTextOrder, type Path, type Problem } from './problems.ts';
 import { unresolved } from './placeholders.ts';
 import { isSecret, quotedAt, type Violation } from './schema.ts';
@@ -89,7 +89,7 @@ export function createReport(file: YamlFile): Report {
         return value.map((each: unknown, index) => field(ownMember(source, index), each, [...path, index]));
       },
       entries() {
-        if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+        if (!isObject(value)) return [];
         return Object.keys(value).map((key) => [key, self.get(key)] as const);
       },
       isEmpty: () => value === '',

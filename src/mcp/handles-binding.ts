@@ -1,3 +1,4 @@
+import { parsedJson } from '../json/parsed.ts';
 import type { Clock } from '../lib/clock.ts';
 import { lengthPrefixed } from '../lib/length-prefixed.ts';
 import type { Denial } from '../model/denial.ts';
@@ -106,12 +107,7 @@ function parties(kind: HandleKind, { owner, method, targets }: HandleContext): s
 
 /** The handles of a server's message, or of a batch of them (2025-03-26). */
 function given(text: string): readonly Handle[] {
-  let message: unknown;
-  try {
-    message = JSON.parse(text);
-  } catch {
-    return [];
-  }
+  const message = parsedJson(text);
   if (!Array.isArray(message)) return givenHandles(message);
   return message.flatMap((each, i) =>
     givenHandles(each).map(({ kind, path, value }) => ({ kind, path: [String(i), ...path], value })),

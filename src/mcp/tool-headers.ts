@@ -1,3 +1,4 @@
+import { parsedJson } from '../json/parsed.ts';
 import { ownMember, ownMemberAt } from '../json/own-member.ts';
 import type { Fields } from '../model/fields.ts';
 import { Denial } from '../model/denial.ts';
@@ -77,7 +78,7 @@ interface ListedTool {
 }
 
 function toolsIn(text: string): readonly ListedTool[] {
-  const message = parsed(text);
+  const message = parsedJson(text);
   return (Array.isArray(message) ? (message as unknown[]) : [message]).flatMap((each) => {
     return toolLists.flatMap(({ member, name: named }) => {
       const tools = ownMemberAt(each, ['result', member]);
@@ -89,14 +90,6 @@ function toolsIn(text: string): readonly ListedTool[] {
       });
     });
   });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Follows `properties` alone: a declaration elsewhere makes the tool invalid, and no client sends its header. */
