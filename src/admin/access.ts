@@ -7,6 +7,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { retryAfterSeconds } from '../http/header-fields.ts';
 import { addressBlock } from '../lib/ip-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenBuckets } from '../lib/token-buckets.ts';
@@ -100,9 +101,8 @@ export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (add
     const address = addressBlock(request.socket.remoteAddress ?? '');
     const waitMs = wrongTokens.take(address, WRONG_TOKENS);
     if (waitMs > 0) {
-      const retryAfter = String(Math.ceil(waitMs / 1000));
       throw new AdminRefusal(429, 'Too many wrong tokens from this address. Try again later.\n', {
-        'retry-after': retryAfter,
+        'retry-after': String(retryAfterSeconds(waitMs)),
       });
     }
     // Digests have one length, and the time of their comparison reveals nothing about the token.

@@ -33,7 +33,7 @@ interface Page {
 }
 
 /** The current state of the servers that the gateway depends on, and the newest denials. */
-interface CurrentState {
+export interface CurrentState {
   readonly servers: readonly ServerState[];
   /** Undefined: none is configured. */
   readonly store: StoreState | undefined;

@@ -40,8 +40,8 @@ export type CallOptions = Omit<FetchJsonOptions, 'timeoutMs'>;
 /** Calls to one authorization server: bounded in time, size and number, and stopped by a circuit breaker. */
 export interface ServerCalls {
   /**
-   * @param onBehalfOf The key of the caller that needs the call. Each caller has a share of the calls in flight. Default:
-   *   the gateway itself.
+   * @param onBehalfOf The key of the caller that needs the call, which has a share of the calls in flight. Default: the
+   *   gateway itself.
    * @throws {Denial} `authorization_server.unavailable` if there is no answer; a status of 4xx is an answer.
    */
   ask(operation: ServerOperation, url: string, request?: Request, onBehalfOf?: string): Promise<ServerAnswer>;

@@ -1,3 +1,4 @@
+import { pointerKey } from '../json/pointer.ts';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { DecisionInput } from '../model/decision-input.ts';
@@ -116,12 +117,7 @@ export function recordedAttempt({ method, tool, input }: RecordedDecision, route
 function nested(claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const root = new Map<string, unknown>();
   for (const [name, value] of Object.entries(claims)) {
-    const steps = name.startsWith('/')
-      ? name
-          .slice(1)
-          .split('/')
-          .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-      : [name];
+    const steps = name.startsWith('/') ? name.slice(1).split('/').map(pointerKey) : [name];
     place(root, steps, value);
   }
   return plain(root);

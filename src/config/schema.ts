@@ -4,6 +4,7 @@ import policySchema from '../../schema/policy.schema.json' with { type: 'json' }
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
 import { gateway, policy, policyTest } from '../../schema/validators.js';
 import { ownMember } from '../json/own-member.ts';
+import { pointerKey } from '../json/pointer.ts';
 import type { Path } from './problems.ts';
 import { didYouMean, either, quoted } from './wording.ts';
 
@@ -153,7 +154,7 @@ function pathOf(pointer: string, document: unknown): Path {
   const path: (string | number)[] = [];
   let place = document;
   for (const token of pointer.split('/').slice(1)) {
-    const key = token.replaceAll('~1', '/').replaceAll('~0', '~');
+    const key = pointerKey(token);
     path.push(Array.isArray(place) ? Number(key) : key);
     place = ownMember(place, key);
   }

@@ -90,7 +90,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     const headers = cleanAnswer({ raw, status, call, grant, willChange: filter?.rewrites === true });
     this.#filter = filter?.choose(headers, status);
     this.#streamEnd = headers.isEventStream ? subscriptionEnd(grant.action) : undefined;
-    if (this.#streamEnd !== undefined || route.keepaliveMs !== undefined) this.#boundary = createEventBoundary();
+    if (headers.isEventStream && (this.#streamEnd !== undefined || route.keepaliveMs !== undefined))
+      this.#boundary = createEventBoundary();
     this.#answer.begin(status, statusMessage, headers);
     // After the bytes that arrived with the header section: most answers are complete by then, event streams too.
     process.nextTick(showArrived, this, headers);

@@ -73,6 +73,7 @@ export function createRouteStages(
     const signIdentity = signIdentityOf(route);
     const nonce = route.dpop?.nonce === true ? nonces.current : undefined;
     const authentication = route.public ? undefined : authentications(route, createPossession(route.dpop, proofChecks));
+    const methods = methodsOf(route);
     const authorize = createAuthorize(route);
     const exchange = processScope.credentialSources(route, {
       clients,
@@ -102,7 +103,7 @@ export function createRouteStages(
     const stages: Stages = {
       route,
       allow: allowed.require,
-      preflight: (call) => crossOrigin.preflight(call, methodsOf(route)),
+      preflight: (call) => crossOrigin.preflight(call, methods),
       admit: createAdmit(route),
       admitUpgrade: createAdmitUpgrade(route),
       token: route.public ? () => undefined : createTokenReader(route.dpop !== undefined),
@@ -114,7 +115,7 @@ export function createRouteStages(
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
       forward: createForward(route, forwarding),
       forwardUpgrade: createForwardUpgrade(route, forwarding),
-      refuse: createRefuse(route, { methods: methodsOf(route), publicUrl, crossOrigin, nonce }),
+      refuse: createRefuse(route, { methods, publicUrl, crossOrigin, nonce }),
     };
     return {
       ...stages,

@@ -53,9 +53,13 @@ export function strictPointerReader(pointer: string): PointerReader | undefined 
 
 function keysOf(pointer: string): readonly string[] | undefined {
   if (/~(?![01])/.test(pointer)) return undefined;
+  return pointer.slice(1).split('/').map(pointerKey);
+}
+
+/** The key that one token of a JSON Pointer names. */
+export function pointerKey(token: string): string {
   // In this order, RFC 6901 §4: otherwise `~01` would become `/` instead of `~1`.
-  const key = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
-  return pointer.slice(1).split('/').map(key);
+  return token.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 function requireNoVariant(object: object, key: string): void {

@@ -4,17 +4,15 @@
  * @module
  */
 
-/** Why a text is refused; `offset` counts UTF-16 code units. */
+/** Why a text is refused, and at which offset in UTF-16 code units. */
 export class JsonScanError extends Error {
   override readonly name = 'JsonScanError';
   /** `malformed`: not JSON by RFC 8259. `ambiguous`: JSON that two parsers may read differently, or beyond a limit. */
   readonly kind: 'malformed' | 'ambiguous';
-  readonly offset: number;
 
   constructor(kind: 'malformed' | 'ambiguous', what: string, offset: number) {
     super(`${what} at offset ${offset}`);
     this.kind = kind;
-    this.offset = offset;
   }
 }
 

@@ -90,11 +90,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // The size in bytes limits them. Node's limit would drop further headers silently, such as a second Authorization.
   server.maxHeadersCount = 0;
   // Node does not list upgraded sockets, nor those in a TLS handshake.
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
+  const sockets = openSockets(server, 'connection');
   const serve: OnRequest = (request, response, head) => {
     // RFC 9112 §9.6: requests after a refusal that closes the connection are not served.
     if (request.socket.writableEnded) return;
@@ -117,7 +113,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     }
     endSoon(socket);
   };
-  const served = security === undefined ? sockets : secured(server);
+  // With TLS, requests come on other sockets than Node accepts.
+  const served = security === undefined ? sockets : openSockets(server, 'secureConnection');
   const onSlow = (socket: Socket): void => refuse(socket, 'request.timeout', 'a slow body');
   watchSlowBodies(server, { sockets: served, connections, onSlow });
   server.on('request', serve);
@@ -160,10 +157,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return { url: `${scheme}://${authorityOf(server)}`, close: (graceMs) => close(server, sockets, graceMs) };
 }
 
-/** The TLS connections of a server, which carry its requests. */
-function secured(server: Server): ReadonlySet<Socket> {
+/** The open sockets that a server announces with `event`. */
+function openSockets(server: Server, event: 'connection' | 'secureConnection'): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
-  server.on('secureConnection', (socket: Socket) => {
+  server.on(event, (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });

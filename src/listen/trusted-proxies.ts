@@ -38,9 +38,13 @@ export function createClientBehind(
   const verifiesCertificates = createIsWithin(certificateProxies);
   return (peer, fields) => {
     const verified = verifiesCertificates(peer);
-    if (!verified && !isTrusted(peer)) return undefined;
+    const trusted = isTrusted(peer);
+    if (!verified && !trusted) return undefined;
+    // A proxy that only verifies certificates is itself the client.
+    const hops = trusted ? hopsBefore(peer, fieldValues(fields, 'x-forwarded-for').join(','), isTrusted) : [peer];
     return {
-      ...addressBehind(peer, fields, isTrusted),
+      client: hops[0] as string,
+      forwardedFor: hops.join(', '),
       certificateThumbprint: verified ? certificateIn(fields) : undefined,
     };
   };
@@ -50,13 +54,6 @@ function certificateIn(fields: Fields): string | undefined {
   const [certificate, second] = fieldValues(fields, 'client-cert');
   if (second !== undefined) throw new Denial('request.duplicate_header', 'two client-cert headers');
   return certificate === undefined ? undefined : thumbprintOfHeader(certificate);
-}
-
-/** The client's address as `peer` reports it; a peer that is not trusted with addresses is itself the client. */
-function addressBehind(peer: string, fields: Fields, isTrusted: IsWithin): Pick<Client, 'client' | 'forwardedFor'> {
-  if (!isTrusted(peer)) return { client: peer, forwardedFor: peer };
-  const hops = hopsBefore(peer, fieldValues(fields, 'x-forwarded-for').join(','), isTrusted);
-  return { client: hops[0] as string, forwardedFor: hops.join(', ') };
 }
 
 /**

@@ -15,6 +15,8 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
   const isMcp = route.protocol === 'mcp';
   /** The parameters for a client that has to begin: an API without MCP tells such a client nothing. */
   const begin = isMcp ? { scope: route.policy?.scope ?? [], resourceMetadata } : {};
+  const invalidBearer = challenge('Bearer', { ...begin, error: 'invalid_token' });
+
   return ({ fields: { authorization = '' } }, { error }, denial) => {
     if (error === undefined) return undefined;
     const usedDpop = route.dpop !== undefined && dpopScheme.test(authorization);
@@ -22,10 +24,8 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
     const omitsError = !isMcp && (usedDpop || denial.reason === 'credentials.missing');
     const isScopeRefusal = error === 'insufficient_scope';
     const parameters = isScopeRefusal ? { scope: denial.scope, resourceMetadata } : begin;
-    const bearer = challenge('Bearer', {
-      ...parameters,
-      error: isScopeRefusal ? error : omitsError ? undefined : 'invalid_token',
-    });
+    const beginning = omitsError ? 'Bearer' : invalidBearer;
+    const bearer = isScopeRefusal ? challenge('Bearer', { ...parameters, error }) : beginning;
     if (route.dpop === undefined) return bearer;
     const { algorithms } = route.dpop;
     const dpop = challenge('DPoP', { ...parameters, error: usedDpop ? error : undefined, algorithms });

@@ -9,6 +9,7 @@ const exposed =
 const requestable =
   'Authorization, Content-Type, Accept, MCP-Protocol-Version, ' +
   'Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, DPoP';
+const alwaysRequestable: ReadonlySet<string> = new Set(requestable.toLowerCase().split(', '));
 const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const DAY_SECONDS = '86400';
 
@@ -46,7 +47,6 @@ export function createCrossOrigin(isAllowed: (origin: string) => boolean): Cross
 
 function allowedHeaders(requested: string | undefined): string {
   const names = (requested ?? '').split(',').map((name) => name.trim());
-  const known = new Set(requestable.toLowerCase().split(', '));
-  const more = names.filter((name) => fieldName.test(name) && !known.has(name.toLowerCase()));
+  const more = names.filter((name) => fieldName.test(name) && !alwaysRequestable.has(name.toLowerCase()));
   return [requestable, ...more].join(', ');
 }

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { type Admin, type AdminOptions, type InForce, startAdmin } from '../admin/admin.ts';
+import { type Admin, type AdminOptions, type CurrentState, type InForce, startAdmin } from '../admin/admin.ts';
 import { routesOf } from '../admin/pages.ts';
 import type { Snapshot } from '../config/files.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -42,6 +42,8 @@ export interface Serving {
   readonly service: Service;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** The state of this process, for the admin listener. */
+  readonly state: () => CurrentState;
   readonly close: (graceMs: number) => Promise<void>;
 }
 
@@ -61,6 +63,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
     service,
     log,
     metrics,
+    state: () => ({ servers: service.servers(), store: service.sharedStore(), denials: log.denials() }),
     async close(graceMs) {
       await service.close(graceMs);
       await tracer?.close();
@@ -88,13 +91,9 @@ export function adminOptions(log: Log, clock: Clock = Date.now): AdminOptions {
 
 /** Starts the gateway and its admin listener. Throws as {@link startServing}. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
-  const { service, log, metrics, close } = await startServing(config, options);
+  const { service, log, metrics, state, close } = await startServing(config, options);
   const inForce: InForce = { config: config.hash, routes: routesOf(config), problems: [] };
-  const view = {
-    metrics: metrics.page,
-    inForce,
-    state: () => ({ servers: service.servers(), store: service.sharedStore(), denials: log.denials() }),
-  };
+  const view = { metrics: metrics.page, inForce, state };
   let admin: Admin | undefined;
   try {
     admin = config.admin && (await startAdmin(config.admin, view, adminOptions(log, options.clock)));

@@ -1,8 +1,7 @@
 import type { Worker } from 'node:cluster';
+import type { CurrentState } from '../admin/admin.ts';
 import type { Snapshot } from '../config/files.ts';
 import type { Certificates } from '../lib/certificate-files.ts';
-import type { ServerState } from '../model/authorization-server.ts';
-import type { StoreState } from '../model/shared.ts';
 import type { Fixed } from './reload.ts';
 
 /** A message of the primary process to a worker. */
@@ -31,14 +30,7 @@ export type FromWorker =
   | { readonly kind: 'failed'; readonly why: string }
   /** The worker has reloaded, or refused to: with problems, it keeps the last good configuration. */
   | { readonly kind: 'reloaded'; readonly problems: readonly string[] }
-  | { readonly kind: 'state'; readonly id: number; readonly state: WorkerState };
-
-/** The state of one worker, for the admin listener. */
-export interface WorkerState {
-  readonly servers: readonly ServerState[];
-  readonly store: StoreState | undefined;
-  readonly denials: readonly object[];
-}
+  | { readonly kind: 'state'; readonly id: number; readonly state: CurrentState };
 
 /** Sends a message to the primary process, from a worker. */
 export function tellPrimary(message: FromWorker): void {
@@ -51,17 +43,17 @@ const PATIENCE_MS = 1_000;
 /** Creates a function that asks workers for their states. A worker that does not answer in time is left out. */
 export function createAskStates(
   tell: (worker: Worker, message: ToWorker) => void,
-): (workers: readonly Worker[]) => Promise<readonly WorkerState[]> {
+): (workers: readonly Worker[]) => Promise<readonly CurrentState[]> {
   let asked = 0;
 
-  function ask(worker: Worker): Promise<WorkerState | undefined> {
+  function ask(worker: Worker): Promise<CurrentState | undefined> {
     return new Promise((resolve) => {
       const id = (asked += 1);
       const listen = (message: FromWorker): void => {
         if (message.kind === 'state' && message.id === id) done(message.state);
       };
       const timer = setTimeout(() => done(undefined), PATIENCE_MS);
-      const done = (state: WorkerState | undefined): void => {
+      const done = (state: CurrentState | undefined): void => {
         clearTimeout(timer);
         worker.off('message', listen);
         resolve(state);

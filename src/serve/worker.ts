@@ -57,7 +57,7 @@ async function begin({
 }
 
 async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin' }>): Promise<void> {
-  const { service, metrics } = serving;
+  const { metrics } = serving;
   switch (message.kind) {
     case 'reload':
       tellPrimary({ kind: 'reloaded', problems: await reload(serving, message) });
@@ -69,11 +69,7 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
       serving.certificate?.renew(message.certificates);
       break;
     case 'state':
-      tellPrimary({
-        kind: 'state',
-        id: message.id,
-        state: { servers: service.servers(), store: service.sharedStore(), denials: serving.log.denials() },
-      });
+      tellPrimary({ kind: 'state', id: message.id, state: serving.state() });
       break;
     case 'stop':
       await end(serving, message.graceMs);
