@@ -46,7 +46,7 @@ const badRequest = { status: 400, code: -32600, message: 'Bad request' } as cons
 
 /**
  * Every reason for which the gateway refuses. The key is also the log field `reason`, the metric label and the row in
- * `docs/reasons.md`. Several reasons share one answer on purpose: the client does not learn which check failed.
+ * `docs/reasons.md`. Several reasons share one status, challenge and message on purpose.
  */
 export const refusals = {
   'request.malformed': badRequest,
