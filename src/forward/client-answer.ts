@@ -21,7 +21,7 @@ export class ClientAnswer {
   readonly #response: ServerResponse;
   /** Undefined once it is sent. */
   #head: Head | undefined;
-  /** The first bytes of the body, until it is known whether more follow. */
+  /** The first bytes of the body, which may be all of it. */
   #held: Buffer | undefined;
   #isShown = false;
 
@@ -41,7 +41,7 @@ export class ClientAnswer {
       return true;
     }
     this.#held = Buffer.concat([this.#held, chunk]);
-    return this.show();
+    return this.#held.length <= MAX_WHOLE_BYTES || this.show();
   }
 
   /**
@@ -66,14 +66,19 @@ export class ClientAnswer {
     this.#sendHead(held?.length);
     if (held === undefined) this.#response.end();
     // Node writes a string together with the header section, without a copy.
-    else if (held.length <= MAX_WHOLE_BYTES) this.#response.end(held.toString('latin1'), 'latin1');
+    else if (held.length <= MAX_WHOLE_BYTES) this.#response.end(this.#framed(held.toString('latin1')), 'latin1');
     else this.#response.end(held);
   }
 
-  /**
-   * @param length The length of the body if it is complete: chunks would cost another write. An event stream gets none,
-   *   because more may follow.
-   */
+  /** The rest of the message after its header section. Node itself would write a chunked body in five pieces. */
+  #framed(body: string): string {
+    if (!this.#response.chunkedEncoding) return body;
+    this.#response.chunkedEncoding = false;
+    // RFC 9112 §7.1: one chunk, the last chunk, and no trailers.
+    return `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  }
+
+  /** @param length The length of the body if it is complete. An event stream is always chunked, R-134. */
   #sendHead(length?: number): void {
     if (this.#head === undefined) return;
     const { status, statusMessage, headers } = this.#head;
