@@ -36,16 +36,22 @@ export function eventOwner(route: Route, principal: Principal | undefined, sessi
 }
 
 /**
- * Creates the binding of an event's id to the caller and the session. A server resumes a stream by an id alone, and
- * some servers number the events of all sessions in one sequence: with the next number a client would read another's
- * events.
+ * Creates the binding of the event ids of a stream to the caller and the session. A server resumes a stream by an id
+ * alone, and some servers number the events of all sessions in one sequence: with the next number a client would read
+ * another's events.
  */
-export function createBindEventId(
+export function createBindEventIds(
   route: Route,
   sessions: OwnerBound,
-): (id: string, grant: Grant, sessionId: string | undefined) => string {
-  return (id, { principal }, sessionId) =>
-    sessions.bind(Buffer.from(id, 'latin1').toString('base64url'), eventOwner(route, principal, sessionId));
+): (grant: Grant, sessionId: string | undefined) => (id: string) => string {
+  return ({ principal }, sessionId) => {
+    // At the first id: most streams have none.
+    let owner: string | undefined;
+    return (id) => {
+      owner ??= eventOwner(route, principal, sessionId);
+      return sessions.bind(Buffer.from(id, 'latin1').toString('base64url'), owner);
+    };
+  };
 }
 
 const noMessage = { method: undefined, targets: [] };

@@ -25,13 +25,13 @@ type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | un
 /** Binds the upstream's handles in a message to the caller; undefined for a message without handles. */
 export type BindHandles = (text: string, grant: Grant) => string | undefined;
 
-/** Makes the event id that the caller sees from the id that the upstream sends in a session. */
-export type BindEventId = (id: string, grant: Grant, sessionId: string | undefined) => string;
+/** Makes the event ids that the caller sees from the ids that the upstream sends in a stream of a session. */
+export type BindEventIds = (grant: Grant, sessionId: string | undefined) => (id: string) => string;
 
 /** The parts of filters that do not depend on the call. */
 interface FilterParts {
   readonly bindHandles: BindHandles;
-  readonly bindEventId: BindEventId;
+  readonly bindEventIds: BindEventIds;
   /** Of the route's upstream. */
   readonly toolHeaders: ToolHeaders;
 }
@@ -47,12 +47,13 @@ export interface AnswerFilter {
 
 /**
  * The changes that the answer to a call may need: lists, handles, or both in a resumed stream; its scope in caches; and
- * the event ids in a stream of an MCP route. The gateway neither reads nor holds most answers: they may be compressed.
+ * the event ids in a stream that can be resumed. The gateway neither reads nor holds most answers, which may be
+ * compressed.
  */
 export function answerFilter(
   route: Route,
   grant: Grant,
-  { bindHandles, bindEventId, toolHeaders }: FilterParts,
+  { bindHandles, bindEventIds, toolHeaders }: FilterParts,
 ): AnswerFilter | undefined {
   if (route.protocol === 'http') return undefined;
   const { attempt } = grant.action;
@@ -71,10 +72,9 @@ export function answerFilter(
         rewriting && filterOf(answer, status, rewriting),
         becomesPrivate && createPrivateFilter(),
       ];
-      if (answer.isEventStream && !answer.isEncoded) {
-        const sessionId = grant.action.era === 'modern' ? undefined : (answer.sessionId ?? grant.action.sessionId);
-        filters.push(createEventIdFilter((id) => bindEventId(id, grant, sessionId)));
-      }
+      // MCP 2026-07-28 resumes no stream: the gateway drops `Last-Event-ID`, and an id gives no access.
+      if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy')
+        filters.push(createEventIdFilter(bindEventIds(grant, answer.sessionId ?? grant.action.sessionId)));
       return filters
         .filter((each) => each !== undefined && each !== false)
         .reduce<BodyFilter | undefined>(inTurn, undefined);

@@ -122,8 +122,8 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
     if (isEventStream) dropped.push('x-accel-buffering');
     // RFC 9449 §8.2: a stored answer would repeat its nonce after that has expired.
     if (own.nonce !== undefined) dropped.push('cache-control');
-    // The event ids of an MCP stream are always changed.
-    if (willChange || (isEventStream && grant.action.era !== undefined)) dropped.push(...aboutBytes);
+    // The event ids of a stream that can be resumed are always changed.
+    if (willChange || (isEventStream && grant.action.era === 'legacy')) dropped.push(...aboutBytes);
     const fields = dropped.length === 0 ? all : without(all, dropped);
     if (isEventStream) fields.push('X-Accel-Buffering', 'no');
     if (expires && !isPublic) fields.push('Cache-Control', 'private');

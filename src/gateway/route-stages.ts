@@ -10,7 +10,7 @@ import { createPossession } from '../authenticate/possession.ts';
 import { createProofChecks } from '../authenticate/proof-check.ts';
 import { createActionReader } from '../authorize/action.ts';
 import { createAuthorize } from '../authorize/authorize.ts';
-import { createBindEventId, createBindHandles, createSessionId } from '../authorize/owner.ts';
+import { createBindEventIds, createBindHandles, createSessionId } from '../authorize/owner.ts';
 import { createForward } from '../forward/forward.ts';
 import { createSignIdentity, identityNames, type SignIdentity } from '../forward/identity-headers.ts';
 import type { OpenStream } from '../forward/open-streams.ts';
@@ -89,7 +89,7 @@ export function createRouteStages(
       toolHeaders,
       signIdentity,
       bindHandles: createBindHandles(route, handles),
-      bindEventId: createBindEventId(route, sessions),
+      bindEventIds: createBindEventIds(route, sessions),
       onUnauthorized: exchange.onUnauthorized,
       cleanAnswer: createCleanAnswer({
         isPublic: route.public,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
-  createBindEventId,
+  createBindEventIds,
   createBindHandles,
   createSessionId,
   eventOwner,
@@ -54,11 +54,14 @@ describe('Mcp-Session-Id', () => {
   });
 });
 
-test('binds the id of an event, in the bytes of a header, to the caller and the session', () => {
+test('binds the ids of a stream, in the bytes of a header, to the caller and the session', () => {
   const sessions = createOwnerBound('a key of at least thirty-two characters');
-  const bound = createBindEventId(tools, sessions)('1\xe9', { principal: alice } as Grant, 'session');
-  const given = Buffer.from(sessions.unbind(bound, eventOwner(tools, alice, 'session')) ?? '', 'base64url');
-  expect(given.toString('latin1')).toBe('1\xe9');
+  const bind = createBindEventIds(tools, sessions)({ principal: alice } as Grant, 'session');
+  const bound = bind('1\xe9');
+  for (const [id, client] of Object.entries({ '1\xe9': bound, 2: bind('2') })) {
+    const given = Buffer.from(sessions.unbind(client, eventOwner(tools, alice, 'session')) ?? '', 'base64url');
+    expect(given.toString('latin1')).toBe(id);
+  }
   expect(bound).toMatch(/^[\w.-]+$/);
   const bob = callerOf('bob', 'app');
   expect(sessions.unbind(bound, eventOwner(tools, bob, 'session'))).toBeUndefined();

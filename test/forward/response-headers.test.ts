@@ -91,13 +91,16 @@ test('for any fields: what is left stood there', () => {
   );
 });
 
-test('an event stream of MCP goes without what says something of its bytes: the ids of its events are changed', () => {
+describe('an event stream of MCP', () => {
   const raw = ['Content-Type', 'text/event-stream', 'Content-Digest', 'sha-256=:AA==:', 'ETag', '"1"'];
-  const grant = { action: { era: 'legacy' } } as Grant;
-  expect(cleanAnswer({ raw, status: 200, call: {} as Call, grant, willChange: false }).fields).toEqual([
-    'Content-Type',
-    'text/event-stream',
-    'X-Accel-Buffering',
-    'no',
-  ]);
+  const fieldsIn = (era: 'legacy' | 'modern'): string[] =>
+    cleanAnswer({ raw, status: 200, call: {} as Call, grant: { action: { era } } as Grant, willChange: false }).fields;
+
+  test('goes without the fields about its bytes in a legacy revision: the ids of its events are changed', () => {
+    expect(fieldsIn('legacy')).toEqual(['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no']);
+  });
+
+  test('keeps them in MCP 2026-07-28', () => {
+    expect(fieldsIn('modern')).toEqual([...raw, 'X-Accel-Buffering', 'no']);
+  });
 });
