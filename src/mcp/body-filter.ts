@@ -1,5 +1,5 @@
 import { Denial } from '../model/denial.ts';
-import { createEventSplitter, eventData, withData } from './event-stream.ts';
+import { createEventSplitter, endsEvent, eventData, withData } from './event-stream.ts';
 
 /** Changes the body of an answer on its way to the client. If a method throws, the answer ends there. */
 export interface BodyFilter {
@@ -11,9 +11,9 @@ export interface BodyFilter {
 
 /** A change of the messages in an answer. */
 export interface Rewriting {
-  /** Whether bytes may hold something to change. Other bytes are not even decoded. */
-  concerns(part: Buffer): boolean;
-  /** The changed text of a message; undefined where nothing changes. May throw for text that it cannot read. */
+  /** Whether a message, or bytes with several, may hold something to change. Other bytes are not even decoded. */
+  concerns(part: Buffer | string): boolean;
+  /** The changed text of a message that it concerns; undefined where nothing changes. May throw for unreadable text. */
   rewrite(text: string): string | undefined;
   /** Whether everything must be read. A message that is too long or has no end is not sent then. */
   readonly mustRead: boolean;
@@ -75,6 +75,8 @@ export function createEventFilter(rewriting: Rewriting): BodyFilter {
   const splitter = createEventSplitter(rewriting.mustRead ? MAX_BYTES : Infinity);
   return {
     push(chunk) {
+      // Most chunks are complete events with nothing to change.
+      if (splitter.held() === 0 && endsEvent(chunk) && !rewriting.concerns(chunk)) return [chunk];
       const events = splitter.push(chunk).map((event) => rewritten(event, rewriting));
       return splitter.held() > MAX_BYTES ? [...events, splitter.release()] : events;
     },

@@ -13,6 +13,8 @@ export interface EventSplitter {
   release(): Buffer;
 }
 
+const [LF, CR] = [0x0a, 0x0d];
+
 /** The end of an event: two line ends in a row, of any of the three kinds. */
 const eventEnd = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g;
 
@@ -47,7 +49,7 @@ export function createEventSplitter(maxBytes: number): EventSplitter {
         start = searched - before;
       }
       const rest = chunk.subarray(start);
-      held.push(rest);
+      if (rest.length > 0) held.push(rest);
       heldBytes += rest.length;
       tail = text.slice(Math.max(searched, text.length - 3));
       if (heldBytes > maxBytes) throw new RangeError(`an event of more than ${maxBytes} bytes`);
@@ -59,6 +61,13 @@ export function createEventSplitter(maxBytes: number): EventSplitter {
       return take(Buffer.alloc(0));
     },
   };
+}
+
+/** Whether a chunk ends with an event. May be false for one that does, but not for one that does not. */
+export function endsEvent(chunk: Buffer): boolean {
+  const { length } = chunk;
+  if (chunk[length - 1] !== LF) return false;
+  return chunk[length - 2] === LF || (chunk[length - 2] === CR && chunk[length - 3] === LF);
 }
 
 /** The data of one event, its lines joined; `''` without data. */

@@ -129,7 +129,7 @@ const givingMembers: readonly string[] = [...resultPlaces, ...relatedTasks, ...[
   );
 
 /** Whether a message may give out a handle; the others need not be parsed. */
-export function mayGiveHandle(message: Buffer): boolean {
+export function mayGiveHandle(message: Buffer | string): boolean {
   return givingMembers.some((name) => message.includes(name));
 }
 

@@ -72,6 +72,11 @@ describe('an event', () => {
     expect(createEventFilter(blind).push(Buffer.from('data: {}\n\n')).join('')).toBe('data: {}\n\n');
   });
 
+  test('with nothing to change passes together with the other events of its chunk', () => {
+    const chunk = Buffer.from('data: {}\n\ndata: {}\r\n\r\n');
+    expect(createEventFilter(blind).push(chunk)).toEqual([chunk]);
+  });
+
   test('after the last event the filter has nothing left to send', () => {
     const filter = createEventFilter(changing);
     filter.push(Buffer.from('data: {}\n\n'));

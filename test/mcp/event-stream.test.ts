@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createEventSplitter, eventData, subscriptionEnd, withData } from '../../src/mcp/event-stream.ts';
+import { createEventSplitter, endsEvent, eventData, subscriptionEnd, withData } from '../../src/mcp/event-stream.ts';
 import type { Action } from '../../src/model/grant.ts';
 import { runs } from '../support/runs.ts';
 
@@ -39,6 +39,18 @@ describe('WHATWG HTML §9.2 — for any stream', () => {
     );
   });
 
+  test('after a chunk that ends with an event, at most an empty line is left', () => {
+    fc.assert(
+      fc.property(stream, (bytes) => {
+        const splitter = createEventSplitter(Infinity);
+        splitter.push(bytes);
+        const left = endsEvent(bytes) ? splitter.release().toString() : '';
+        expect(['', '\n', '\r\n']).toContain(left);
+      }),
+      { numRuns: runs },
+    );
+  });
+
   test('eventData reads the data that withData writes', () => {
     const data = fc.array(fc.stringMatching(/^[^\r\n]{0,8}$/), { minLength: 1, maxLength: 3 });
     fc.assert(
@@ -50,6 +62,16 @@ describe('WHATWG HTML §9.2 — for any stream', () => {
     );
   });
 });
+
+test.each([
+  ['data: a\n\n', true],
+  ['data: a\r\n\r\n', true],
+  ['data: a\n', false],
+  ['data: a\r\n', false],
+  ['data: a\n\nx', false],
+  ['\n', false],
+  ['', false],
+])('%j ends with an event: %s', (text, ends) => expect(endsEvent(Buffer.from(text))).toBe(ends));
 
 const listen = { era: 'modern', attempt: { kind: 'mcp', method: 'subscriptions/listen' }, messageId: 'x' };
 
