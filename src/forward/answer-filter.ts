@@ -1,3 +1,4 @@
+import { parsedJson } from '../json/parsed.ts';
 import {
   type BodyFilter,
   createDroppingFilter,
@@ -58,7 +59,9 @@ export function answerFilter(
   if (route.protocol === 'http') return undefined;
   const { attempt } = grant.action;
   const listsTools = attempt.kind === 'mcp' && mcpMethod(attempt.method).list?.kind === 'tool';
-  const rewriting = rewritingOf(route, grant, bindHandles);
+  const filtersLists = mayHoldList(route, grant);
+  const lists = filtersLists ? listRewriting(grant, route, listsTools ? toolHeaders : undefined) : undefined;
+  const rewriting = rewritingOf(lists, grant, bindHandles);
   const becomesPrivate = mayBePublic(route, grant);
   const rewrites = rewriting !== undefined || becomesPrivate;
   return {
@@ -67,8 +70,7 @@ export function answerFilter(
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
       const filters = [
-        // Before any tool is removed: another caller may call a tool that is hidden from this one.
-        listsTools && learningFrom(answer, toolHeaders),
+        listsTools && !filtersLists && learningFrom(answer, toolHeaders),
         rewriting && filterOf(answer, status, rewriting),
         becomesPrivate && createPrivateFilter(),
       ];
@@ -93,7 +95,7 @@ function learningFrom(answer: ResponseHeaders, toolHeaders: ToolHeaders): BodyFi
   const reader = filterOf(answer, 200, {
     concerns: (list) => toolHeaders.concerns(list),
     rewrite(text) {
-      toolHeaders.learn(text);
+      toolHeaders.learn(parsedJson(text));
       return undefined;
     },
     mustRead: false,
@@ -125,8 +127,7 @@ function inTurn(first: BodyFilter | undefined, second: BodyFilter): BodyFilter {
   return { push: (chunk) => then(first.push(chunk)), end: () => [...then(first.end()), ...second.end()] };
 }
 
-function rewritingOf(route: Route, grant: Grant, bindHandles: BindHandles): Rewriting | undefined {
-  const lists = mayHoldList(route, grant) ? listRewriting(grant, route) : undefined;
+function rewritingOf(lists: Rewriting | undefined, grant: Grant, bindHandles: BindHandles): Rewriting | undefined {
   const tasks = taskListRewriting(grant);
   const handles = grant.action.mayYieldHandle ? handleRewriting(grant, bindHandles) : undefined;
   const rewritings = [lists, tasks, handles].filter((each) => each !== undefined);
@@ -137,8 +138,9 @@ function both(first: Rewriting, second: Rewriting): Rewriting {
   return {
     concerns: (part) => first.concerns(part) || second.concerns(part),
     rewrite(text) {
-      const once = first.rewrite(text);
-      return second.rewrite(once ?? text) ?? once;
+      const once = first.concerns(text) ? first.rewrite(text) : undefined;
+      const current = once ?? text;
+      return (second.concerns(current) ? second.rewrite(current) : undefined) ?? once;
     },
     mustRead: first.mustRead || second.mustRead,
   };
@@ -175,8 +177,6 @@ function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefine
   return { concerns: (part) => mustRead || mayListTasks(part), rewrite, mustRead };
 
   function rewrite(text: string): string | undefined {
-    // A message without tasks is passed on byte for byte.
-    if (!mustRead && !mayListTasks(text)) return undefined;
     try {
       return withoutTasks(text);
     } catch (error) {
@@ -186,12 +186,24 @@ function taskListRewriting({ action: { attempt } }: Grant): Rewriting | undefine
   }
 }
 
-/** Removes from the lists of an answer what this caller could not call. */
-function listRewriting({ principal }: Grant, { policy }: Route): Rewriting {
+/**
+ * Removes from the lists of an answer what this caller could not call.
+ *
+ * @param toolHeaders Learns the headers of all tools, because another caller may call one that is hidden from this one.
+ */
+function listRewriting({ principal }: Grant, { policy }: Route, toolHeaders: ToolHeaders | undefined): Rewriting {
   if (policy === undefined || principal === undefined)
     throw new TypeError('a list to filter, without policy or principal');
   const visible = (target: McpTarget): boolean => policy.couldCall(principal, target);
-  return { concerns: () => true, rewrite: (text) => filteredMessage(text, visible), mustRead: true };
+  return {
+    concerns: () => true,
+    rewrite(text) {
+      return toolHeaders?.concerns(text) === true
+        ? filteredMessage(text, visible, (message) => toolHeaders.learn(message))
+        : filteredMessage(text, visible);
+    },
+    mustRead: true,
+  };
 }
 
 /** Binds the handles of an answer. An answer that cannot be read may pass: the gateway accepts no unbound handle. */

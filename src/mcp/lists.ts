@@ -13,11 +13,16 @@ const taskLists = knownLists.filter(({ kind }) => kind === 'task');
  * is. Any other text is serialized again from the value that was filtered: of a duplicate key some parsers take the
  * first copy, others the last. A list that depends on the caller is no longer `public` to caches, on any page.
  *
+ * @param read Called with the parsed message or batch before it is filtered.
  * @throws {SyntaxError} for text that is not JSON, since it cannot be filtered.
  * @throws {Denial} `upstream.invalid` for keys that some parsers take for others, and for a list that is not an array.
  */
-export function filteredMessage(text: string, visible: (target: McpTarget) => boolean): string | undefined {
-  return rewritten(text, (message) => filterResult(message, visible));
+export function filteredMessage(
+  text: string,
+  visible: (target: McpTarget) => boolean,
+  read?: (message: unknown) => void,
+): string | undefined {
+  return rewritten(text, (message) => filterResult(message, visible), read);
 }
 
 /**
@@ -45,8 +50,13 @@ export function mayListTasks(message: Buffer | string): boolean {
 }
 
 /** The text of a message, or of a batch of them, after `change`; undefined where the text stays as it is. */
-function rewritten(text: string, change: (message: unknown) => void): string | undefined {
+function rewritten(
+  text: string,
+  change: (message: unknown) => void,
+  read?: (message: unknown) => void,
+): string | undefined {
   const message = parseToRewrite(text);
+  read?.(message);
   const messages = Array.isArray(message) ? (message as unknown[]) : [message];
   for (const each of messages) change(each);
   const written = JSON.stringify(message);

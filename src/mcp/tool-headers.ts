@@ -1,4 +1,3 @@
-import { parsedJson } from '../json/parsed.ts';
 import { ownMember, ownMemberAt } from '../json/own-member.ts';
 import type { Fields } from '../model/fields.ts';
 import { Denial } from '../model/denial.ts';
@@ -23,8 +22,11 @@ export interface ToolHeader {
 export interface ToolHeaders {
   /** Whether a list may change what is known. Few lists declare a header; the others are not parsed. */
   concerns(list: Buffer | string): boolean;
-  /** Learns from an answer to `tools/list`. A newer list replaces what an older one declared for the same tool. */
-  learn(text: string): void;
+  /**
+   * Learns from a parsed answer to `tools/list`, or a batch. A newer list replaces what an older one declared for the
+   * same tool.
+   */
+  learn(message: unknown): void;
   /** The headers of a tool; empty where it declares none or no list has named it yet. */
   of(tool: string): readonly ToolHeader[];
 }
@@ -47,8 +49,8 @@ export function createToolHeaders(): ToolHeaders {
   const byTool = new Map<string, readonly ToolHeader[]>();
   return {
     concerns: (list) => byTool.size > 0 || list.includes(key),
-    learn(text) {
-      for (const { name, inputSchema } of toolsIn(text)) {
+    learn(message) {
+      for (const { name, inputSchema } of toolsIn(message)) {
         const headers = declaredIn(inputSchema);
         byTool.delete(name);
         if (headers.length > 0) byTool.set(name, headers);
@@ -77,8 +79,7 @@ interface ListedTool {
   readonly inputSchema: unknown;
 }
 
-function toolsIn(text: string): readonly ListedTool[] {
-  const message = parsedJson(text);
+function toolsIn(message: unknown): readonly ListedTool[] {
   return (Array.isArray(message) ? (message as unknown[]) : [message]).flatMap((each) => {
     return toolLists.flatMap(({ member, name: named }) => {
       const tools = ownMemberAt(each, ['result', member]);

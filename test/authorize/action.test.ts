@@ -12,7 +12,7 @@ const sessions = createOwnerBound('a key of at least thirty-two characters');
 const mine = sessions.bind('theirs', lengthPrefixed(['tools']));
 const toolHeaders = createToolHeaders();
 const inputSchema = { properties: { to: { 'x-mcp-header': 'To' } } };
-toolHeaders.learn(JSON.stringify({ result: { tools: [{ name: 'pay', inputSchema }] } }));
+toolHeaders.learn({ result: { tools: [{ name: 'pay', inputSchema }] } });
 const ping = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}');
 
 async function action(

@@ -7,7 +7,8 @@ import {
 } from '../../src/mcp/tool-headers.ts';
 import { Denial } from '../../src/model/denial.ts';
 
-const listOf = (...tools: readonly unknown[]): string => JSON.stringify({ id: 1, result: { tools } });
+const listOf = (...tools: readonly unknown[]): object => ({ id: 1, result: { tools } });
+const textOf = (...tools: readonly unknown[]): string => JSON.stringify(listOf(...tools));
 const declaring = (name: string, properties: object): object => ({ name, inputSchema: { properties } });
 const region = { region: { type: 'string', 'x-mcp-header': 'Region' } };
 
@@ -25,8 +26,8 @@ describe('the headers that a list declares', () => {
   });
 
   test.each([
-    ['what is no JSON', '{'],
-    ['another result', '{"result":{"content":[]}}'],
+    ['what is no message', undefined],
+    ['another result', { result: { content: [] } }],
     ['tools that are none', listOf(1, null, {}, { name: 'a' })],
     ['a name that no field has', listOf(declaring('a', { r: { 'x-mcp-header': 'a b' } }))],
     ['a name that is no text', listOf(declaring('a', { r: { 'x-mcp-header': 1 } }))],
@@ -34,26 +35,26 @@ describe('the headers that a list declares', () => {
     ['items', listOf(declaring('a', { r: { items: { 'x-mcp-header': 'Item' } } }))],
     ['properties null', listOf({ name: 'a', inputSchema: { properties: null } })],
     ['properties that are none', listOf({ name: 'a', inputSchema: { properties: 1 } })],
-  ])('are not learnt from %s', (_what, text) => {
+  ])('are not learnt from %s', (_what, message) => {
     const headers = createToolHeaders();
-    headers.learn(text);
+    headers.learn(message);
     expect(headers.of('a')).toEqual([]);
   });
 
   test('are learnt from each answer of a batch', () => {
     const headers = createToolHeaders();
-    headers.learn(`[${listOf(declaring('a', region))},${listOf(declaring('b', region))}]`);
+    headers.learn([listOf(declaring('a', region)), listOf(declaring('b', region))]);
     expect([headers.of('a'), headers.of('b')].map(({ length }) => length)).toEqual([1, 1]);
   });
 
   test('are read only in lists that may change what is known', () => {
     const headers = createToolHeaders();
-    expect(headers.concerns(listOf({ name: 'a' }))).toBe(false);
+    expect(headers.concerns(textOf({ name: 'a' }))).toBe(false);
     headers.learn(listOf({ name: 'a' }));
-    expect(headers.concerns(listOf({ name: 'a' }))).toBe(false);
-    expect(headers.concerns(Buffer.from(listOf(declaring('a', region))))).toBe(true);
+    expect(headers.concerns(textOf({ name: 'a' }))).toBe(false);
+    expect(headers.concerns(Buffer.from(textOf(declaring('a', region))))).toBe(true);
     headers.learn(listOf(declaring('a', region)));
-    expect(headers.concerns(listOf({ name: 'a' }))).toBe(true);
+    expect(headers.concerns(textOf({ name: 'a' }))).toBe(true);
   });
 });
 
