@@ -10,6 +10,7 @@ import type { Principal, TokenForm } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import type { SharedAnswers } from '../model/shared.ts';
 import { type Authority, type CachedVerifier, type CountCacheLookup, createCachedVerifier } from './cached-verifier.ts';
+import { notAccepted, notAcceptedOf } from './found.ts';
 import { createMaySee } from './introspect-each.ts';
 import { createIntrospector } from './introspection.ts';
 import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from './jwt.ts';
@@ -150,7 +151,10 @@ function authenticationFor(
     },
     accept(principal, token) {
       const server = route.authorizationServers.find(({ issuer }) => issuer === principal.issuer);
-      if (server === undefined) throw new Denial('token.issuer', 'the route no longer trusts its authorization server');
+      if (server === undefined) {
+        const issuers = route.authorizationServers.map(({ issuer }) => issuer);
+        throw new Denial('token.issuer', notAccepted('iss', principal.issuer, issuers));
+      }
       const form = claimedIssuer(token.value) === undefined ? 'opaque' : 'jwt';
       const maySee = trusted.every(({ issuer, maySee }) => issuer !== server.issuer || maySee(token.value));
       const inUse = { principal, form, maySee, server, route, audiences } as const;
@@ -217,5 +221,5 @@ function requireAudience(principal: Principal, audiences: ReadonlySet<string>): 
   // Without `aud` only an introspection answer gets here, and only with `audience: optional`.
   if (principal.form === 'opaque' && principal.claims['aud'] === undefined) return principal;
   if (principal.audience.some((audience) => audiences.has(audience))) return principal;
-  throw new Denial('token.audience', `aud names none of ${[...audiences].join(', ')}`);
+  throw new Denial('token.audience', notAcceptedOf('aud', principal.audience, audiences));
 }

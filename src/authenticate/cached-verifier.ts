@@ -7,6 +7,7 @@ import type { AccessToken, PresentedToken, RefusedToken } from '../model/grant.t
 import type { Failures } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
+import { notAccepted } from './found.ts';
 import { introspectAtEach, shortestReuse, type TokenAuthority } from './introspect-each.ts';
 import type { Introspector } from './introspection.ts';
 import { claimedIssuer, type JwtVerifier } from './jwt.ts';
@@ -105,9 +106,15 @@ export function createCachedVerifier(
     const trusted = authorities.filter((each) => (issuer === undefined ? each.maySee(token) : each.issuer === issuer));
     const [first] = trusted;
     if (first === undefined) {
-      const lacks =
-        issuer === undefined ? 'the introspection.prefix that the token begins with' : 'the iss of the token';
-      throw new Denial('token.issuer', `no authorization server that the route trusts has ${lacks}`);
+      const detail =
+        issuer === undefined
+          ? 'no authorization server that the route trusts has the introspection.prefix that the token begins with'
+          : notAccepted(
+              'iss',
+              issuer,
+              authorities.map((each) => each.issuer),
+            );
+      throw new Denial('token.issuer', detail);
     }
     const { verify: verifyJwt, keys } = first;
     if (issuer !== undefined && verifyJwt !== undefined) return { verify: verifyJwt, keys, issuers: [issuer] };

@@ -4,9 +4,10 @@ import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, ServerAnswer } from '../model/authorization-server.ts';
 import { Denial, isTokenDenial, refusals } from '../model/denial.ts';
 import type { Claims, Principal } from '../model/principal.ts';
+import { notAccepted, outOfTime } from './found.ts';
 import { createJwtVerifier, verifiedJwt } from './jwt.ts';
 import type { KeySource } from './keys.ts';
-import { principalOf } from './principal.ts';
+import { principalOf, wrongType } from './principal.ts';
 
 /** The authenticated answer of an authorization server about an active token. A JSON value. */
 export interface IntrospectionAnswer {
@@ -31,7 +32,8 @@ export function principalOfAnswer(
   clock: Clock,
 ): Principal {
   if (claims['iss'] !== undefined && claims['iss'] !== server.issuer) {
-    throw new Denial('token.issuer', `${server.name} answered for another issuer`);
+    const detail = notAccepted('iss of the introspection answer', claims['iss'], [server.issuer]);
+    throw new Denial('token.issuer', detail);
   }
   requireTokenType(claims);
   const principal = principalOf(claims, 'opaque', true, server, hierarchy);
@@ -51,11 +53,12 @@ function requireInTime(
 ): void {
   const now = clock();
   if (expiresAt * 1000 + clockToleranceMs <= now) {
-    throw new Denial('token.expired', 'exp of the introspection answer has passed');
+    throw new Denial('token.expired', outOfTime('exp', expiresAt, now, clockToleranceMs));
   }
   if (notBefore === undefined) return;
-  if (typeof notBefore !== 'number') throw new Denial('token.claims', 'nbf is not a number');
-  if (notBefore * 1000 - clockToleranceMs > now) throw new Denial('token.not_yet_valid', 'nbf is in the future');
+  if (typeof notBefore !== 'number') throw wrongType('nbf', notBefore, 'a number');
+  if (notBefore * 1000 - clockToleranceMs <= now) return;
+  throw new Denial('token.not_yet_valid', outOfTime('nbf', notBefore, now, clockToleranceMs));
 }
 
 /** RFC 9449 §6.2: with token_type DPoP and no key, the token would become a bearer token. */
@@ -68,7 +71,7 @@ function requireItsKey({ claims: { token_type: type }, confirmation }: Principal
 function requireTokenType(claims: Claims): void {
   const { token_type: type } = claims;
   if (type !== undefined && !(typeof type === 'string' && accessTokenTypes.has(type.toLowerCase()))) {
-    throw new Denial('token.type', 'the introspection answer names a token_type other than Bearer and DPoP');
+    throw new Denial('token.type', notAccepted('token_type', type, accessTokenTypes));
   }
 }
 

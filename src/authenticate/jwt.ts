@@ -4,8 +4,10 @@ import { decodeJwt } from 'jose/jwt/decode';
 import { jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose/jwt/verify';
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, JwtValidation } from '../model/authorization-server.ts';
-import { Denial, type Reason } from '../model/denial.ts';
+import { Denial } from '../model/denial.ts';
 import type { Principal } from '../model/principal.ts';
+import { notAccepted } from './found.ts';
+import { jwtDenial } from './jwt-denial.ts';
 import { principalOf } from './principal.ts';
 
 /** Verifies one JWT access token of one authorization server; the audience is the route's to check. */
@@ -40,16 +42,14 @@ export function createJwtVerifier(
   };
   return async (token) => {
     requireOneSpelling(token);
+    const now = clock();
     try {
-      const { payload, protectedHeader } = await verifiedJwt(token, keys, {
-        ...options,
-        currentDate: new Date(clock()),
-      });
+      const { payload, protectedHeader } = await verifiedJwt(token, keys, { ...options, currentDate: new Date(now) });
       const signature = { algorithm: protectedHeader.alg, type: mediaType(protectedHeader.typ) };
       requireType(signature, jwt);
       return { ...principalOf(payload, 'jwt', signature.type === 'at+jwt', server, hierarchy), signature };
     } catch (error) {
-      throw error instanceof Denial ? error : denialOf(error);
+      throw error instanceof Denial ? error : jwtDenial(error, token, server, now);
     }
   };
 }
@@ -75,7 +75,7 @@ type Signature = NonNullable<Principal['signature']>;
  */
 export function requireAlgorithm({ algorithm }: Signature, accepted: JwtValidation | undefined): void {
   if (accepted?.algorithms.includes(algorithm) === true) return;
-  throw new Denial('token.algorithm', `alg ${algorithm} is not accepted`);
+  throw new Denial('token.algorithm', notAccepted('alg', algorithm, accepted?.algorithms ?? []));
 }
 
 /**
@@ -85,7 +85,7 @@ export function requireAlgorithm({ algorithm }: Signature, accepted: JwtValidati
  */
 export function requireType({ type }: Signature, accepted: JwtValidation | undefined): void {
   const types = accepted?.types ?? defaultTypes;
-  if (!types.includes(type)) throw new Denial('token.type', `typ ${JSON.stringify(type)} is not accepted`);
+  if (!types.includes(type)) throw new Denial('token.type', notAccepted('typ', type, types));
 }
 
 /** The claimed issuer of a JWT, which selects its verifier; undefined for a string that is not a JWT. Not verified. */
@@ -120,31 +120,4 @@ export async function verifiedJwt(token: string, keys: JWTVerifyGetKey, options:
 function mediaType(typ: unknown = ''): string {
   if (typeof typ !== 'string') throw new Denial('token.malformed', 'its typ is not a string');
   return typ.toLowerCase().replace(/^application\//, '');
-}
-
-function denialOf(error: unknown): Denial {
-  if (!(error instanceof errors.JOSEError)) throw error;
-  return new Denial(reasonOf(error), detailOf(error), { cause: error });
-}
-
-const reasons: Readonly<Record<string, Reason>> = {
-  ERR_JWT_EXPIRED: 'token.expired',
-  ERR_JOSE_ALG_NOT_ALLOWED: 'token.algorithm',
-  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'token.signature',
-  ERR_JWKS_NO_MATCHING_KEY: 'token.key',
-};
-
-const claimReasons: Readonly<Record<string, Reason>> = {
-  iss: 'token.issuer',
-  nbf: 'token.not_yet_valid',
-};
-
-function reasonOf(error: errors.JOSEError): Reason {
-  if (error instanceof errors.JWTClaimValidationFailed) return claimReasons[error.claim] ?? 'token.claims';
-  return reasons[error.code] ?? 'token.malformed';
-}
-
-/** The messages of jose name the claim and the check, never a value of the token. */
-function detailOf(error: errors.JOSEError): string {
-  return error.message;
 }

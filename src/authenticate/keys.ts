@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { withoutQuery } from '../http/without-query.ts';
 import type { AuthorizationServerClient } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
+import { describeValue } from '../policy/describe-value.ts';
 
 /** An unknown `kid` fetches the key set again, at most once in this time. */
 const refreshWindowMs = 5_000;
@@ -115,7 +116,8 @@ export function createKeySource(
       if (failure !== undefined) throw failure;
       return await newer(header, token).catch((again: unknown) => {
         if (!(again instanceof errors.JWKSNoMatchingKey)) throw again;
-        throw new Denial('token.key', 'no published key for its kid and alg', { cause: again });
+        const wanted = `kid ${describeValue(header.kid)} and alg ${describeValue(header.alg)}`;
+        throw new Denial('token.key', `no published key for ${wanted}`, { cause: again });
       });
     }
   };

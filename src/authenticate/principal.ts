@@ -10,6 +10,7 @@ import {
   type Principal,
   type TokenForm,
 } from '../model/principal.ts';
+import { describeValue } from '../policy/describe-value.ts';
 import { expandScopes } from '../policy/hierarchy.ts';
 import { requireAccessToken } from './token-kind.ts';
 
@@ -64,14 +65,14 @@ export function withHierarchy(principal: Principal, hierarchy: ReadonlyMap<strin
 function nameIn(claims: Claims, claim: string): string | undefined {
   const value = claims[claim];
   if (value === undefined || (typeof value === 'string' && value !== '')) return value;
-  throw wrongType(claim, 'a string that is not empty');
+  throw wrongType(claim, value, 'a string that is not empty');
 }
 
 function date(claims: Claims, name: string): NumericDate | undefined {
   const value = claims[name];
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  throw wrongType(name, 'a number');
+  throw wrongType(name, value, 'a number');
 }
 
 function audienceOf(claims: Claims): readonly string[] {
@@ -79,7 +80,8 @@ function audienceOf(claims: Claims): readonly string[] {
   if (value === undefined) return [];
   if (typeof value === 'string') return [value];
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return value;
-  throw new Denial('token.audience', 'aud is neither a string nor a list of strings');
+  const detail = `aud is ${describeValue(value)}; it must be a string or a list of strings`;
+  throw new Denial('token.audience', detail);
 }
 
 /** `scope` as a space-separated string (RFC 9068 §2.2.3), or `scope` or `scp` as a list (Okta, Entra ID). */
@@ -89,11 +91,12 @@ function scopesOf(claims: Claims): readonly string[] {
   if (value === undefined) return [];
   if (typeof value === 'string') return value.split(' ').filter((scope) => scope !== '');
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return value;
-  throw wrongType(name, 'a space-separated string or a list of strings');
+  throw wrongType(name, value, 'a space-separated string or a list of strings');
 }
 
-function wrongType(name: string, wanted: string): Denial {
-  return new Denial('token.claims', `${name} is not ${wanted}`);
+/** The denial of a token whose claim has the wrong type. */
+export function wrongType(name: string, found: unknown, wanted: string): Denial {
+  return new Denial('token.claims', `${name} is ${describeValue(found)}; it must be ${wanted}`);
 }
 
 /**

@@ -41,6 +41,31 @@ test.for(refusals)('R-166: logs %s at info, with what it wanted and found', asyn
   expect(line?.['detail']).toMatch(/\w+ \w+/);
 });
 
+/** What a token says instead, and the detail that the log has. */
+const tokens: readonly (readonly [claims: Record<string, unknown>, detail: RegExp])[] = [
+  [{ aud: 'https://other.example' }, /^aud is "https:\/\/other\.example"; accepted: "https:\/\/api\.demo\.example"$/],
+  [{ aud: ['a', 'b', 'c', 'd'] }, /^aud is "a", "b", "c" and 1 more; accepted: /],
+  [{ iss: 'https://evil.example' }, /^iss is "https:\/\/evil\.example"; accepted: "http:/],
+  [{ iss: ['x'] }, /^iss is an array of 1; accepted: "http:/],
+  [{ exp: 1 }, /^exp is \d+ d ago; clock_tolerance is 5 s$/],
+  [{ sub: ['alice'] }, /^sub is an array of 1; it must be a string that is not empty$/],
+  [{ aud: 'x'.repeat(1000) }, /^aud is "x{64}…"; accepted: /],
+  [{ aud: 'a\u202eb' }, /^aud is "a\\u\{202e\}b"; accepted: /],
+];
+
+test.for(tokens)('R-214: logs what a refused token says, and what the route accepts: %j', async ([claims, detail]) => {
+  const token = await service.apiToken(claims);
+  await service.gateway.clearLog();
+  const { text, headers } = await service.send('/demo/data', { token });
+  const [line] = await service.gateway.decisions(1);
+  expect(line?.['detail']).toMatch(detail);
+  // The client learns that its token is refused, and nothing of what was expected.
+  expect({ text, challenge: headers.get('www-authenticate') }).toEqual({
+    text: '',
+    challenge: 'Bearer error="invalid_token"',
+  });
+});
+
 test('R-166: logs the decision id of the answer', async () => {
   const { text } = await service.send('/demo/highworthdata', { token: await service.apiToken({ risk: 77 }) });
   const { decision } = JSON.parse(text) as { decision: string };
