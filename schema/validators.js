@@ -4892,12 +4892,14 @@ return errors === 0;
 validate20.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policy = validate51;
-const schema115 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: the callers that may use a route and, for MCP, what they may call. Every condition must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, each with conditions in addition to those above. `*` in a name stands for any run of characters. An exact name has priority over a pattern, a longer pattern over a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run. An exact URI has priority over a pattern, a longer pattern over a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, no needless encoding, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be fetched, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, operations on one task …) need not be listed. No pattern covers `tasks/list`, or an unknown method that ends in `/list`, only the exact name; the gateway removes all tasks from the answer to `tasks/list`. Conditions here are in addition to all others for a request with this method, including housekeeping and tool calls.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call. An entry for which the caller only lacks a scope stays visible, so that a client can request the scope. `show` leaves lists as they are. Default: filter if the policy has `tools`, `resources` or `prompts`.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"arguments":{"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold if any of its conditions fails, so a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false}}};
+const schema115 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: the callers that may use a route and, for MCP, what they may call. Every condition must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, each with conditions in addition to those above. `*` in a name stands for any run of characters. An exact name has priority over a pattern, a longer pattern over a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run. An exact URI has priority over a pattern, a longer pattern over a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, no needless encoding, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be fetched, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, operations on one task …) need not be listed. No pattern covers `tasks/list`, or an unknown method that ends in `/list`, only the exact name; the gateway removes all tasks from the answer to `tasks/list`. Conditions here are in addition to all others for a request with this method, including housekeeping and tool calls.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call. An entry for which the caller only lacks a scope stays visible, so that a client can request the scope. `show` leaves lists as they are. Default: filter if the policy has `tools`, `resources` or `prompts`.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false},"arguments":{"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold if any of its conditions fails, so a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"because":{"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false}}};
 const schema116 = {"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
 const schema127 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
+const schema129 = {"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]};
 const pattern71 = new RegExp("^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$", "u");
 const pattern72 = new RegExp("^[!#-\\[\\]-~]+$", "u");
 const pattern75 = new RegExp("^[1-9][0-9]{0,8}(ms|s|m|h)$", "u");
+const pattern77 = new RegExp("^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$", "u");
 const schema117 = {"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
 const schema118 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false};
 const schema119 = {"type":["string","number","boolean"]};
@@ -5469,9 +5471,9 @@ return errors === 0;
 }
 validate56.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema129 = {"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
-const schema132 = {"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
-const pattern80 = new RegExp("^/", "u");
+const schema130 = {"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
+const schema134 = {"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
+const pattern82 = new RegExp("^/", "u");
 
 function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -5485,7 +5487,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema132,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema134,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5497,8 +5499,8 @@ errors++;
 for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
-if(!pattern80.test(key0)){
-const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema132.propertyNames,data:key0,propertyName:key0};
+if(!pattern82.test(key0)){
+const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema134.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5510,7 +5512,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema132.propertyNames,parentSchema:schema132,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema134.propertyNames,parentSchema:schema134,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5528,7 +5530,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema134.type,parentSchema:schema134,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5555,8 +5557,8 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "arguments"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema129,data};
+if(!((((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "because")) || (key0 === "arguments"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema130,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5678,15 +5680,11 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(data.arguments !== undefined){
-if(!(validate70(data.arguments, {instancePath:instancePath+"/arguments",parentData:data,parentDataProperty:"arguments",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate70.errors : vErrors.concat(validate70.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data};
+if(data.because !== undefined){
+let data7 = data.because;
+if(typeof data7 === "string"){
+if(func2(data7) > 500){
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema129,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5695,12 +5693,51 @@ vErrors.push(err8);
 }
 errors++;
 }
+if(!pattern77.test(data7)){
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema129,data:data7};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.type,parentSchema:schema129,data:data7};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.arguments !== undefined){
+if(!(validate70(data.arguments, {instancePath:instancePath+"/arguments",parentData:data,parentDataProperty:"arguments",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate70.errors : vErrors.concat(validate70.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema130.type,parentSchema:schema130,data};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
 validate65.errors = vErrors;
 return errors === 0;
 }
 validate65.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema133 = {"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
+const schema135 = {"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false};
 
 function validate74(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -5714,8 +5751,8 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema133,data};
+if(!(((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "because"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema135,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5837,14 +5874,49 @@ vErrors.push(err7);
 errors++;
 }
 }
-}
-else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema133.type,parentSchema:schema133,data};
+if(data.because !== undefined){
+let data7 = data.because;
+if(typeof data7 === "string"){
+if(func2(data7) > 500){
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema129,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
+}
+errors++;
+}
+if(!pattern77.test(data7)){
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema129,data:data7};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.type,parentSchema:schema129,data:data7};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema135.type,parentSchema:schema135,data};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
 }
 errors++;
 }
@@ -5989,10 +6061,11 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(data.mode !== undefined){
-let data7 = data.mode;
-if(!((data7 === "enforce") || (data7 === "shadow"))){
-const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema115.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema115.properties.mode.enum,parentSchema:schema115.properties.mode,data:data7};
+if(data.because !== undefined){
+let data7 = data.because;
+if(typeof data7 === "string"){
+if(func2(data7) > 500){
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema129,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6001,15 +6074,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-}
-if(data.tools !== undefined){
-let data8 = data.tools;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-for(const key1 in data8){
-const _errs17 = errors;
-if(typeof key1 === "string"){
-if(func2(key1) < 1){
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.tools.propertyNames,data:key1,propertyName:key1};
+if(!pattern77.test(data7)){
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema129,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6019,9 +6085,8 @@ vErrors.push(err9);
 errors++;
 }
 }
-var valid5 = _errs17 === errors;
-if(!valid5){
-const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema115.properties.tools.propertyNames,parentSchema:schema115.properties.tools,data:data8};
+else {
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.type,parentSchema:schema129,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6031,15 +6096,10 @@ vErrors.push(err10);
 errors++;
 }
 }
-for(const key2 in data8){
-if(!(validate65(data8[key2], {instancePath:instancePath+"/tools/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data8,parentDataProperty:key2,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.tools.type,parentSchema:schema115.properties.tools,data:data8};
+if(data.mode !== undefined){
+let data8 = data.mode;
+if(!((data8 === "enforce") || (data8 === "shadow"))){
+const err11 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema115.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema115.properties.mode.enum,parentSchema:schema115.properties.mode,data:data8};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6049,14 +6109,14 @@ vErrors.push(err11);
 errors++;
 }
 }
-if(data.resources !== undefined){
-let data10 = data.resources;
-if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
-for(const key3 in data10){
-const _errs22 = errors;
-if(typeof key3 === "string"){
-if(func2(key3) < 1){
-const err12 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.resources.propertyNames,data:key3,propertyName:key3};
+if(data.tools !== undefined){
+let data9 = data.tools;
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
+for(const key1 in data9){
+const _errs20 = errors;
+if(typeof key1 === "string"){
+if(func2(key1) < 1){
+const err12 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.tools.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6066,9 +6126,9 @@ vErrors.push(err12);
 errors++;
 }
 }
-var valid7 = _errs22 === errors;
-if(!valid7){
-const err13 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema115.properties.resources.propertyNames,parentSchema:schema115.properties.resources,data:data10};
+var valid6 = _errs20 === errors;
+if(!valid6){
+const err13 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema115.properties.tools.propertyNames,parentSchema:schema115.properties.tools,data:data9};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6078,15 +6138,15 @@ vErrors.push(err13);
 errors++;
 }
 }
-for(const key4 in data10){
-if(!(validate74(data10[key4], {instancePath:instancePath+"/resources/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data10,parentDataProperty:key4,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
+for(const key2 in data9){
+if(!(validate65(data9[key2], {instancePath:instancePath+"/tools/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data9,parentDataProperty:key2,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.resources.type,parentSchema:schema115.properties.resources,data:data10};
+const err14 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.tools.type,parentSchema:schema115.properties.tools,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6096,14 +6156,14 @@ vErrors.push(err14);
 errors++;
 }
 }
-if(data.prompts !== undefined){
-let data12 = data.prompts;
-if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
-for(const key5 in data12){
-const _errs27 = errors;
-if(typeof key5 === "string"){
-if(func2(key5) < 1){
-const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.prompts.propertyNames,data:key5,propertyName:key5};
+if(data.resources !== undefined){
+let data11 = data.resources;
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+for(const key3 in data11){
+const _errs25 = errors;
+if(typeof key3 === "string"){
+if(func2(key3) < 1){
+const err15 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.resources.propertyNames,data:key3,propertyName:key3};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6113,9 +6173,9 @@ vErrors.push(err15);
 errors++;
 }
 }
-var valid9 = _errs27 === errors;
-if(!valid9){
-const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema115.properties.prompts.propertyNames,parentSchema:schema115.properties.prompts,data:data12};
+var valid8 = _errs25 === errors;
+if(!valid8){
+const err16 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema115.properties.resources.propertyNames,parentSchema:schema115.properties.resources,data:data11};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6125,15 +6185,15 @@ vErrors.push(err16);
 errors++;
 }
 }
-for(const key6 in data12){
-if(!(validate65(data12[key6], {instancePath:instancePath+"/prompts/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data12,parentDataProperty:key6,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
+for(const key4 in data11){
+if(!(validate74(data11[key4], {instancePath:instancePath+"/resources/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data11,parentDataProperty:key4,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.prompts.type,parentSchema:schema115.properties.prompts,data:data12};
+const err17 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.resources.type,parentSchema:schema115.properties.resources,data:data11};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6143,14 +6203,14 @@ vErrors.push(err17);
 errors++;
 }
 }
-if(data.methods !== undefined){
-let data14 = data.methods;
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-for(const key7 in data14){
-const _errs32 = errors;
-if(typeof key7 === "string"){
-if(func2(key7) < 1){
-const err18 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.methods.propertyNames,data:key7,propertyName:key7};
+if(data.prompts !== undefined){
+let data13 = data.prompts;
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+for(const key5 in data13){
+const _errs30 = errors;
+if(typeof key5 === "string"){
+if(func2(key5) < 1){
+const err18 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.prompts.propertyNames,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6160,9 +6220,9 @@ vErrors.push(err18);
 errors++;
 }
 }
-var valid11 = _errs32 === errors;
-if(!valid11){
-const err19 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema115.properties.methods.propertyNames,parentSchema:schema115.properties.methods,data:data14};
+var valid10 = _errs30 === errors;
+if(!valid10){
+const err19 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema115.properties.prompts.propertyNames,parentSchema:schema115.properties.prompts,data:data13};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6172,15 +6232,15 @@ vErrors.push(err19);
 errors++;
 }
 }
-for(const key8 in data14){
-if(!(validate74(data14[key8], {instancePath:instancePath+"/methods/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data14,parentDataProperty:key8,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
+for(const key6 in data13){
+if(!(validate65(data13[key6], {instancePath:instancePath+"/prompts/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data13,parentDataProperty:key6,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.methods.type,parentSchema:schema115.properties.methods,data:data14};
+const err20 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.prompts.type,parentSchema:schema115.properties.prompts,data:data13};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6190,10 +6250,14 @@ vErrors.push(err20);
 errors++;
 }
 }
-if(data.lists !== undefined){
-let data16 = data.lists;
-if(!((data16 === "filter") || (data16 === "show"))){
-const err21 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema115.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema115.properties.lists.enum,parentSchema:schema115.properties.lists,data:data16};
+if(data.methods !== undefined){
+let data15 = data.methods;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+for(const key7 in data15){
+const _errs35 = errors;
+if(typeof key7 === "string"){
+if(func2(key7) < 1){
+const err21 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema115.properties.methods.propertyNames,data:key7,propertyName:key7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6203,14 +6267,57 @@ vErrors.push(err21);
 errors++;
 }
 }
-}
-else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.type,parentSchema:schema115,data};
+var valid12 = _errs35 === errors;
+if(!valid12){
+const err22 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema115.properties.methods.propertyNames,parentSchema:schema115.properties.methods,data:data15};
 if(vErrors === null){
 vErrors = [err22];
 }
 else {
 vErrors.push(err22);
+}
+errors++;
+}
+}
+for(const key8 in data15){
+if(!(validate74(data15[key8], {instancePath:instancePath+"/methods/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data15,parentDataProperty:key8,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err23 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.properties.methods.type,parentSchema:schema115.properties.methods,data:data15};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+if(data.lists !== undefined){
+let data17 = data.lists;
+if(!((data17 === "filter") || (data17 === "show"))){
+const err24 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema115.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema115.properties.lists.enum,parentSchema:schema115.properties.lists,data:data17};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+}
+else {
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema115.type,parentSchema:schema115,data};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
 }
 errors++;
 }
@@ -6220,11 +6327,11 @@ return errors === 0;
 validate51.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policyTest = validate82;
-const schema136 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: callers, calls, and the expected decisions of policies/NAME.yaml. Run by `sallyport test`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/test"},"$defs":{"test":{"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"given":{"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]}}};
-const schema137 = {"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
-const schema138 = {"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
-const schema139 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
-const schema140 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]};
+const schema139 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: callers, calls, and the expected decisions of policies/NAME.yaml. Run by `sallyport test`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/test"},"$defs":{"test":{"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"given":{"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]}}};
+const schema140 = {"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
+const schema141 = {"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
+const schema142 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
+const schema143 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]};
 
 function validate83(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -6238,7 +6345,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema137.required,parentSchema:schema137,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema140.required,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6248,7 +6355,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.given === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema137.required,parentSchema:schema137,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema140.required,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6258,7 +6365,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.when === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema137.required,parentSchema:schema137,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema140.required,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6268,7 +6375,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.then === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema137.required,parentSchema:schema137,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema140.required,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6279,7 +6386,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "given")) || (key0 === "when")) || (key0 === "then"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema137,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6293,7 +6400,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema137.properties.name,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema140.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6304,7 +6411,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.name.type,parentSchema:schema137.properties.name,data:data0};
+const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema140.properties.name.type,parentSchema:schema140.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6319,7 +6426,7 @@ let data1 = data.given;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 if(!((((key1 === "scope") || (key1 === "claims")) || (key1 === "lifetime")) || (key1 === "issuer"))){
-const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema138,data:data1};
+const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema141,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6332,7 +6439,7 @@ errors++;
 if(data1.scope !== undefined){
 let data2 = data1.scope;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema138.properties.scope.type},message:"must be string,array",schema:schema138.properties.scope.type,parentSchema:schema138.properties.scope,data:data2};
+const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema141.properties.scope.type},message:"must be string,array",schema:schema141.properties.scope.type,parentSchema:schema141.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6343,7 +6450,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(!pattern71.test(data2)){
-const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema138.properties.scope,data:data2};
+const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema141.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6359,7 +6466,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(!pattern72.test(data3)){
-const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema138.properties.scope.items,data:data3};
+const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema141.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6370,7 +6477,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.scope.items.type,parentSchema:schema138.properties.scope.items,data:data3};
+const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema141.properties.scope.items.type,parentSchema:schema141.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6385,7 +6492,7 @@ errors++;
 if(data1.claims !== undefined){
 let data4 = data1.claims;
 if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
-const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema138.properties.claims.type,parentSchema:schema138.properties.claims,data:data4};
+const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema141.properties.claims.type,parentSchema:schema141.properties.claims,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6399,7 +6506,7 @@ if(data1.lifetime !== undefined){
 let data5 = data1.lifetime;
 if(typeof data5 === "string"){
 if(!pattern75.test(data5)){
-const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema138.properties.lifetime,data:data5};
+const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema141.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6410,7 +6517,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.lifetime.type,parentSchema:schema138.properties.lifetime,data:data5};
+const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema141.properties.lifetime.type,parentSchema:schema141.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6424,7 +6531,7 @@ if(data1.issuer !== undefined){
 let data6 = data1.issuer;
 if(typeof data6 === "string"){
 if(func2(data6) < 1){
-const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema138.properties.issuer,data:data6};
+const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema141.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6435,7 +6542,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.properties.issuer.type,parentSchema:schema138.properties.issuer,data:data6};
+const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema141.properties.issuer.type,parentSchema:schema141.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6447,7 +6554,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema138.type,parentSchema:schema138,data:data1};
+const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema141.type,parentSchema:schema141,data:data1};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6462,7 +6569,7 @@ let data7 = data.when;
 if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
 for(const key2 in data7){
 if(!((((((key2 === "tool") || (key2 === "resource")) || (key2 === "template")) || (key2 === "prompt")) || (key2 === "arguments")) || (key2 === "method"))){
-const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema139,data:data7};
+const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema142,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6475,7 +6582,7 @@ errors++;
 if(data7.tool !== undefined){
 let data8 = data7.tool;
 if(typeof data8 !== "string"){
-const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.tool.type,parentSchema:schema139.properties.tool,data:data8};
+const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.tool.type,parentSchema:schema142.properties.tool,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6488,7 +6595,7 @@ errors++;
 if(data7.resource !== undefined){
 let data9 = data7.resource;
 if(typeof data9 !== "string"){
-const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.resource.type,parentSchema:schema139.properties.resource,data:data9};
+const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.resource.type,parentSchema:schema142.properties.resource,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6501,7 +6608,7 @@ errors++;
 if(data7.template !== undefined){
 let data10 = data7.template;
 if(typeof data10 !== "string"){
-const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.template.type,parentSchema:schema139.properties.template,data:data10};
+const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.template.type,parentSchema:schema142.properties.template,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6514,7 +6621,7 @@ errors++;
 if(data7.prompt !== undefined){
 let data11 = data7.prompt;
 if(typeof data11 !== "string"){
-const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.prompt.type,parentSchema:schema139.properties.prompt,data:data11};
+const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.prompt.type,parentSchema:schema142.properties.prompt,data:data11};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6527,7 +6634,7 @@ errors++;
 if(data7.arguments !== undefined){
 let data12 = data7.arguments;
 if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
-const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema139.properties.arguments.type,parentSchema:schema139.properties.arguments,data:data12};
+const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema142.properties.arguments.type,parentSchema:schema142.properties.arguments,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6541,7 +6648,7 @@ if(data7.method !== undefined){
 let data13 = data7.method;
 if(typeof data13 === "string"){
 if(func2(data13) < 1){
-const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.properties.method,data:data13};
+const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema142.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6552,7 +6659,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.properties.method.type,parentSchema:schema139.properties.method,data:data13};
+const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.method.type,parentSchema:schema142.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6564,7 +6671,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema139.type,parentSchema:schema139,data:data7};
+const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema142.type,parentSchema:schema142,data:data7};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6580,7 +6687,7 @@ const _errs36 = errors;
 let valid8 = false;
 const _errs37 = errors;
 if(!((data14 === "allow") || (data14 === "shadow"))){
-const err27 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema140.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema140.anyOf[0].enum,parentSchema:schema140.anyOf[0],data:data14};
+const err27 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema143.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema143.anyOf[0].enum,parentSchema:schema143.anyOf[0],data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6594,7 +6701,7 @@ valid8 = valid8 || _valid0;
 const _errs38 = errors;
 if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
 if(data14.deny === undefined){
-const err28 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema140.anyOf[1].required,parentSchema:schema140.anyOf[1],data:data14};
+const err28 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema143.anyOf[1].required,parentSchema:schema143.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6605,7 +6712,7 @@ errors++;
 }
 for(const key3 in data14){
 if(!((key3 === "deny") || (key3 === "challenge"))){
-const err29 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema140.anyOf[1],data:data14};
+const err29 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema143.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6618,7 +6725,7 @@ errors++;
 if(data14.deny !== undefined){
 let data15 = data14.deny;
 if(!(((((((((((data15 === "scope.insufficient") || (data15 === "claim.denied")) || (data15 === "argument.denied")) || (data15 === "lifetime.exceeded")) || (data15 === "alternatives.exhausted")) || (data15 === "exclusion.matched")) || (data15 === "tool.unlisted")) || (data15 === "resource.unlisted")) || (data15 === "prompt.unlisted")) || (data15 === "method.unlisted")) || (data15 === "policy.error"))){
-const err30 = {instancePath:instancePath+"/then/deny",schemaPath:"#/$defs/then/anyOf/1/properties/deny/enum",keyword:"enum",params:{allowedValues: schema140.anyOf[1].properties.deny.enum},message:"must be equal to one of the allowed values",schema:schema140.anyOf[1].properties.deny.enum,parentSchema:schema140.anyOf[1].properties.deny,data:data15};
+const err30 = {instancePath:instancePath+"/then/deny",schemaPath:"#/$defs/then/anyOf/1/properties/deny/enum",keyword:"enum",params:{allowedValues: schema143.anyOf[1].properties.deny.enum},message:"must be equal to one of the allowed values",schema:schema143.anyOf[1].properties.deny.enum,parentSchema:schema143.anyOf[1].properties.deny,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6631,7 +6738,7 @@ errors++;
 if(data14.challenge !== undefined){
 let data16 = data14.challenge;
 if(typeof data16 !== "string"){
-const err31 = {instancePath:instancePath+"/then/challenge",schemaPath:"#/$defs/then/anyOf/1/properties/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema140.anyOf[1].properties.challenge.type,parentSchema:schema140.anyOf[1].properties.challenge,data:data16};
+const err31 = {instancePath:instancePath+"/then/challenge",schemaPath:"#/$defs/then/anyOf/1/properties/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema143.anyOf[1].properties.challenge.type,parentSchema:schema143.anyOf[1].properties.challenge,data:data16};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6643,7 +6750,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema140.anyOf[1].type,parentSchema:schema140.anyOf[1],data:data14};
+const err32 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema143.anyOf[1].type,parentSchema:schema143.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -6655,7 +6762,7 @@ errors++;
 var _valid0 = _errs38 === errors;
 valid8 = valid8 || _valid0;
 if(!valid8){
-const err33 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema140.anyOf,parentSchema:schema140,data:data14};
+const err33 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema143.anyOf,parentSchema:schema143,data:data14};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6678,7 +6785,7 @@ vErrors = null;
 }
 }
 else {
-const err34 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.type,parentSchema:schema137,data};
+const err34 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema140.type,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6705,7 +6812,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema136,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6723,7 +6830,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema136.type,parentSchema:schema136,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema139.type,parentSchema:schema139,data};
 if(vErrors === null){
 vErrors = [err1];
 }

@@ -25,8 +25,8 @@ export function createAuthorize(route: Route): Authorize {
     const caller = requirePrincipal(route, principal);
     const decision = policy.decide(caller as Principal, action.attempt);
     if (decision.allow) return { principal, action, decision };
-    const { reason, detail, scope, rule } = decision.denial;
-    throw new Denial(reason, detail, { scope, rule });
+    const { reason, detail, ...extras } = decision.denial;
+    throw new Denial(reason, detail, extras);
   };
 }
 

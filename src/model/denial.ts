@@ -13,6 +13,11 @@ export interface Refusal {
   readonly code?: number;
   /** The text for the client: *that* the call was refused, never *why*. One line of ASCII without quotes or `=`. */
   readonly message: string;
+  /**
+   * Whether a policy refuses the call whatever token the caller gets. The client then gets the operator's `because`,
+   * and a route may answer with a tool result.
+   */
+  readonly isFinal?: boolean;
 }
 
 /** The answer to a reason that refuses the token itself, and where else the gateway handles that reason. */
@@ -42,6 +47,7 @@ const token = { status: 401, error: 'invalid_token', message: 'A valid access to
 const proof = { status: 401, error: 'invalid_dpop_proof', message: 'A valid proof of possession is required' } as const;
 const tooMany = { status: 429, message: 'Too many requests' } as const;
 const forbidden = { status: 403, message: 'Access denied' } as const;
+const final = { ...forbidden, isFinal: true } as const;
 const badRequest = { status: 400, code: -32600, message: 'Bad request' } as const;
 
 /**
@@ -88,16 +94,16 @@ export const refusals = {
   'failures.exceeded': tooMany,
   'rate.exceeded': tooMany,
   'scope.insufficient': { status: 403, error: 'insufficient_scope', message: 'Insufficient scope' },
-  'claim.denied': forbidden,
-  'argument.denied': forbidden,
+  'claim.denied': final,
+  'argument.denied': final,
   'lifetime.exceeded': forbidden,
-  'alternatives.exhausted': forbidden,
-  'exclusion.matched': forbidden,
-  'tool.unlisted': forbidden,
-  'resource.unlisted': forbidden,
-  'prompt.unlisted': forbidden,
-  'method.unlisted': forbidden,
-  'policy.error': forbidden,
+  'alternatives.exhausted': final,
+  'exclusion.matched': final,
+  'tool.unlisted': final,
+  'resource.unlisted': final,
+  'prompt.unlisted': final,
+  'method.unlisted': final,
+  'policy.error': final,
   'body.too_large': { status: 413, code: -32600, message: 'Request body too large' },
   'body.no_room': { status: 503, message: 'Temporarily unavailable' },
   'body.type': { status: 415, code: -32600, message: 'Unsupported media type' },
@@ -131,6 +137,12 @@ export const refusals = {
 /** The closed set of reasons; `docs/reasons.md` explains each. */
 export type Reason = keyof typeof refusals;
 
+/** Whether a policy refuses a call for this reason whatever token the caller gets. */
+export function isFinal(reason: Reason): boolean {
+  const { isFinal: found = false }: Refusal = refusals[reason];
+  return found;
+}
+
 /** The reasons that refuse the token itself. */
 type TokenReason = Extract<Reason, `token.${string}`>;
 
@@ -151,6 +163,8 @@ export interface DenialExtras {
   readonly data?: Readonly<Record<string, unknown>>;
   /** Seconds after which the client may try again, if waiting helps. */
   readonly retryAfterSeconds?: number | undefined;
+  /** The operator's words for the client, from the policy. */
+  readonly because?: string | undefined;
   /** Response header fields that only the refusing stage can fill. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
@@ -170,6 +184,7 @@ export class Denial extends Error {
   readonly messageId: DenialExtras['messageId'];
   readonly data: DenialExtras['data'];
   readonly retryAfterSeconds: number | undefined;
+  readonly because: string | undefined;
   readonly headers: DenialExtras['headers'];
 
   constructor(reason: Reason, detail: string, extras: DenialExtras = {}) {
@@ -181,6 +196,7 @@ export class Denial extends Error {
     this.messageId = extras.messageId;
     this.data = extras.data;
     this.retryAfterSeconds = extras.retryAfterSeconds;
+    this.because = extras.because;
     this.headers = extras.headers;
   }
 }

@@ -57,6 +57,8 @@ export interface PolicyDenial {
   readonly scope: readonly string[];
   /** Path into the policy file, such as `tools.transfer_funds.claims.role`. */
   readonly rule: string;
+  /** The operator's words for the client; only of a refusal that {@link isFinal}. */
+  readonly because?: string;
 }
 
 /** The decision of a policy. Both outcomes are normal answers. */

@@ -30,7 +30,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const listing = compileListing(document, faults);
   if (faults.length > 0) throw new PolicyError(name, faults);
 
-  const rules: Rules = { condition, listing };
+  const rules: Rules = { condition, listing, because: document.because };
   const entries = listing?.entries ?? [];
   const readers = [...claimReaders(rules, entries)];
   const shadow = document.mode === 'shadow';

@@ -1,3 +1,4 @@
+import { isFinal } from '../model/denial.ts';
 import { unknownArguments, type Attempt, type Decision, type McpTarget, type PolicyDenial } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { AllCondition } from './condition.ts';
@@ -13,6 +14,8 @@ export interface Rules {
   readonly condition: AllCondition;
   /** Undefined if the policy does not list what may be called: then anything may be. */
   readonly listing: Listing | undefined;
+  /** The operator's words for a caller that the policy itself refuses, or whose call it does not list. */
+  readonly because: string | undefined;
 }
 
 /** The rule of a call that the policy's own conditions allow, without an entry. */
@@ -28,7 +31,7 @@ export function decide(rules: Rules, principal: Principal, attempt: Attempt): De
     return decideOrThrow(rules, principal, attempt);
   } catch (error) {
     const detail = error instanceof Error ? `${error.name}: ${error.message}` : `${describeValue(error)} was thrown`;
-    return denied({ reason: 'policy.error', rule: ownRule, detail, scope: [] });
+    return denied({ reason: 'policy.error', rule: ownRule, detail, scope: [] }, rules.because);
   }
 }
 
@@ -55,31 +58,37 @@ export function inShadow(decision: Decision): Decision {
   return decision.allow ? decision : { allow: true, rule: decision.rule, shadow: decision.denial };
 }
 
-function decideOrThrow({ condition, listing }: Rules, principal: Principal, attempt: Attempt): Decision {
+function decideOrThrow({ condition, listing, because }: Rules, principal: Principal, attempt: Attempt): Decision {
   const own = judge(condition, principal);
   // A refused caller must not learn what is listed.
   if (own === 'refused' || attempt.kind === 'http' || listing === undefined) {
-    return own === 'met' ? allowed : denied(policyDenial([condition], own, principal));
+    return own === 'met' ? allowed : denied(policyDenial([condition], own, principal), because);
   }
   const entries = entriesFor(listing, attempt);
-  if ('reason' in entries) return denied(unlistedDenial(entries));
+  if ('reason' in entries) return denied(unlistedDenial(entries), because);
 
   let verdict: Verdict = own;
-  for (const entry of entries) verdict = graver(verdict, judge(entry.condition, principal));
+  for (const entry of entries) {
+    const judged = judge(entry.condition, principal);
+    if (judged === 'refused') return denied(policyDenial([entry.condition], judged, principal), entry.because);
+    verdict = graver(verdict, judged);
+  }
   // Arguments come after claims and before scopes: a challenge for a call that stays refused would loop.
-  if (verdict !== 'refused' && takesArguments(attempt) && attempt.arguments !== unknownArguments) {
+  if (takesArguments(attempt) && attempt.arguments !== unknownArguments) {
     for (const entry of entries) {
       const denial = argumentDenial(entry.arguments, attempt.arguments);
-      if (denial !== undefined) return denied(denial);
+      if (denial !== undefined) return denied(denial, entry.because);
     }
   }
   if (verdict === 'met') return entries[0]?.allowed ?? allowed;
   const conditions = [condition, ...entries.map((entry) => entry.condition)];
-  return denied(policyDenial(conditions, verdict, principal));
+  return denied(policyDenial(conditions, verdict, principal), undefined);
 }
 
-function denied(denial: PolicyDenial): Decision {
-  return { allow: false, rule: denial.rule, denial };
+/** A denial with the operator's words, except where the caller can get a token that would be accepted. */
+function denied(denial: PolicyDenial, because: string | undefined): Decision {
+  const words = because !== undefined && isFinal(denial.reason) ? { because } : {};
+  return { allow: false, rule: denial.rule, denial: { ...denial, ...words } };
 }
 
 /**

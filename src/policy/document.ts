@@ -39,8 +39,17 @@ export interface ConditionDocument {
   readonly max_lifetime?: string;
 }
 
+/** What the operator says to a caller that is refused. */
+interface Words {
+  /** One line for the client of a caller that no new token would help. */
+  readonly because?: string;
+}
+
+/** The entry of a resource or a method. */
+export interface ListedDocument extends ConditionDocument, Words {}
+
 /** The entry of a tool or a prompt. */
-export interface EntryDocument extends ConditionDocument {
+export interface EntryDocument extends ListedDocument {
   /** By JSON Pointer into `params.arguments`. */
   readonly arguments?: Readonly<Record<string, ValueDocument>>;
 }
@@ -48,16 +57,16 @@ export interface EntryDocument extends ConditionDocument {
 /**
  * A file `policies/NAME.yaml`, `docs/policies.md`. If a listing is present, even empty, whatever it lacks is denied.
  */
-export interface PolicyDocument extends ConditionDocument {
+export interface PolicyDocument extends ConditionDocument, Words {
   readonly mode?: 'enforce' | 'shadow';
   /** By tool name or pattern. */
   readonly tools?: Readonly<Record<string, EntryDocument>>;
   /** By URI or pattern. */
-  readonly resources?: Readonly<Record<string, ConditionDocument>>;
+  readonly resources?: Readonly<Record<string, ListedDocument>>;
   /** By prompt name or pattern. */
   readonly prompts?: Readonly<Record<string, EntryDocument>>;
   /** By JSON-RPC method or pattern. */
-  readonly methods?: Readonly<Record<string, ConditionDocument>>;
+  readonly methods?: Readonly<Record<string, ListedDocument>>;
   readonly lists?: 'filter' | 'show';
 }
 

@@ -3,7 +3,7 @@ import type { Decision, McpAttempt, PolicyDenial } from '../model/policy.ts';
 import { type PointerReader, strictPointerReader } from '../json/pointer.ts';
 import { type AllCondition, compileCondition } from './condition.ts';
 import { kindOf, malformedPointer } from './describe-value.ts';
-import type { EntryDocument, ValueDocument } from './document.ts';
+import type { EntryDocument, PolicyDocument, ValueDocument } from './document.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
 
@@ -22,18 +22,16 @@ export interface Entry {
   readonly arguments: readonly ArgumentCondition[];
   /** The answer to a call that it allows, made once. */
   readonly allowed: Decision;
+  /** The operator's words for a caller that it refuses: its own, or else the policy's. */
+  readonly because: string | undefined;
 }
 
 /** Finds the one entry that covers a name, if any. */
 export type FindEntry = (name: string) => Entry | undefined;
 
-/** Compiles what one key lists. Appends to `faults` what cannot be compiled. */
-export function compileEntries(
-  key: ListingKey,
-  documents: Readonly<Record<string, EntryDocument>>,
-  faults: PolicyFault[],
-): readonly Entry[] {
-  return Object.entries(documents).map(([name, document]) => {
+/** Compiles what one key of a policy lists. Appends to `faults` what cannot be compiled. */
+export function compileEntries(key: ListingKey, policy: PolicyDocument, faults: PolicyFault[]): readonly Entry[] {
+  return Object.entries<EntryDocument>(policy[key] ?? {}).map(([name, document]) => {
     const path = [key, name];
     const rule = rulePath(path);
     return {
@@ -43,6 +41,7 @@ export function compileEntries(
       condition: compileCondition(document, path, faults),
       arguments: compileArguments(document.arguments ?? {}, path, faults),
       allowed: Object.freeze({ allow: true, rule }),
+      because: document.because ?? policy.because,
     };
   });
 }

@@ -34,7 +34,7 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
   if ((tools ?? resources ?? prompts ?? methods) === undefined) return undefined;
   const entries: Entry[] = [];
   const compiled = (key: ListingKey): readonly Entry[] => {
-    const own = compileEntries(key, document[key] ?? {}, faults);
+    const own = compileEntries(key, document, faults);
     entries.push(...own);
     return own;
   };

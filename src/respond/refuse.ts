@@ -80,18 +80,22 @@ interface Body {
 /** JSON-RPC 2.0 §5.1. `data` repeats what a client can act on: some clients keep only the body of an answer. */
 function jsonRpcError({
   refusal,
-  denial: { reason, data, scope },
+  denial: { reason, data, scope, because },
   decision,
   messageId: id,
   retryAfter,
 }: Refused): Body {
   const { code = refusal.status, message } = refusal;
   const wanted = refusal.error === 'insufficient_scope' && scope.length > 0 ? scope.join(' ') : undefined;
-  const error = { code, message, data: { ...data, reason, decision, scope: wanted, retry_after: retryAfter } };
+  const error = { code, message, data: { ...data, reason, decision, scope: wanted, retry_after: retryAfter, because } };
   return { type: 'application/json', text: JSON.stringify({ jsonrpc: '2.0', id, error }) };
 }
 
-/** RFC 9457, with the decision id that the operator can look up in the log. */
-function problem({ refusal: { status, message: title }, denial: { reason }, decision }: Refused): Body {
-  return { type: 'application/problem+json', text: JSON.stringify({ title, status, reason, decision }) };
+/** RFC 9457 §3.1, with the decision id that the operator can look up in the log. */
+function problem({
+  refusal: { status, message: title },
+  denial: { reason, because: detail },
+  decision,
+}: Refused): Body {
+  return { type: 'application/problem+json', text: JSON.stringify({ title, status, detail, reason, decision }) };
 }

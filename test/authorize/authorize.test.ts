@@ -17,7 +17,13 @@ function route(decision?: Decision, open = false): Route {
 const refusal: Decision = {
   allow: false,
   rule: 'tools.pay.scope',
-  denial: { reason: 'scope.insufficient', detail: 'wanted read', scope: ['read', 'pay'], rule: 'tools.pay.scope' },
+  denial: {
+    reason: 'scope.insufficient',
+    detail: 'wanted read',
+    scope: ['read', 'pay'],
+    rule: 'tools.pay.scope',
+    because: 'Ask for less.',
+  },
 };
 
 describe('a caller', () => {
@@ -34,7 +40,7 @@ describe('a caller', () => {
     expect(createAuthorize(route(allowed))(alice, action).decision).toBe(allowed);
   });
 
-  test('is refused with the reason, detail, scope and rule of the policy', () => {
+  test('is refused with the reason, detail, scope, rule and words of the policy', () => {
     let denial: unknown;
     try {
       createAuthorize(route(refusal))(alice, action);
@@ -42,12 +48,13 @@ describe('a caller', () => {
       denial = error;
     }
     expect(denial).toBeInstanceOf(Denial);
-    const { reason, detail, scope, rule } = denial as Denial;
-    expect({ reason, detail, scope, rule }).toEqual({
+    const { reason, detail, scope, rule, because } = denial as Denial;
+    expect({ reason, detail, scope, rule, because }).toEqual({
       reason: 'scope.insufficient',
       detail: 'wanted read',
       scope: ['read', 'pay'],
       rule: 'tools.pay.scope',
+      because: 'Ask for less.',
     });
   });
 });

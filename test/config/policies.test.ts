@@ -11,7 +11,7 @@ describe('a policy', () => {
     [
       'an unknown key',
       'scop: a',
-      ':1:1: scop: unknown key (did you mean scope?); accepted: scope, claims, any, all, not, max_lifetime, mode, tools, resources, prompts, methods, lists',
+      ':1:1: scop: unknown key (did you mean scope?); accepted: scope, claims, any, all, not, max_lifetime, because, mode, tools, resources, prompts, methods, lists',
     ],
     [
       'an unknown predicate',
@@ -43,6 +43,21 @@ describe('a policy', () => {
       'such a pattern for an argument, under not',
       'tools:\n  pay: { arguments: { /to: { not: { matches: "x+$" } } } }\n',
       ':2:46: tools.pay.arguments["/to"].not.matches: "x+$" may take too long: from character 1, "x+" is tried anew from each character of the text: begin the pattern with `^`, or list the values with `one_of`',
+    ],
+    [
+      'words with a line break, as of a block without `-`',
+      'because: >\n  Ask support.\n',
+      ':1:10: because: "Ask support.\\n" is not one line of at most 500 characters, without control characters or invisible ones',
+    ],
+    [
+      'words that are too long',
+      `because: ${'x'.repeat(501)}`,
+      ':1:10: because: expected one line of at most 500 characters, without control characters or invisible ones, found a string',
+    ],
+    [
+      'words with a placeholder, which could hold a secret',
+      'because: "${file:/run/secrets/x}"',
+      ':1:10: because: placeholders work in gateway.yaml only',
     ],
     ['bytes that are no text', Buffer.from([0xff]), ': is not UTF-8 text'],
   ])('is refused: %s', async (_title, policy, line) => {

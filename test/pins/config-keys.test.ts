@@ -137,13 +137,13 @@ test('the keys of gateway.yaml', () => {
 
 test('the keys of a policy', () => {
   expect(keysOf(policy as Schema, 1).join(' ')).toBe(
-    'scope claims any all not max_lifetime mode tools resources prompts methods lists',
+    'scope claims any all not max_lifetime because mode tools resources prompts methods lists',
   );
 });
 
 test.for([
-  ['an entry of tools and of prompts', 'call', 'scope claims any all not max_lifetime arguments'],
-  ['an entry of resources and of methods', 'listed', 'scope claims any all not max_lifetime'],
+  ['an entry of tools and of prompts', 'call', 'scope claims any all not max_lifetime because arguments'],
+  ['an entry of resources and of methods', 'listed', 'scope claims any all not max_lifetime because'],
   [
     'the predicates of a claim',
     'value',

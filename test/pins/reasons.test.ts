@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refusals, type Refusal } from '../../src/model/denial.ts';
+import { isFinal, refusals, type Reason, type Refusal } from '../../src/model/denial.ts';
 
 /** What operators alert on and clients see: reason, HTTP status, RFC 6750 error, JSON-RPC code, message. */
 const pinned = `
@@ -87,6 +87,21 @@ test('reasons and their answers', () => {
     [reason.padEnd(32), status, error.padEnd(18), String(code).padEnd(6), message].join('  '),
   );
   expect(`\n${rows.join('\n')}\n`).toBe(pinned);
+});
+
+test('the reasons for which a policy refuses a call whatever token the caller gets', () => {
+  const reasons = Object.keys(refusals) as readonly Reason[];
+  expect(reasons.filter(isFinal)).toEqual([
+    'claim.denied',
+    'argument.denied',
+    'alternatives.exhausted',
+    'exclusion.matched',
+    'tool.unlisted',
+    'resource.unlisted',
+    'prompt.unlisted',
+    'method.unlisted',
+    'policy.error',
+  ]);
 });
 
 test('each message is one line that every client can parse, without the cause', () => {

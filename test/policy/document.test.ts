@@ -4,6 +4,7 @@ import schema from '../../schema/policy.schema.json' with { type: 'json' };
 import {
   type ConditionDocument,
   type EntryDocument,
+  type ListedDocument,
   matchedPatterns,
   type PolicyDocument,
   type PredicateDocument,
@@ -98,7 +99,7 @@ test('the types have the keys of the schema, which `tsc` checks', () => {
   const same: {
     readonly policy: Same<keyof PolicyDocument, keyof typeof schema.properties>;
     readonly nested: Same<keyof ConditionDocument, keyof Definitions['policy']['properties']>;
-    readonly listed: Same<keyof ConditionDocument, keyof Definitions['listed']['properties']>;
+    readonly listed: Same<keyof ListedDocument, keyof Definitions['listed']['properties']>;
     readonly call: Same<keyof EntryDocument, keyof Definitions['call']['properties']>;
     readonly value: Same<keyof PredicateDocument, keyof Definitions['value']['properties']>;
   } = { policy: true, nested: true, listed: true, call: true, value: true };

@@ -6,7 +6,7 @@ import { type ResourceTables, maxUriLength, plainUri, resourceTables, uriFlaw } 
 
 function tables(names: readonly string[], faults: PolicyFault[] = []): ResourceTables {
   return resourceTables(
-    compileEntries('resources', Object.fromEntries(names.map((name) => [name, {}])), faults),
+    compileEntries('resources', { resources: Object.fromEntries(names.map((name) => [name, {}])) }, faults),
     faults,
   );
 }

@@ -81,6 +81,16 @@ describe('the body says that it was refused, and by which decision, never why', 
     expect(JSON.parse(answer?.body ?? '')).not.toHaveProperty('error.data.scope');
   });
 
+  test('with the words of the operator: `detail` of a problem document, `because` of an error', () => {
+    const extras = { because: 'Use "request_transfer".' };
+    expect(refused('claim.denied', extras, { route: http })?.body).toBe(
+      '{"title":"Access denied","status":403,"detail":"Use \\"request_transfer\\".","reason":"claim.denied","decision":"decision-1"}',
+    );
+    expect(JSON.parse(refused('claim.denied', extras, { route: mcp })?.body ?? '')).toMatchObject({
+      error: { data: { reason: 'claim.denied', decision: 'decision-1', because: 'Use "request_transfer".' } },
+    });
+  });
+
   test('R-13: a 401 of an API has none', () => {
     expect(refused('token.expired', {}, { route: http })).toEqual({
       status: 401,
