@@ -17,15 +17,14 @@ const PACE_MS = 10;
  * together.
  */
 export function standardOutput(fd: number = process.stdout.fd): Writable {
-  const write = async (text: string, done: () => void): Promise<void> => {
-    await writeWhole(fd, Buffer.from(text)).catch(() => {});
+  const write = async (bytes: Buffer, done: () => void): Promise<void> => {
+    await writeWhole(fd, bytes).catch(() => {});
     await setTimeout(PACE_MS);
     done();
   };
   return new Writable({
-    decodeStrings: false,
-    write: (chunk: string | Buffer, _encoding, done) => void write(String(chunk), done),
-    writev: (chunks, done) => void write(chunks.map(({ chunk }) => String(chunk)).join(''), done),
+    write: (chunk: Buffer, _encoding, done) => void write(chunk, done),
+    writev: (chunks, done) => void write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), done),
   });
 }
 

@@ -11,29 +11,52 @@ export interface JsonLines {
   close(): Promise<void>;
 }
 
-/** The limit on unread output, after which lines are dropped: a stuck log must not stop the service or fill memory. */
-const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+/**
+ * The limit on unread output in UTF-16 code units, after which lines are dropped: a stuck log must not stop the service
+ * or fill memory.
+ */
+const MAX_PENDING = 8 * 1024 * 1024;
 /** The time limit for the last lines. */
 const LAST_MS = 1_000;
 
 /** Characters that JSON does not escape and a terminal obeys: DEL, C1 controls, line breaks, changes of direction. */
-const actsOnTerminals = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
-const actOnTerminals = new RegExp(actsOnTerminals, 'g');
+const actsOnTerminals = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+/** The only one of them in ASCII. */
+const DELETE = 0x7f;
 
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Creates a log that collects the lines of one turn of the event loop and writes them together. */
+/** Text for a terminal, in UTF-8. */
+function harmless(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  // Most text is ASCII: a search by `actsOnTerminals` takes longer than to encode it.
+  const isPlain = bytes.length === text.length && !bytes.includes(DELETE);
+  return isPlain ? bytes : Buffer.from(text.replaceAll(actsOnTerminals, escaped));
+}
+
+/**
+ * Creates a log that collects the lines of one turn of the event loop, or those that come while the output is busy, and
+ * writes them together.
+ */
 export function createJsonLines(output: Writable): JsonLines {
   let lines: string[] = [];
+  /** The length of the lines that are not written yet. */
+  let pending = 0;
+  /** Whether a flush follows. */
+  let scheduled = false;
   let dropped = 0;
   let reported = 0;
   const flush = (): void => {
-    if (lines.length === 0) return;
+    scheduled = lines.length > 0;
+    if (!scheduled) return;
     const text = lines.join('');
     lines = [];
-    output.write(actsOnTerminals.test(text) ? text.replaceAll(actOnTerminals, escaped) : text);
+    output.write(harmless(text), () => {
+      pending -= text.length;
+      flush();
+    });
   };
   return {
     write: (entry) => writeText(JSON.stringify(entry)),
@@ -57,17 +80,21 @@ export function createJsonLines(output: Writable): JsonLines {
   };
 
   function writeText(json: string): void {
-    if (output.writableLength > MAX_PENDING_BYTES) {
+    if (pending > MAX_PENDING) {
       dropped += 1;
       return;
     }
-    if (lines.length === 0) setImmediate(flush);
+    if (!scheduled) setImmediate(flush);
+    scheduled = true;
     if (dropped > reported) {
-      lines.push(
-        `${JSON.stringify({ time: new Date().toISOString(), level: 'warn', msg: 'log lines dropped', dropped })}\n`,
-      );
       reported = dropped;
+      add(JSON.stringify({ time: new Date().toISOString(), level: 'warn', msg: 'log lines dropped', dropped }));
     }
+    add(json);
+  }
+
+  function add(json: string): void {
     lines.push(json, '\n');
+    pending += json.length + 1;
   }
 }

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Denial } from '../../src/model/denial.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
 import { createJsonLines } from '../../src/telemetry/json-lines.ts';
@@ -49,6 +49,20 @@ describe('logged lines', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ allow: true, shadow: true, reason: 'claim.denied' });
   });
 
+  test.each([0, 7, 86, 999, 1_000, 61_042])('have the time of the decision: %d ms after a full minute', (ms) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 22, 17) + ms });
+    const lines = linesOf(
+      (log) => {
+        log.decision(outcome);
+        log.decision(denied);
+      },
+      { level: 'info', decisions: 'all' },
+    );
+    const time = new Date().toISOString();
+    vi.useRealTimers();
+    expect(lines.map((line) => (JSON.parse(line) as { time: string }).time)).toEqual([time, time]);
+  });
+
   test('do not end at a tool name', () => {
     const name = 'a"\r\n{"allow":true}\u2028';
     const attempt = { kind: 'mcp', method: 'tools/call', targets: [{ kind: 'tool', name }], arguments: {} } as const;
@@ -72,6 +86,37 @@ describe('writing', () => {
     lines.write({ a: 2 });
     expect(writes).toEqual([]);
     await expect.poll(() => writes).toEqual(['{"a":1}\n{"a":2}\n']);
+  });
+
+  test('writes the lines that come while the output is busy together, and the last ones at the end', async () => {
+    const writes: string[] = [];
+    const waiting: (() => void)[] = [];
+    const output = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        writes.push(chunk.toString());
+        waiting.push(done);
+      },
+    });
+    const lines = createJsonLines(output);
+    lines.write({ a: 1 });
+    await expect.poll(() => writes).toHaveLength(1);
+    lines.write({ a: 2 });
+    await new Promise(setImmediate);
+    lines.write({ a: 3 });
+    await new Promise(setImmediate);
+    expect(output.writableLength).toBe(writes[0]?.length);
+    waiting.shift()?.();
+    await expect.poll(() => writes).toEqual(['{"a":1}\n', '{"a":2}\n{"a":3}\n']);
+    lines.write({ a: 4 });
+    const closed = lines.close();
+    // The rest, and the empty write at whose end the log is closed.
+    for (const count of [3, 4]) {
+      waiting.shift()?.();
+      await expect.poll(() => writes).toHaveLength(count);
+    }
+    waiting.shift()?.();
+    await closed;
+    expect(writes.slice(2)).toEqual(['{"a":4}\n', '']);
   });
 
   test('drops lines instead of using memory for a stuck reader, and lets the process exit', async () => {
