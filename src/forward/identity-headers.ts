@@ -40,13 +40,24 @@ export function createIdentityHeaders(route: Route, sign: SignIdentity | undefin
   const { upstream } = route;
   const claims = [...upstream.identity].map(([name, claim]) => [name, claimReader(claim)] as const);
   const signedHeader = upstream.signedIdentity?.header;
+  /** A principal stays the same object while its token is cached. */
+  const claimFields = new WeakMap<Principal, readonly string[]>();
+
+  function claimFieldsOf(principal: Principal): readonly string[] {
+    const known = claimFields.get(principal);
+    if (known !== undefined) return known;
+    const fields = claims.flatMap(([name, read]) => {
+      const value = headerValue(read(principal));
+      return value === undefined ? [] : [name, value];
+    });
+    claimFields.set(principal, fields);
+    return fields;
+  }
+
   return {
     names: namesOf(route),
     addTo(headers, principal, decision) {
-      for (const [name, read] of claims) {
-        const value = headerValue(read(principal));
-        if (value !== undefined) headers.push(name, value);
-      }
+      if (claims.length > 0) headers.push(...claimFieldsOf(principal));
       if (signedHeader !== undefined && sign !== undefined) headers.push(signedHeader, sign(principal, decision));
     },
   };
