@@ -124,6 +124,7 @@ const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\
 /** The key as the most lenient reader sees it: un-escaped, and folded as Go's encoding/json does (ſ is s, K is k). */
 function foldedKey(literal: string): string {
   if (simpleKey.test(literal)) return literal;
+  if (plainKey.test(literal)) return literal.toLowerCase();
   const key = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
   if (loneSurrogate.test(key)) throw new JsonScanError('ambiguous', 'a lone surrogate in a key', 0);
   // In C a string ends at a NUL, and `name\u0000x` reads as `name`.
@@ -132,3 +133,5 @@ function foldedKey(literal: string): string {
 }
 
 const simpleKey = /^"[a-z0-9_$./:-]*"$/;
+/** Printable ASCII without escapes. */
+const plainKey = /^"[ !#-[\]-~]*"$/;
