@@ -105,7 +105,7 @@ async function messageAction(
     }
   }
   const sessionId = isModern ? undefined : ownSession(call, principal, route, sessions, message.id);
-  const own = ownHandles(body, message, ownerOf(route, principal), handles, call.fields.mcpName);
+  const own = ownHandles(body, message, () => ownerOf(route, principal), handles, call.fields.mcpName);
   return {
     attempt: { kind: 'mcp', method: message.method, targets: message.targets, arguments: message.arguments },
     messageId: message.id,
@@ -121,9 +121,12 @@ async function messageAction(
   };
 }
 
+const noHandles = { text: undefined, mcpName: undefined, tasks: new Set<string>() };
+
 /**
  * The message with the upstream's own handles.
  *
+ * @param owner Called only for a message that presents a handle: few do.
  * @throws {Denial} `handle.unknown` for a task or state that the gateway did not give to this caller, or
  *   `message.capability` where the server would refuse the request before it looked at the task;
  *   `message.header_mismatch` for a task that only `Mcp-Name` names, since that header would pass unchanged.
@@ -131,16 +134,15 @@ async function messageAction(
 function ownHandles(
   body: Buffer,
   message: Message,
-  owner: string,
+  owner: () => string,
   handles: HandleBinding,
   named: string | undefined,
 ): Pick<Action, 'mcpName' | 'tasks' | 'body'> {
   const { handles: presented, id, method, targets } = message;
-  const none = { text: undefined, mcpName: undefined, tasks: new Set<string>() };
   const { text, mcpName, tasks } =
     presented.length === 0
-      ? none
-      : handles.unbindAll(body.toString(), presented, { owner, method, targets }, refusalOf(message));
+      ? noHandles
+      : handles.unbindAll(body.toString(), presented, { owner: owner(), method, targets }, refusalOf(message));
   if (named !== undefined && mcpName === undefined && mcpMethod(method).isTask) {
     throw new Denial('message.header_mismatch', 'Mcp-Name names a task and the body names none', { messageId: id });
   }

@@ -55,7 +55,7 @@ export function presentedHandles(
 ): readonly Handle[] {
   const presented: Handle[] = [];
   const places = [...envelopePlaces(method), ...mcpMethod(method).handles];
-  for (const place of places) addPresented(presented, place, 0, message, [], messageId);
+  for (const place of places) addPresented(presented, place, 0, message, '', messageId);
   return presented;
 }
 
@@ -78,30 +78,38 @@ export function isNamedTask({ kind, path }: Handle): boolean {
 /** The members that hold more than handles. */
 const containers: ReadonlySet<string> = new Set(['_meta', 'notifications']);
 
-/** Adds the handles at `place` in `value`, which stands at `above`. */
+/**
+ * Adds the handles at `place` in `value`, which stands at the first `depth` steps of its path.
+ *
+ * @param index The index of the entry that `*` stands for. No place has two.
+ */
 function addPresented(
   presented: Handle[],
   place: HandlePlace,
   depth: number,
   value: unknown,
-  above: readonly string[],
+  index: string,
   messageId: MessageId,
 ): void {
   const step = place.path[depth];
   if (step === undefined) {
-    if (typeof value !== 'string') throw mistyped(above, messageId);
-    presented.push({ kind: place.kind, path: above, value });
+    const path = pathTo(place, depth, index);
+    if (typeof value !== 'string') throw mistyped(path, messageId);
+    presented.push({ kind: place.kind, path, value });
   } else if (step === '*' && Array.isArray(value)) {
-    for (const [i, entry] of value.entries()) {
-      addPresented(presented, place, depth + 1, entry, [...above, String(i)], messageId);
-    }
+    for (const [i, entry] of value.entries()) addPresented(presented, place, depth + 1, entry, String(i), messageId);
   } else if (step === '*' || !isObject(value)) {
-    throw mistyped(above, messageId);
+    throw mistyped(pathTo(place, depth, index), messageId);
   } else {
     const inner = unambiguousMember(value, step, messageId);
     if (inner === undefined || (inner === null && containers.has(step))) return;
-    addPresented(presented, place, depth + 1, inner, [...above, step], messageId);
+    addPresented(presented, place, depth + 1, inner, index, messageId);
   }
+}
+
+/** Made only for a handle that is present: most messages have none. */
+function pathTo({ path }: HandlePlace, depth: number, index: string): readonly string[] {
+  return path.slice(0, depth).map((step) => (step === '*' ? index : step));
 }
 
 function mistyped(path: readonly string[], messageId: MessageId): Denial {
