@@ -1,7 +1,8 @@
-import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import type { JWTPayload } from 'jose';
 import * as errors from 'jose/errors';
-import { decodeJwt } from 'jose/jwt/decode';
 import { jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose/jwt/verify';
+import { isObject, ownMember } from '../json/own-member.ts';
+import { parsedJson } from '../json/parsed.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AuthorizationServer, JwtValidation } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
@@ -90,12 +91,17 @@ export function requireType({ type }: Signature, accepted: JwtValidation | undef
 
 /** The claimed issuer of a JWT, which selects its verifier; undefined for a string that is not a JWT. Not verified. */
 export function claimedIssuer(token: string): string | undefined {
-  try {
-    if (typeof decodeProtectedHeader(token).alg !== 'string') return undefined;
-    return decodeJwt(token).iss ?? '';
-  } catch {
-    return undefined;
-  }
+  const parts = token.split('.');
+  if (parts.length !== 3) return undefined;
+  const [header, payload] = parts as [string, string, string];
+  if (typeof ownMember(decoded(header), 'alg') !== 'string') return undefined;
+  const claims = decoded(payload);
+  return isObject(claims) ? ((claims as JWTPayload).iss ?? '') : undefined;
+}
+
+/** A part of a JWT. More lenient than jose, which decodes it again before a claim counts, and half as expensive. */
+function decoded(part: string): unknown {
+  return parsedJson(Buffer.from(part, 'base64url').toString());
 }
 
 /** Verifies a JWT by any key that its header may refer to. @throws the errors of jose. */

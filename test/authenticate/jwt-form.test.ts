@@ -1,9 +1,11 @@
-import { createLocalJWKSet, SignJWT, type JWTVerifyGetKey } from 'jose';
+import * as fc from 'fast-check';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, SignJWT, type JWTVerifyGetKey } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from '../../src/authenticate/jwt.ts';
 import type { AuthorizationServer, JwtValidation } from '../../src/model/authorization-server.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { createKey } from '../support/issuer.ts';
+import { runs } from '../support/runs.ts';
 
 const issuer = 'https://as.example';
 const now = 1_800_000_000;
@@ -186,16 +188,45 @@ describe('the header under the current settings of the issuer', () => {
   });
 });
 
-test.each([
-  ['a JWT', `${part({ alg: 'RS256' })}.${part({ iss: 'http://a' })}.x`, 'http://a'],
-  ['a JWT without issuer', `${part({ alg: 'RS256' })}.${part({})}.x`, ''],
-  ['an opaque token', 'abc', undefined],
-  ['an opaque token with two dots', 'a.b.c', undefined],
-  ['one whose parts are JSON without alg', `${part({ a: 1 })}.${part({ iss: 'http://a' })}.x`, undefined],
-  ['one whose alg is no name', `${part({ alg: 1 })}.${part({ iss: 'http://a' })}.x`, undefined],
-  ['two parts of a JWT', `${part({ alg: 'RS256' })}.${part({ iss: 'http://a' })}`, undefined],
-  ['four', `${part({ alg: 'RS256' })}.${part({ iss: 'http://a' })}.x.x`, undefined],
-  ['a JWE', `${part({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`, undefined],
-])('the claimed issuer of %s', (_, token, expected) => {
-  expect(claimedIssuer(token)).toBe(expected);
+describe('the claimed issuer', () => {
+  const header = part({ alg: 'RS256' });
+  const claims = part({ iss: 'http://a' });
+
+  test.each([
+    ['a JWT', `${header}.${claims}.x`, 'http://a'],
+    ['a JWT without issuer', `${header}.${part({})}.x`, ''],
+    ['a JWT without signature', `${part({ alg: 'none' })}.${claims}.`, 'http://a'],
+    ['an opaque token', 'abc', undefined],
+    ['an opaque token with two dots', 'a.b.c', undefined],
+    ['one whose parts are JSON without alg', `${part({ a: 1 })}.${claims}.x`, undefined],
+    ['one whose alg is no name', `${part({ alg: 1 })}.${claims}.x`, undefined],
+    ['one without header', `.${claims}.x`, undefined],
+    ['one without claims', `${header}..x`, undefined],
+    ['one whose claims are a list', `${header}.${part(['http://a'])}.x`, undefined],
+    ['one whose claims are not JSON', `${header}.${claims.slice(0, -3)}.x`, undefined],
+    ['two parts of a JWT', `${header}.${claims}`, undefined],
+    ['four', `${header}.${claims}.x.x`, undefined],
+    ['a JWE', `${part({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`, undefined],
+  ])('%s', (_, token, expected) => {
+    expect(claimedIssuer(token)).toBe(expected);
+  });
+
+  test('is the one that jose reads', () => {
+    const alg = fc.record({ alg: fc.oneof(fc.string(), fc.jsonValue()) });
+    const iss = fc.record({ iss: fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.jsonValue()) });
+    const ofJose = (token: string): string | undefined => {
+      try {
+        return typeof decodeProtectedHeader(token).alg === 'string' ? (decodeJwt(token).iss ?? '') : undefined;
+      } catch {
+        return undefined;
+      }
+    };
+    fc.assert(
+      fc.property(fc.oneof(alg, fc.jsonValue()), fc.oneof(iss, fc.jsonValue()), (protectedHeader, payload) => {
+        const token = `${part(protectedHeader)}.${part(payload)}.x`;
+        expect(claimedIssuer(token)).toEqual(ofJose(token));
+      }),
+      { numRuns: runs },
+    );
+  });
 });

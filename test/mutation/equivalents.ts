@@ -77,7 +77,6 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
   'a function without `return` also returns undefined': [
     { in: 'decodedValue', mutator: 'BlockStatement', to: '{}', nth: 3 },
     { in: 'safely', mutator: 'BlockStatement', to: '{}', nth: 3 },
-    { in: 'claimedIssuer', mutator: 'BlockStatement', to: '{}', nth: 3 },
   ],
   'speed: the text without changes is the same text': [
     { in: 'unbindAll', mutator: 'ConditionalExpression', to: 'false', nth: 5 },
