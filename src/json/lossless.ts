@@ -6,8 +6,11 @@ interface WithSource {
 /** From the proposal "JSON.parse source text access", which V8 has and TypeScript does not know yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object };
 
-/** Finds every number, and text in strings that looks like one after a colon or comma. */
-const perhapsNumber = /(?:^|[[:,])\s*(-?[0-9][0-9.eE+-]*)/g;
+/**
+ * Finds every number, and text in strings that looks like one after a colon or comma. It looks for a digit first: most
+ * colons and commas have none behind them.
+ */
+const perhapsNumber = /(?<=(?:^|[[:,])\s*)-?[0-9][0-9.eE+-]*/g;
 
 /**
  * JSON.parse for a value that JSON.stringify will write again: a number that JavaScript would change becomes an object,
@@ -25,7 +28,7 @@ export function parseToRewrite(text: string): unknown {
 function mayChangeNumbers(text: string): boolean {
   perhapsNumber.lastIndex = 0;
   for (let found = perhapsNumber.exec(text); found !== null; found = perhapsNumber.exec(text)) {
-    if (String(Number(found[1])) !== found[1]) return true;
+    if (String(Number(found[0])) !== found[0]) return true;
   }
   return false;
 }
