@@ -97,7 +97,7 @@ function rewritten(event: Buffer, rewriting: Rewriting): Buffer {
 
 /** HTTP+SSE of 2024-11-05: the first event of a stream names the URL for messages, and holds none. */
 function isEndpoint(event: string, data: string): boolean {
-  return /^event: ?endpoint\r?$/m.test(event) && /^(?:\/|https?:\/\/)[!-~]*$/.test(data);
+  return /^(?:\/|https?:\/\/)[!-~]*$/.test(data) && /^event: ?endpoint\r?$/m.test(event);
 }
 
 /** Only a member looks like this: within a JSON string the quotes would be escaped. */

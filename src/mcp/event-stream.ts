@@ -26,7 +26,7 @@ export function createEventSplitter(maxBytes: number): EventSplitter {
   let tail = '';
 
   function take(last: Buffer): Buffer {
-    const event = held.length === 0 ? last : Buffer.concat([...held, last]);
+    const event = heldBytes === 0 ? last : Buffer.concat([...held, last]);
     held = [];
     heldBytes = 0;
     return event;
@@ -49,7 +49,7 @@ export function createEventSplitter(maxBytes: number): EventSplitter {
         start = searched - before;
       }
       const rest = chunk.subarray(start);
-      if (rest.length > 0) held.push(rest);
+      held.push(rest);
       heldBytes += rest.length;
       tail = text.slice(Math.max(searched, text.length - 3));
       if (heldBytes > maxBytes) throw new RangeError(`an event of more than ${maxBytes} bytes`);

@@ -72,6 +72,16 @@ describe('an event', () => {
     expect(createEventFilter(blind).push(Buffer.from('data: {}\n\n')).join('')).toBe('data: {}\n\n');
   });
 
+  test('that holds nothing to change is not decoded beside one that does', () => {
+    const some: Rewriting = {
+      concerns: (part) => part.includes('change'),
+      rewrite: (text) => `${text} was read`,
+      mustRead: false,
+    };
+    const out = createEventFilter(some).push(Buffer.from('data: other\n\ndata: change\n\n'));
+    expect(out.join('')).toBe('data: other\n\ndata: change was read\n\n');
+  });
+
   test('with nothing to change passes together with the other events of its chunk', () => {
     const chunk = Buffer.from('data: {}\n\ndata: {}\r\n\r\n');
     expect(createEventFilter(blind).push(chunk)).toEqual([chunk]);

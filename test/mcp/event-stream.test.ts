@@ -69,6 +69,7 @@ test.each([
   ['data: a\n', false],
   ['data: a\r\n', false],
   ['data: a\n\nx', false],
+  ['data: a\nx\n', false],
   ['\n', false],
   ['', false],
 ])('%j ends with an event: %s', (text, ends) => expect(endsEvent(Buffer.from(text))).toBe(ends));
