@@ -97,7 +97,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
   const serveAfter = (earlier: ServerResponse, request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    if (socket.destroyed || connections.serveAfter(earlier, socket, () => onRequest(request, response))) return;
+    if (socket.destroyed || connections.serveAfter(earlier, socket, () => begin(request, response))) return;
     refuse(socket, 'request.framing', 'too many requests behind an unanswered one');
     socket.destroy();
   };
