@@ -7,6 +7,7 @@ import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.
 import { callerKey, type Claims, type Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { UsageError } from './exit.ts';
+import { quoted } from '../config/wording.ts';
 import { expandScopes } from '../policy/hierarchy.ts';
 
 /** The options that describe a call. */
@@ -83,12 +84,17 @@ function attemptIn(route: Route, options: DescribedCall): Attempt {
   };
 }
 
-function jsonObject(text: string, option: string): Claims {
+/** @throws {UsageError} with what the option has instead; a value that looks like a secret is not shown. */
+function jsonObject(text: string, option: '--claims' | '--arguments'): Claims {
   const value = parsedJson(text);
   if (isObject(value)) return value;
-  throw new UsageError(
-    `${option} is not a JSON object such as ${option === '--claims' ? '{"sub":"alice"}' : '{"id":1}'}`,
-  );
+  const example = option === '--claims' ? '{"sub":"alice"}' : '{"id":1}';
+  const wanted = `pass a JSON object such as '${example}', in single quotes`;
+  if (option === '--claims' && /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)) {
+    throw new UsageError('--claims looks like a token: pass a token as --token, or - to read it from stdin');
+  }
+  const kind = value === undefined ? 'JSON' : 'a JSON object';
+  throw new UsageError(`${option}: ${quoted(text)} is not ${kind}; ${wanted}`);
 }
 
 /** The description of a caller. */

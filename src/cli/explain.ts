@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import { createAuthenticators } from '../authenticate/authenticator.ts';
 import { createServerClient } from '../authorization-server/client.ts';
 import { load } from '../config/load.ts';
+import { didYouMean } from '../config/wording.ts';
 import { unlimitedFailures } from '../limit/failures.ts';
 import type { Config } from '../model/config.ts';
 import { Denial, refusals } from '../model/denial.ts';
@@ -18,6 +19,7 @@ import {
 } from './decision-log.ts';
 import { describedCall, type DescribedCall } from './described-call.ts';
 import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { nearMisses } from './near-misses.ts';
 import { type Explained, explanationJson, explanationTable } from './explanation-table.ts';
 
 /** The options of `sallyport explain`. */
@@ -78,8 +80,13 @@ function routeNamed(config: Config, name: string | undefined): Route {
   const names = config.routes.map((route) => route.name).join(', ');
   if (name === undefined) throw new UsageError(`--route is missing; there are: ${names}`);
   const route = config.routes.find((each) => each.name === name);
-  if (route === undefined) throw new UsageError(`there is no route ${JSON.stringify(name)}; there are: ${names}`);
-  return route;
+  if (route !== undefined) return route;
+  const near = didYouMean(
+    name,
+    config.routes.map((each) => each.name),
+  );
+  const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
+  throw new UsageError(`there is no route ${JSON.stringify(name)}${hint}; there are: ${names}`);
 }
 
 function ofCall(route: Route, principal: Principal, attempt: Attempt): Explained {
@@ -87,17 +94,20 @@ function ofCall(route: Route, principal: Principal, attempt: Attempt): Explained
   const decision: Decision = policy?.decide(principal, attempt) ?? { allow: true, rule: '' };
   const conditions = policy?.explain(principal, attempt) ?? [];
   const denial = decision.allow ? decision.shadow : decision.denial;
+  const isConditional = decision.allow && hasUnknown(conditions);
+  const near = policy === undefined ? [] : nearMisses(policy, principal, attempt, conditions, denial?.scope ?? []);
   return {
     route: route.name,
     decidedBy: policy === undefined ? 'no policy: any valid token' : `policy ${policy.name}`,
     policy: policy?.name,
     allow: decision.allow,
+    isConditional,
     shadow: decision.allow && denial !== undefined,
     reason: denial?.reason,
     detail: denial?.detail,
     rule: denial?.rule ?? decision.rule,
     neededScope: denial?.scope ?? [],
-    notes: hasUnknown(conditions) ? ['without --arguments, the conditions on them are unknown'] : [],
+    notes: [...(hasUnknown(conditions) ? ['without --arguments, the conditions on them are unknown'] : []), ...near],
     conditions,
   };
 }
@@ -108,13 +118,20 @@ function ofCall(route: Route, principal: Principal, attempt: Attempt): Explained
  *
  * @param id The id of the decision, or of its request.
  * @param log A file, or `-` for stdin.
- * @throws {UsageError} for an id that the log does not have.
+ * @throws {UsageError} for an id that the log does not have, or that several decisions have: a client may send
+ *   `X-Request-Id` twice, and the first decision may differ from the others.
  */
 export async function explainDecision(config: Config, id: string, log: string): Promise<Explained> {
+  const found: RecordedDecision[] = [];
   for await (const record of decisionsIn(log)) {
-    if (record?.decision === id || record?.requestId === id) return ofRecord(config, record);
+    if (record?.decision === id) return ofRecord(config, record);
+    if (record?.requestId === id) found.push(record);
   }
-  throw new UsageError(`${log} has neither a decision nor a request ${id}`);
+  const [only, ...others] = found;
+  if (only === undefined) throw new UsageError(`${log} has neither a decision nor a request ${id}`);
+  if (others.length === 0) return ofRecord(config, only);
+  const ids = found.map(({ decision }) => decision).join(', ');
+  throw new UsageError(`${log} has ${found.length} decisions of the request ${id}; pass one of them: ${ids}`);
 }
 
 /** Whether the outcome of any of the conditions is unknown. */
@@ -130,6 +147,7 @@ function ofRecord(config: Config, record: RecordedDecision): Explained {
     decidedBy: decidedBy(record),
     policy,
     allow,
+    isConditional: false,
     shadow,
     reason,
     detail,
@@ -137,7 +155,7 @@ function ofRecord(config: Config, record: RecordedDecision): Explained {
     neededScope: neededScope?.split(' ') ?? [],
     ...(isPolicyDecision(record)
       ? underCurrentPolicy(record, route, config)
-      : { notes: otherStageNotes(record), conditions: [] }),
+      : { notes: otherStageNotes(record, route), conditions: [] }),
   };
 }
 
@@ -147,11 +165,22 @@ function decidedBy(record: RecordedDecision): string {
 }
 
 /** The note on a decision that no policy made. */
-function otherStageNotes({ allow, reason = '' }: RecordedDecision): readonly string[] {
+function otherStageNotes({ allow, reason = '' }: RecordedDecision, route: Route | undefined): readonly string[] {
   if (allow) return ['the route is public, or has no policy'];
   const status = Object.hasOwn(refusals, reason) ? refusals[reason as keyof typeof refusals].status : undefined;
   const answer = status === undefined ? '' : `the client got ${status}; `;
-  return [`${answer}docs/reasons.md explains ${reason} and its remedy`];
+  const explained = `${answer}docs/reasons.md explains ${reason} and its remedy`;
+  return reason.startsWith('token.') && route !== undefined ? [explained, ...tokenNotes(route)] : [explained];
+}
+
+/** The tokens that a route accepts now: the log says what it accepted then. */
+function tokenNotes({ audiences, authorizationServers, tokens }: Route): readonly string[] {
+  const quoted = (values: Iterable<string>): string => [...values].map((each) => JSON.stringify(each)).join(', ');
+  const issuers = quoted(authorizationServers.map(({ issuer }) => issuer));
+  return [
+    `the route accepts the audience ${quoted(audiences)}`,
+    `the route accepts ${[...tokens].join(' and ')} tokens of ${issuers}`,
+  ];
 }
 
 function underCurrentPolicy(
@@ -172,10 +201,12 @@ function underCurrentPolicy(
   const conditions = policy.explain(principal, attempt);
   const { omitted = [] } = record.input;
   const unknown = hasUnknown(conditions);
+  const now = policy.decide(principal, attempt);
   const notes = [
     ...(unknown ? ['arguments are not logged: the conditions on them are unknown'] : []),
     ...omitted.map((name) => `claim ${name} was too long for the log: the conditions on it are unknown`),
-    ...changeNotes(record, policy.decide(principal, attempt), unknown || omitted.length > 0),
+    ...changeNotes(record, now, unknown || omitted.length > 0),
+    ...nearMisses(policy, principal, attempt, conditions, now.allow ? [] : now.denial.scope),
   ];
   return { notes, conditions };
 }

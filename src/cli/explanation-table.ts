@@ -9,6 +9,8 @@ export interface Explained {
   readonly decidedBy: string;
   readonly policy: string | undefined;
   readonly allow: boolean;
+  /** Whether the call would be allowed only with arguments that the policy accepts, which are unknown. */
+  readonly isConditional: boolean;
   /** Whether the call was allowed only because the policy is in shadow mode. */
   readonly shadow: boolean;
   readonly reason: string | undefined;
@@ -30,8 +32,8 @@ export function explanationJson(explained: Explained): string {
 
 /** An explanation for people: the decision, what each condition wanted and found, and what would change it. */
 export function explanationTable(explained: Explained): string {
-  const { route, decidedBy, allow, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
-  const verdict = allow ? (shadow ? 'allow, but only in shadow; enforced: deny' : 'allow') : 'deny';
+  const { route, decidedBy, reason, detail, rule, neededScope, notes, conditions } = explained;
+  const verdict = verdictOf(explained);
   const place = route === undefined ? 'no route' : `route ${printable(route)}`;
   const head = [
     `${verdict}${reason === undefined ? '' : ` ${printable(reason)}`}   (${place}, ${printable(decidedBy)})`,
@@ -45,6 +47,12 @@ export function explanationTable(explained: Explained): string {
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.join('\n'))
     .join('\n\n')}\n`;
+}
+
+function verdictOf({ allow, shadow, isConditional }: Explained): string {
+  if (!allow) return 'deny';
+  if (shadow) return 'allow, but only in shadow; enforced: deny';
+  return isConditional ? 'allow, if the policy accepts the arguments' : 'allow';
 }
 
 type Row = readonly [outcome: string, rule: string, wanted: string, found: string];

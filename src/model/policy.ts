@@ -76,7 +76,9 @@ export interface Explanation {
    * depends on {@link unknownArguments}.
    */
   readonly outcome: 'holds' | 'fails' | 'error' | 'unknown';
-  /** In words, as in a denial's detail. */
+  /** The claim or argument that it reads, by name or JSON Pointer as written. */
+  readonly reads?: string;
+  /** In words, as in a denial's detail; an argument's value is shown too, because explanations are never logged. */
   readonly wanted: string;
   readonly found: string;
   /** The conditions that it consists of. */
@@ -115,6 +117,8 @@ export interface Policy {
   neededScopes(principal: Principal, attempt: Attempt): readonly string[];
   /** Every condition that applies to a call, with its outcome, even after the decision is clear. Never throws. */
   explain(principal: Principal, attempt: Attempt): readonly Explanation[];
+  /** What it lists: the key, and the name or pattern as written. */
+  readonly listed: readonly { readonly key: 'tools' | 'resources' | 'prompts' | 'methods'; readonly name: string }[];
   /** The path of every rule that a decision can name or depend on, in the order of the conditions. */
   readonly rules: readonly string[];
   /** The claims that it reads, by their names or JSON Pointers as written; those that a token lacks are left out. */

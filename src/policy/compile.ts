@@ -47,6 +47,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
       : (principal, attempt) => decide(rules, principal, attempt),
     neededScopes: (principal, attempt) => scopesForAttempt(rules, principal, attempt),
     explain: (principal, attempt) => explain(rules, principal, attempt),
+    listed: entries.map(({ key, name }) => ({ key, name })),
     rules: every,
     claimsRead: (claims) => claimsRead(readers, claims),
   };

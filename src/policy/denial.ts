@@ -1,7 +1,7 @@
 import type { PolicyDenial } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { AllCondition, ClaimCondition, Condition } from './condition.ts';
-import { describeValue } from './describe-value.ts';
+import { describeFound } from './describe-found.ts';
 import { type Verdict, judge } from './verdict.ts';
 
 /**
@@ -60,7 +60,7 @@ function withVerdict(conditions: readonly Condition[], verdict: Verdict, princip
 function claimDetail({ name, read, predicates }: ClaimCondition, principal: Principal): string {
   const found = read(principal.claims);
   const failed = predicates.find(({ test }) => !test(found));
-  return `claim ${name}: wanted ${failed?.wanted}, found ${describeValue(found)}`;
+  return `claim ${name}: wanted ${failed?.wanted}, found ${describeFound(found, predicates)}`;
 }
 
 /** The lifetime that `max_lifetime` accepts and that of the token, in words. */

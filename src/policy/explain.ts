@@ -5,8 +5,9 @@ import type { Rules } from './decide.ts';
 import { lifetimeInWords } from './denial.ts';
 import { type ArgumentCondition, type Entry, takesArguments } from './entry.ts';
 import { type Listing, entriesFor } from './listing.ts';
+import { describeFound } from './describe-found.ts';
 import type { Predicate } from './predicate.ts';
-import { describeValue, kindOf } from './describe-value.ts';
+import { describeValue } from './describe-value.ts';
 import { judge } from './verdict.ts';
 
 /**
@@ -51,11 +52,15 @@ function partsOf({ conditions }: AllCondition, principal: Principal): readonly E
 
 function ofCondition(condition: Condition, principal: Principal): Explanation {
   const { rule, kind } = condition;
-  const { wanted, found, parts } = inWords(condition, principal);
-  return { rule, kind, outcome: outcomeOf(() => judge(condition, principal) === 'met'), wanted, found, parts };
+  return {
+    rule,
+    kind,
+    outcome: outcomeOf(() => judge(condition, principal) === 'met'),
+    ...inWords(condition, principal),
+  };
 }
 
-type Words = Pick<Explanation, 'wanted' | 'found' | 'parts'>;
+type Words = Pick<Explanation, 'reads' | 'wanted' | 'found' | 'parts'>;
 
 function inWords(condition: Condition, principal: Principal): Words {
   switch (condition.kind) {
@@ -85,17 +90,21 @@ function group(wanted: string, conditions: readonly Condition[], principal: Prin
 }
 
 function claimInWords({ name, read, predicates }: ClaimCondition, claims: Claims): Words {
-  const value = read(claims);
-  return { wanted: `claim ${name}: ${wantedBy(predicates)}`, found: describeValue(value), parts: [] };
+  const found = describeFound(read(claims), predicates);
+  return { reads: name, wanted: `claim ${name}: ${wantedBy(predicates)}`, found, parts: [] };
 }
 
 function ofArgument({ rule, pointer, read, predicates }: ArgumentCondition, found: unknown): Explanation {
-  const wants = { rule, kind: 'argument', wanted: `argument ${pointer}: ${wantedBy(predicates)}`, parts: [] } as const;
+  const wanted = `argument ${pointer}: ${wantedBy(predicates)}`;
+  const wants = { rule, kind: 'argument', reads: pointer, wanted, parts: [] } as const;
   if (found === unknownArguments) return { ...wants, outcome: 'unknown', found: 'unknown' };
   return {
     ...wants,
     outcome: outcomeOf(() => predicates.every(({ test }) => test(read(found)))),
-    found: kindOf(safely(() => read(found))),
+    found: describeFound(
+      safely(() => read(found)),
+      predicates,
+    ),
   };
 }
 

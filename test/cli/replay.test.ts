@@ -228,9 +228,12 @@ describe('sallyport explain --decision', () => {
   test('shows the reason, detail and status of a refusal by another stage', async () => {
     const denied = log.find(({ reason }) => reason === 'token.inactive' || reason === 'token.form');
     const { stdout } = await explain(denied?.['decision']);
+    const [issuer] = (await loadConfig(join(folder, 'gateway.yaml'), {})).authorizationServers.values();
     expect(stdout).toBe(`deny ${String(denied?.['reason'])}   (route api, not refused by a policy)
   ${String(denied?.['detail'])}
   the client got 401; docs/reasons.md explains ${String(denied?.['reason'])} and its remedy
+  the route accepts the audience "r"
+  the route accepts jwt tokens of "${issuer?.issuer}"
 `);
     expect((await explain(of('route.unknown')['decision'])).stdout).toMatch(/^deny route\.unknown {3}\(no route, /);
   });
@@ -255,6 +258,20 @@ describe('sallyport explain --decision', () => {
       /^allow [^]*\n {2}the current policy would deny the call: scope\.insufficient\n/,
     );
     await rm(edited, { recursive: true });
+  });
+
+  test('asks which decision is meant if several have the request id', async () => {
+    const file = join(folder, 'twice');
+    const lines = [of('tool.unlisted'), { ...of(undefined), request_id: of('tool.unlisted')['request_id'] }];
+    await writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const ask = (id: unknown) => outcome(['explain', '--decision', String(id), '--log', file], folder);
+    const { code, stderr } = await ask(lines[0]?.['request_id']);
+    const ids = lines.map(({ decision }) => String(decision)).join(', ');
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      `has 2 decisions of the request ${String(lines[0]?.['request_id'])}; pass one of them: ${ids};`,
+    );
+    expect((await ask(lines[1]?.['decision'])).stdout).toMatch(/^allow /);
   });
 
   test('refuses an unknown id, and an id without a log', async () => {

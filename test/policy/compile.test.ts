@@ -113,6 +113,16 @@ test('any document gives a policy that decides as it explains, or faults with th
   );
 });
 
+test('names what the policy lists, as written', () => {
+  const { listed } = compilePolicy('p', { methods: { ping: {} }, tools: { 'get_*': {}, pay: { scope: 'x' } } });
+  expect(listed).toEqual([
+    { key: 'tools', name: 'get_*' },
+    { key: 'tools', name: 'pay' },
+    { key: 'methods', name: 'ping' },
+  ]);
+  expect(compilePolicy('p', {}).listed).toEqual([]);
+});
+
 describe('rules', () => {
   test('lists every rule that a decision can name, in the order of the conditions', () => {
     const policy = compilePolicy('p', {

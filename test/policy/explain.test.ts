@@ -53,17 +53,17 @@ describe('R-175: explains each condition by what it wanted and what it found', (
       '  all[1] holds: wanted all of these, found 0 of 0 hold',
     ]);
   });
-  test('shows the entry of the target, and only the kind of an argument', () => {
+  test('shows the entry of the target, and the value of an argument', () => {
     const document = { tools: { pay: { scope: 'payments', arguments: { '/amount': { at_most: 10 } } } } };
     expect(explained(document, { scope: 'payments' }, call('pay', { amount: 4711 }))).toEqual([
       'tools.pay fails: wanted all of its conditions, found "pay"',
       '  tools.pay.scope holds: wanted scope "payments", found "payments"',
-      '  tools.pay.arguments./amount fails: wanted argument /amount: a number of at most 10, found another number',
+      '  tools.pay.arguments./amount fails: wanted argument /amount: a number of at most 10, found 4711',
     ]);
     expect(explained(document, { scope: 'payments' }, call('pay', { amount: 10 }))).toEqual([
       'tools.pay holds: wanted all of its conditions, found "pay"',
       '  tools.pay.scope holds: wanted scope "payments", found "payments"',
-      '  tools.pay.arguments./amount holds: wanted argument /amount: a number of at most 10, found another number',
+      '  tools.pay.arguments./amount holds: wanted argument /amount: a number of at most 10, found 10',
     ]);
     expect(explained(document, {}, call('a, found b'))).toEqual([
       'tools fails: wanted a tool that is listed, found "a, found b"',
@@ -97,7 +97,7 @@ describe('R-175: explains each condition by what it wanted and what it found', (
       '  not holds: wanted all of these, found 1 of 1 hold',
       '    not.claims.risk holds: wanted claim risk: a number above 50 (or another type), found "72"',
       'tools.pay fails: wanted all of its conditions, found "pay"',
-      '  tools.pay.arguments./amount fails: wanted argument /amount: not a number above 9 (or another type), found another string',
+      '  tools.pay.arguments./amount fails: wanted argument /amount: not a number above 9 (or another type), found "10"',
       '  tools.pay.arguments./options/as_admin fails: wanted argument /options/as_admin: no value, found a value on the way to it that is not an object',
     ]);
   });
@@ -130,6 +130,12 @@ describe('R-175: explains each condition by what it wanted and what it found', (
       '  tools.pay.scope fails: wanted scope "payments", found no scope',
       '  tools.pay.arguments./amount error: wanted argument /amount: a number of at most 10, found nothing',
     ]);
+  });
+  test('names the claim or argument that a condition reads, as written', () => {
+    const document = { scope: 'a', claims: { '/realm/role': 'x' }, tools: { pay: { arguments: { '/amount': 1 } } } };
+    const reads = (each: Explanation): readonly unknown[] => [each.reads, ...each.parts.flatMap(reads)];
+    const conditions = compilePolicy('p', document).explain(caller(), call('pay', unknownArguments));
+    expect(conditions.flatMap(reads)).toEqual([undefined, '/realm/role', undefined, '/amount']);
   });
   test('gives each explanation the kind of its condition', () => {
     const document: PolicyDocument = {

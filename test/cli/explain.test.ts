@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { edited, inFolder } from '../config/folder.ts';
+import { outcome } from '../serve/process.ts';
+
+const situation = {
+  yaml: edited(
+    ['name: api', 'name: tools\n    protocol: mcp\n    policy: tools'],
+    ['path: /api', 'path: /mcp'],
+    ['audience: https://api.example', 'audience: http://127.0.0.1:8080/mcp'],
+  ),
+  files: {
+    'policies/tools.yaml':
+      'scope: read\ntools: { "get_*": {}, archive_item: { scope: write, arguments: { /id: { at_most: 10 } } } }\n',
+  },
+};
+
+const explainOn = (route: string, ...args: readonly string[]) =>
+  inFolder(situation, (folder) => outcome(['explain', '--route', route, ...args], folder));
+const explain = (...args: readonly string[]) => explainOn('tools', ...args);
+
+describe('sallyport explain', () => {
+  test('shows the values that the operator passed', async () => {
+    const { stdout } = await explain('--tool', 'archive_item', '--scope', 'read write', '--arguments', '{"id":"4711"}');
+    expect(stdout).toMatch(/^fails .*argument \/id: .* {2}"4711"$/m);
+  });
+
+  test('says that an allowed call depends on arguments that were not passed', async () => {
+    const { stdout } = await explain('--tool', 'archive_item', '--scope', 'read write');
+    expect(stdout).toMatch(/^allow, if the policy accepts the arguments {3}\(route tools, policy tools\)\n/);
+    expect(stdout).toContain('without --arguments, the conditions on them are unknown\n');
+  });
+
+  test('names what a name resembles', async () => {
+    const { stdout } = await explain('--tool', 'getItem', '--scope', 'raed');
+    expect(stdout).toContain('  the tool "getItem" resembles "get_*", which the policy names\n');
+    expect(stdout).toContain('  the scope "raed" resembles "read", which the policy names\n');
+  });
+
+  test.each([
+    [
+      ['--arguments', 'id=5'],
+      '--arguments: "id=5" is not JSON; pass a JSON object such as \'{"id":1}\', in single quotes',
+    ],
+    [['--arguments', '[1]'], '--arguments: "[1]" is not a JSON object; pass a JSON object such as'],
+    [['--claims', 'null'], '--claims: "null" is not a JSON object; pass a JSON object such as \'{"sub":"alice"}\''],
+    [['--claims', 'aaaa.bbbb.'], '--claims looks like a token: pass a token as --token'],
+    // What looks generated may be a secret.
+    [['--claims', '"a1B2c3D4e5F6g7H8"'], '--claims: "\\"…\\"" is not a JSON object'],
+    [['--lifetime', '1 minute'], '--lifetime: "1 minute" is not a duration such as 60s'],
+  ])('%j: says what it got', async (args, message) => {
+    const { code, stderr } = await explain('--tool', 'get_item', ...args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`sallyport: ${message}`);
+  });
+
+  test('names the route that was meant', async () => {
+    const { code, stderr } = await explainOn('tool');
+    expect(code).toBe(2);
+    expect(stderr).toContain('there is no route "tool" (did you mean tools?); there are: tools');
+  });
+});
