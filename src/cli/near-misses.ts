@@ -86,11 +86,15 @@ function sentence(kind: string, found: string, wanted: string): string {
 
 /** Whether a name is probably meant by a name or pattern that it does not match. */
 function resembles(name: string, pattern: string): boolean {
-  if (namePattern(pattern).matches(name)) return false;
-  if (namePattern(folded(pattern)).matches(folded(name))) return true;
+  if (covers(pattern, name)) return false;
+  if (covers(folded(pattern), folded(name))) return true;
   const [head = '', ...tail] = pattern.split('*');
   if (tail.length === 0) return didYouMean(name, [pattern]) !== undefined;
   return head !== '' && didYouMean(name.slice(0, head.length), [head]) !== undefined;
+}
+
+function covers(pattern: string, name: string): boolean {
+  return pattern === name || (pattern.includes('*') && namePattern(pattern).matches(name));
 }
 
 /** A name without case and separators: `getSum`, `get-sum` and `get_sum` are alike. */

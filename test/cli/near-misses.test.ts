@@ -20,6 +20,8 @@ describe('R-217: explain names what a name resembles', () => {
   test.each([
     ['get_sum', 'get-*', true],
     ['getSum', 'get_sum', true],
+    ['GetSum', 'get_*', true],
+    ['transferFundsNow', 'transfer_funds_now', true],
     ['gte_sum', 'get_*', true],
     ['get_smu', 'get_sum', true],
     ['sum_get', '*_get', false],
