@@ -55,7 +55,7 @@ export function presentedHandles(
 ): readonly Handle[] {
   const presented: Handle[] = [];
   const places = [...envelopePlaces(method), ...mcpMethod(method).handles];
-  for (const place of places) addPresented(presented, place, 0, message, '', messageId);
+  for (const place of places) addPresented(presented, place, 0, message, 0, messageId);
   return presented;
 }
 
@@ -88,7 +88,7 @@ function addPresented(
   place: HandlePlace,
   depth: number,
   value: unknown,
-  index: string,
+  index: number,
   messageId: MessageId,
 ): void {
   const step = place.path[depth];
@@ -97,7 +97,7 @@ function addPresented(
     if (typeof value !== 'string') throw mistyped(path, messageId);
     presented.push({ kind: place.kind, path, value });
   } else if (step === '*' && Array.isArray(value)) {
-    for (const [i, entry] of value.entries()) addPresented(presented, place, depth + 1, entry, String(i), messageId);
+    for (const [i, entry] of value.entries()) addPresented(presented, place, depth + 1, entry, i, messageId);
   } else if (step === '*' || !isObject(value)) {
     throw mistyped(pathTo(place, depth, index), messageId);
   } else {
@@ -108,8 +108,8 @@ function addPresented(
 }
 
 /** Made only for a handle that is present: most messages have none. */
-function pathTo({ path }: HandlePlace, depth: number, index: string): readonly string[] {
-  return path.slice(0, depth).map((step) => (step === '*' ? index : step));
+function pathTo({ path }: HandlePlace, depth: number, index: number): readonly string[] {
+  return path.slice(0, depth).map((step) => (step === '*' ? String(index) : step));
 }
 
 function mistyped(path: readonly string[], messageId: MessageId): Denial {

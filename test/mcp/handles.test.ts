@@ -109,6 +109,16 @@ describe('the handles that a client presents', () => {
     ['tools/call', { params: { _Meta: { [related]: { taskId: 'a' } } } }, 'body.ambiguous 1'],
     ['subscriptions/listen', { params: { Notifications: { taskIds: ['a'] } } }, 'body.ambiguous 1'],
   ])('%s %j → refused', (method, message, wanted) => expect(shown(method, message)).toBe(wanted));
+
+  test.each([
+    ['tools/call', { params: { _meta: { [related]: 'a' } } }, `params._meta.${related}`],
+    ['tools/call', { params: { _meta: [] } }, 'params._meta'],
+    ['tasks/get', { params: { taskId: 1 } }, 'params.taskId'],
+    ['subscriptions/listen', { params: { notifications: { taskIds: 'a' } } }, 'params.notifications.taskIds'],
+    ['subscriptions/listen', { params: { notifications: { taskIds: ['a', 1] } } }, 'params.notifications.taskIds.1'],
+  ])('%s %j is refused with the place of the wrong type: %s', (method, message, place) => {
+    expect(() => presentedHandles(method, message, 1)).toThrow(`${place} is of the wrong type`);
+  });
 });
 
 describe('the handles that a server gives out', () => {
