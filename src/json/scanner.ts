@@ -8,7 +8,7 @@
  * @module
  */
 
-import { folded } from '../lib/folded.ts';
+import { folded, isFolded } from '../lib/folded.ts';
 import { endOfScalar, endOfString, JsonScanError, skipWhitespace } from './tokens.ts';
 
 /** The limits of a text that the gateway reads. */
@@ -57,9 +57,9 @@ export function scanJson(text: string, limits: ScanLimits): void {
       // A JavaScript server that copies members one by one would set the prototype: members of the value would then
       // read as members of the object, where no pointer of a policy has seen them.
       if (key === '"__proto__"') throw new JsonScanError('ambiguous', 'a key __proto__', at);
-      if (container.has(key))
+      const others = container.size;
+      if (container.add(key).size === others)
         throw new JsonScanError('ambiguous', 'a key that is duplicate, or differs only in case', at);
-      container.add(key);
       at = skipWhitespace(text, end);
       if (text.charCodeAt(at) !== COLON) throw new JsonScanError('malformed', 'a key without a colon', at);
       at = skipWhitespace(text, at + 1);
@@ -123,15 +123,15 @@ const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\
 
 /** The key as the most lenient reader sees it: un-escaped, and folded as Go's encoding/json does (ſ is s, K is k). */
 function foldedKey(literal: string): string {
-  if (simpleKey.test(literal)) return literal;
+  const hasEscapes = literal.includes('\\');
+  if (!hasEscapes && isFolded(literal)) return literal;
   if (plainKey.test(literal)) return literal.toLowerCase();
-  const key = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
+  const key = hasEscapes ? (JSON.parse(literal) as string) : literal.slice(1, -1);
   if (loneSurrogate.test(key)) throw new JsonScanError('ambiguous', 'a lone surrogate in a key', 0);
   // In C a string ends at a NUL, and `name\u0000x` reads as `name`.
   if (key.includes('\0')) throw new JsonScanError('ambiguous', 'a NUL in a key', 0);
   return `"${folded(key)}"`;
 }
 
-const simpleKey = /^"[a-z0-9_$./:-]*"$/;
 /** Printable ASCII without escapes. */
 const plainKey = /^"[ !#-[\]-~]*"$/;

@@ -9,7 +9,7 @@ export function folded(name: string): string {
 const ascii = /^[ -~]*$/;
 
 /** Whether a name is printable ASCII without capitals. A regular expression takes twice as long for a short name. */
-function isFolded(name: string): boolean {
+export function isFolded(name: string): boolean {
   for (let at = 0; at < name.length; at += 1) {
     const code = name.charCodeAt(at);
     if (code < 0x20 || code > 0x7e || (code >= 0x41 && code <= 0x5a)) return false;
