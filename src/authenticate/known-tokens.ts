@@ -8,7 +8,11 @@ import type { KeySource } from './keys.ts';
 
 const keys = new WeakMap<PresentedToken, string>();
 
-/** The cache key of a token: SHA-256, so that no cache holds a usable token. Computed once for each presented token. */
+/**
+ * The cache key of a token: SHA-256, so that no cache holds a usable token. Computed once for each presented token,
+ * which a connection repeats. A faster hash would save nothing on those requests, and collisions in it would let an
+ * attacker make a token with the key of another caller.
+ */
 export function tokenKey(token: PresentedToken): string {
   const known = keys.get(token);
   if (known !== undefined) return known;
