@@ -105,7 +105,11 @@ async function startUpstream(folder: string): Promise<{ url: string; stop: () =>
     listen 127.0.0.1:${port} backlog=16384;
     default_type application/json;
     location / { return 200 '${jsonAnswer}'; }
-    location /mcp { default_type text/event-stream; return 200 '${eventAnswer}'; }
+    # No server knows the length of an event stream. The filter, which finds nothing, removes it.
+    location /mcp {
+      default_type text/event-stream; sub_filter_types text/event-stream; sub_filter 'no such text' '';
+      return 200 '${eventAnswer}';
+    }
     location /list { error_page 405 =200 $uri; root ${own}; rewrite ^ /list.json break; }
   }`,
   );
