@@ -8,12 +8,15 @@ export const eventAnswer = `event: message\ndata: ${JSON.stringify({
   result: { content: [{ type: 'text', text: 'the price of it is 103.25 SEK' }], isError: false },
 })}\n\n`;
 
-/** The answer to `tools/list`: twenty tools. The policy of the benchmarks lists half of them. */
+/** The number of tools in {@link listAnswer}. The policy of the benchmarks lists half of them. */
+export const TOOLS = 50;
+
+/** The answer to `tools/list`. */
 export const listAnswer = JSON.stringify({
   jsonrpc: '2.0',
   id: 1,
   result: {
-    tools: Array.from({ length: 20 }, (_, at) => ({
+    tools: Array.from({ length: TOOLS }, (_, at) => ({
       name: `${at % 2 === 0 ? 'get' : 'drop'}_thing_${at}`,
       description: 'Does something with a thing that is named by its identifier.',
       inputSchema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
@@ -21,16 +24,33 @@ export const listAnswer = JSON.stringify({
   },
 });
 
-/** A `tools/call` of 200 bytes. */
-export const toolCall = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'tools/call',
-  params: { name: 'get_price', arguments: { symbol: 'ABB', currency: 'SEK', note: 'x'.repeat(68) } },
+const target = { name: 'get_price', arguments: { symbol: 'ABB', currency: 'SEK', note: 'x'.repeat(68) } };
+
+/** A `tools/call` of 200 bytes, without the members of a modern message. */
+export const toolCall = message('tools/call', target);
+
+/** The revision of MCP that {@link modernToolCall} follows. */
+const MODERN = '2026-07-28';
+
+/** The same call as a message of {@link MODERN}, as the official SDK sends it. */
+export const modernToolCall = message('tools/call', {
+  ...target,
+  _meta: {
+    'io.modelcontextprotocol/protocolVersion': MODERN,
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  },
 });
 
+/** The headers that repeat parts of {@link modernToolCall}. */
+export const modernHeaders = { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': target.name };
+
 /** A `tools/list`. */
-export const toolList = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
+export const toolList = message('tools/list', {});
+
+function message(method: string, params: object): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+}
 
 function padded(value: object, bytes: number): string {
   const bare = JSON.stringify({ ...value, padding: '' });

@@ -1,40 +1,36 @@
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import type { Contender, Running } from './contender.ts';
-import { saturate, type Request } from './load/wrk.ts';
+import { saturate, type Completed, type Request } from './load/wrk.ts';
 import { cpuMicroseconds } from './machine/cpu.ts';
-import { median, medianRatio } from './statistics.ts';
-import type { Line } from './table.ts';
+import { differences, median, ratios, rotated, spread } from './statistics.ts';
+import { atMost, type Line } from './table.ts';
 
-/** The cost of one kind of request for one contender, one sample for each round. */
-export interface CpuSamples {
-  /** User and system time of the contender's processes only. */
-  readonly cpuMicroseconds: number[];
-  readonly requestsPerSecond: number[];
-}
+/** The CPU time of a request by contender, one sample for each round, in µs: user and system time of its processes. */
+export type CpuSamples = ReadonlyMap<string, readonly number[]>;
 
-/** A load for a contender. */
-export type RequestFor = (running: Running) => Request;
+/** V8 has compiled the hot code after this number of requests, on any machine. */
+const WARM_UP_REQUESTS = 40_000;
+/** The limit for a contender that is slow. */
+const WARM_UP_SECONDS = 5;
 
-/** The number of requests after which V8 has compiled the hot code, on any machine. */
-export const WARM_UP_REQUESTS = 40_000;
-
-/** Measures the contenders in turn, round after round, so that other load on the machine affects all of them. */
+/**
+ * Measures the contenders in turn, in many short rounds, so that other load on the machine affects all of them. Each
+ * round has another order.
+ */
 export async function measureCpu(
   bench: Bench,
   running: ReadonlyMap<string, Running>,
-  requestFor: RequestFor,
-): Promise<ReadonlyMap<string, CpuSamples>> {
-  const samples = new Map<string, CpuSamples>();
-  for (const [name, one] of running) {
-    for (let warm = 0; warm < WARM_UP_REQUESTS;) warm += (await load(bench, name, one, requestFor(one), 1)).requests;
-    samples.set(name, { cpuMicroseconds: [], requestsPerSecond: [] });
-  }
+  request: Request,
+): Promise<CpuSamples> {
+  const samples = new Map<string, number[]>([...running.keys()].map((name) => [name, []]));
+  for (const one of running.values()) await warmUp(bench, one, request);
   for (let round = 0; round < bench.rounds; round += 1) {
-    for (const [name, one] of running) {
-      const { cpu, requests, seconds } = await load(bench, name, one, requestFor(one), bench.seconds);
-      samples.get(name)?.cpuMicroseconds.push(cpu / requests);
-      samples.get(name)?.requestsPerSecond.push(requests / seconds);
+    for (const [name, one] of rotated([...running], round)) {
+      const { pids } = one;
+      const before = cpuMicroseconds(pids);
+      const { requests } = await load(bench, one, request, bench.seconds);
+      samples.get(name)?.push((cpuMicroseconds(pids) - before) / requests);
     }
     process.stdout.write('.');
   }
@@ -42,45 +38,59 @@ export async function measureCpu(
   return samples;
 }
 
-async function load(bench: Bench, name: string, { url, pids }: Running, request: Request, seconds: number) {
-  const before = cpuMicroseconds(pids);
-  const done = await saturate(url, request, seconds, join(bench.surroundings.folder, 'request.lua'));
-  const cpu = cpuMicroseconds(pids) - before;
-  if (done.failed > 0 || done.requests === 0) {
-    throw new Error(`${name}: ${done.failed} of ${done.requests} requests failed`);
+/** Loads a contender until its code is compiled. */
+export async function warmUp(bench: Bench, running: Running, request: Request): Promise<void> {
+  let requests = 0;
+  for (let second = 0; second < WARM_UP_SECONDS && requests < WARM_UP_REQUESTS; second += 1) {
+    requests += (await load(bench, running, request, 1)).requests;
   }
-  return { cpu, ...done };
+}
+
+/** Loads a contender for a time. Every request must succeed. */
+export async function load(bench: Bench, { url }: Running, request: Request, seconds: number): Promise<Completed> {
+  const done = await saturate(url, request, seconds, join(bench.surroundings.folder, 'request.lua'));
+  if (done.failed > 0 || done.requests === 0) {
+    throw new Error(`${request.method} ${url}${request.path}: ${done.failed} of ${done.requests} requests failed`);
+  }
+  return done;
 }
 
 /** By contender: the largest acceptable ratio of the gateway's CPU to its CPU. */
 export type CpuAims = Readonly<Record<string, number>>;
 
-/** One row for each contender: its cost, and the ratio of the gateway's cost to it. */
+/** The columns of {@link cpuLines} that the summary repeats. */
+export const columns = {
+  cpu: 'CPU µs/request',
+  rate: 'requests in a second of CPU',
+  ratio: 'sallyport is',
+  spread: 'in half of the rounds',
+  adds: 'sallyport adds µs',
+} as const;
+
+/**
+ * One row for each contender: its cost, and how the gateway's cost compares with it. Ratios and differences are those
+ * within a round. The table has their medians, and for the ratios the quartiles: what a figure is worth.
+ */
 export function cpuLines(
-  samples: ReadonlyMap<string, CpuSamples>,
+  samples: CpuSamples,
   contenders: readonly Contender[],
   aims: CpuAims,
   ours = 'sallyport',
 ): readonly Line[] {
-  const own = samples.get(ours)?.cpuMicroseconds ?? [];
-  return contenders.flatMap(({ name, does }) => {
-    const found = samples.get(name);
-    if (found === undefined) return [];
-    const { cpuMicroseconds: cpu, requestsPerSecond } = found;
-    const ratio = name === ours ? undefined : medianRatio(own, cpu);
+  const own = samples.get(ours) ?? [];
+  return contenders.flatMap(({ name, does }): readonly Line[] => {
+    const cpu = samples.get(name);
+    if (cpu === undefined) return [];
+    const cost = { does, [columns.cpu]: median(cpu).toFixed(1), [columns.rate]: (1e6 / median(cpu)).toFixed(0) };
+    if (name === ours) return [{ subject: name, cells: cost }];
+    const ratio = spread(ratios(own, cpu));
+    const compared = {
+      [columns.ratio]: `${ratio.median.toFixed(2)} ×`,
+      [columns.spread]: `${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)} ×`,
+      [columns.adds]: median(differences(own, cpu)).toFixed(1),
+    };
     const aim = aims[name];
-    return [
-      {
-        subject: name,
-        cells: {
-          does,
-          'CPU µs/request': median(cpu).toFixed(1),
-          range: `${Math.min(...cpu).toFixed(1)}–${Math.max(...cpu).toFixed(1)}`,
-          'requests/s on one core': Math.round(median(requestsPerSecond)).toString(),
-          [`${ours} is`]: ratio === undefined ? '' : `${ratio.toFixed(2)} ×`,
-        },
-        aim: ratio === undefined || aim === undefined ? undefined : { at: `≤ ${aim.toFixed(2)} ×`, met: ratio <= aim },
-      },
-    ];
+    const found = aim === undefined ? [] : [atMost(`compared with ${name}`, aim, ratio.median)];
+    return [{ subject: name, cells: { ...cost, ...compared }, aims: found }];
   });
 }

@@ -1,23 +1,25 @@
 /**
- * Profiles the gateway under load with V8's sampling profiler, and prints the CPU time by stage and by function.
+ * Profiles the gateway and the floor under load with V8's sampling profiler, in turn, and prints the CPU time of a
+ * request by stage and by function: what the gateway adds to the floor.
  *
- *     npm run bench:profile -- [get|post] [--seconds S] [--functions N] [--root CHECKOUT]
+ *     npm run bench:profile -- [KIND] [--seconds S] [--functions N] [--root CHECKOUT]
  *
  * @module
  */
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startBench } from './bench.ts';
 import { budgets } from './budgets.ts';
+import { load, warmUp } from './compare-cpu.ts';
+import type { Running } from './contender.ts';
 import { createSallyport } from './contenders/sallyport.ts';
-import { saturate } from './load/wrk.ts';
+import { createUndiciFloor } from './contenders/undici-floor.ts';
+import type { Request } from './load/wrk.ts';
 import { leaveContenderCore } from './machine/cores.ts';
-import { cpuMicroseconds } from './machine/cpu.ts';
 import { freePort } from '../test/support/ports.ts';
-import { profiled, type CallFrame, type CpuProfile } from './machine/profiler.ts';
-import { WARM_UP_REQUESTS } from './compare-cpu.ts';
-import { requestOf } from './scenarios/requests.ts';
-import { markdownTable } from './table.ts';
+import { openProfile, type Profile } from './profile/profile.ts';
+import { functionOf, stageOf } from './profile/owner.ts';
+import { kinds, requestFor, type Kind } from './scenarios/requests.ts';
+import { markdownTable, type Line } from './table.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -27,93 +29,89 @@ const { values, positionals } = parseArgs({
     root: { type: 'string' },
   },
 });
-const kind = positionals[0] ?? 'get';
-if (kind !== 'get' && kind !== 'post') {
-  console.error(`unknown request ${kind}; the requests are get and post`);
+const kind = kinds.find((each) => each === (positionals[0] ?? 'get'));
+if (kind === undefined) {
+  console.error(`unknown request ${positionals[0]}; the requests are ${kinds.join(', ')}`);
   process.exit(2);
 }
 leaveContenderCore();
-const bench = await startBench({ rounds: 1, seconds: Number(values.seconds), against: [], only: undefined });
+const bench = await startBench({ rounds: Number(values.seconds), seconds: 1, against: [], only: undefined });
 try {
-  const port = await freePort();
+  const ports = { sallyport: await freePort(), 'undici-floor': await freePort() };
+  const flags = (port: number): readonly string[] => [`--inspect=127.0.0.1:${port}`, '--inspect-publish-uid=http'];
   const root = values.root === undefined ? {} : { root: values.root };
-  const sallyport = createSallyport({ flags: [`--inspect=127.0.0.1:${port}`], ...root });
-  const request = requestOf(kind, await bench.token());
-  const script = join(bench.surroundings.folder, 'request.lua');
-  await bench.with([sallyport], async (running) => {
-    const { url, pids } = running.get(sallyport.name) ?? { url: '', pids: [] };
-    for (let warm = 0; warm < WARM_UP_REQUESTS;) warm += (await saturate(url, request, 1, script)).requests;
-    const before = cpuMicroseconds(pids);
-    let requests = 0;
-    const profile = await profiled(port, async () => {
-      ({ requests } = await saturate(url, request, bench.seconds, script));
-    });
-    const each = (cpuMicroseconds(pids) - before) / requests;
-    print(kind, profile, requests, each);
+  const sallyport = createSallyport({ flags: flags(ports.sallyport), ...root });
+  const floor = createUndiciFloor(flags(ports['undici-floor']));
+  const request = await requestFor(bench, kind);
+  await bench.with([sallyport, floor], async (running) => {
+    const gateway = await warm(running.get(sallyport.name), ports.sallyport, request);
+    const other = await warm(running.get(floor.name), ports['undici-floor'], request);
+    for (let round = 0; round < bench.rounds; round += 1) {
+      for (const { add } of [gateway, other]) await add();
+    }
+    print(kind, gateway.profile, other.profile);
+    gateway.profile.close();
+    other.profile.close();
   });
 } finally {
   await bench.close();
 }
 
-function print(of: 'get' | 'post', profile: CpuProfile, requests: number, each: number): void {
-  console.log(`${of}: ${requests} requests, ${each.toFixed(1)} µs of CPU each with the profiler on\n`);
-  const busy = selfTimes(profile).filter(({ frame }) => frame.functionName !== '(idle)');
-  console.log(
-    table('stage', busy, ({ url, functionName }) => stageOf(url, functionName), Infinity, requests, budgets[of]),
-  );
-  console.log();
-  const named = ({ url, functionName, lineNumber }: CallFrame): string =>
-    `${functionName || '(anonymous)'} ${url.replace(/^.*\/(?=src\/|node_modules\/)/, '')}:${lineNumber + 1}`;
-  console.log(table('function', busy, named, Number(values.functions), requests));
+/** A warm contender, and its profile. */
+async function warm(running: Running | undefined, port: number, request: Request) {
+  if (running === undefined) throw new Error('the contender did not start');
+  await warmUp(bench, running, request);
+  const profile = await openProfile(running.pids, port);
+  return { profile, add: () => profile.add(() => load(bench, running, request, bench.seconds)) };
 }
 
-interface SelfTime {
-  readonly frame: CallFrame;
-  readonly microseconds: number;
+function print(of: Kind, own: Profile, floor: Profile): void {
+  console.log(`${of}: ${own.requests} requests of the gateway, ${floor.requests} of the floor, the profiler is on\n`);
+  const total = floor.microseconds;
+  const withBudget = (line: ComparedLine): Line => {
+    const budget = (budgets[of][line.subject] ?? NaN) * (total / 100);
+    if (Number.isNaN(budget)) return line;
+    const aim = { what: line.subject, at: `≤ ${budget.toFixed(2)}`, reached: line.over.toFixed(2) };
+    return { ...line, aims: [{ ...aim, met: line.over <= budget }] };
+  };
+  const whole = compared('part', parts(own), parts(floor));
+  const stages = compared('part', own.byOwner(stageOf), floor.byOwner(stageOf));
+  console.log(markdownTable([...whole, ...stages].map(withBudget)));
+  console.log(`\nA budget is a share of the floor's ${total.toFixed(1)} µs.\n`);
+  const functions = compared('function', own.byOwner(functionOf), floor.byOwner(functionOf));
+  console.log(markdownTable(functions.slice(0, Number(values.functions))));
 }
 
-function selfTimes({ nodes, samples, timeDeltas }: CpuProfile): readonly SelfTime[] {
-  const byNode = new Map<number, number>();
-  for (const [at, id] of samples.entries()) byNode.set(id, (byNode.get(id) ?? 0) + (timeDeltas[at] ?? 0));
-  return nodes.map(({ id, callFrame }) => ({ frame: callFrame, microseconds: byNode.get(id) ?? 0 }));
+/** The total, and its two modes. */
+function parts(profile: Profile): ReadonlyMap<string, number> {
+  return new Map([['total', profile.microseconds], ...profile.byMode()]);
 }
 
-/** The owner of a function: a folder or file of `src/`, a package, a module of Node, or V8 itself. */
-function stageOf(url: string, functionName: string): string {
-  const own = /\/src\/([^/]+)(?:\/[^/]+)?$/.exec(url)?.[1];
-  if (own !== undefined && !url.includes('/node_modules/')) return `src/${own}`;
-  const library = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*\/node_modules\/)/.exec(url)?.[1];
-  if (library !== undefined) return library;
-  if (url.startsWith('node:')) return url.replace('node:internal/', 'node:').replace(/\/.*$/, '');
-  return url === '' ? functionName : url;
+/** A row of what a part of the code takes, the part with the largest difference to the floor first. */
+interface ComparedLine extends Line {
+  readonly over: number;
 }
 
-function table(
+function compared(
   what: string,
-  times: readonly SelfTime[],
-  keyOf: (frame: CallFrame) => string,
-  most: number,
-  requests: number,
-  atMost: Readonly<Record<string, number>> = {},
-): string {
-  const sums = new Map<string, number>();
-  for (const { frame, microseconds } of times) {
-    const key = keyOf(frame);
-    sums.set(key, (sums.get(key) ?? 0) + microseconds);
-  }
-  const total = [...sums.values()].reduce((sum, one) => sum + one, 0);
-  const largest = [...sums].toSorted(([, one], [, other]) => other - one).slice(0, most);
-  return markdownTable(
-    largest
-      .filter(([, sum]) => sum / total > 0.001)
-      .map(([key, sum]) => {
-        const share = (100 * sum) / total;
-        const budget = atMost[key];
-        return {
-          subject: key,
-          cells: { [`share by ${what}`]: `${share.toFixed(1)} %`, 'µs/request': (sum / requests).toFixed(2) },
-          aim: budget === undefined ? undefined : { at: `≤ ${budget} %`, met: share <= budget },
-        };
-      }),
-  );
+  own: ReadonlyMap<string, number>,
+  floor: ReadonlyMap<string, number>,
+): readonly ComparedLine[] {
+  return [...new Set([...own.keys(), ...floor.keys()])]
+    .map((subject) => {
+      const gateway = own.get(subject) ?? 0;
+      const floors = floor.get(subject) ?? 0;
+      return { subject, gateway, floors, over: gateway - floors };
+    })
+    .filter(({ gateway, floors }) => Math.max(gateway, floors) >= 0.05)
+    .toSorted((one, other) => other.over - one.over)
+    .map(({ subject, gateway, floors, over }) => ({
+      subject,
+      over,
+      cells: {
+        [`gateway, µs by ${what}`]: gateway.toFixed(2),
+        floor: floors.toFixed(2),
+        over: `${over < 0 ? '−' : '+'}${Math.abs(over).toFixed(2)}`,
+      },
+    }));
 }

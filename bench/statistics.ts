@@ -12,7 +12,35 @@ export function quantile(samples: readonly number[], q: number): number {
   return low + (high - low) * (at - Math.floor(at));
 }
 
-/** The median of the ratios within each round. Other load on the machine affects both samples of a round alike. */
+/** The median of samples, and the quartiles around it: half of the samples are between them. */
+export interface Spread {
+  readonly low: number;
+  readonly median: number;
+  readonly high: number;
+}
+
+/** The median and the quartiles of samples. */
+export function spread(samples: readonly number[]): Spread {
+  return { low: quantile(samples, 0.25), median: median(samples), high: quantile(samples, 0.75) };
+}
+
+/** The ratio within each round. Other load on the machine affects both samples of a round alike. */
+export function ratios(ours: readonly number[], theirs: readonly number[]): readonly number[] {
+  return ours.map((each, round) => each / (theirs[round] ?? NaN));
+}
+
+/** The difference within each round. */
+export function differences(ours: readonly number[], theirs: readonly number[]): readonly number[] {
+  return ours.map((each, round) => each - (theirs[round] ?? NaN));
+}
+
+/** The median of the ratios within each round. */
 export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
-  return median(ours.map((each, round) => each / (theirs[round] ?? NaN)));
+  return median(ratios(ours, theirs));
+}
+
+/** The items in another order for each round, so that no item always follows the same one: A B C, C A B, B C A … */
+export function rotated<Item>(items: readonly Item[], round: number): readonly Item[] {
+  const from = items.length - (round % items.length);
+  return [...items.slice(from), ...items.slice(0, from)];
 }

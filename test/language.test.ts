@@ -36,7 +36,7 @@ const covered = [
   'docker-compose.yml',
   'test/{docs,demo,deploy,mutation,fuzz,limits}/*.*',
   '{bench,conformance}/*.{md,ts}',
-  'bench/{contenders,limits,load,machine,scenarios,servers,soak}/*.{md,ts}',
+  'bench/{contenders,limits,load,machine,profile,scenarios,servers,soak}/*.{md,ts}',
   'bench/soak/clients/*.ts',
   'conformance/fixture/*.ts',
   'fuzz/*.{md,ts}',

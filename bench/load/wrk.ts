@@ -36,7 +36,7 @@ done = function(summary)
 end
 `,
   );
-  const run = ['-t', '1', '-c', String(CONNECTIONS), '-d', `${seconds}s`, '-s', script, url + path];
+  const run = ['-t', '1', '-c', String(CONNECTIONS), '-d', `${seconds}s`, '--timeout', '30s', '-s', script, url + path];
   const { stdout } = await promisify(execFile)('wrk', run);
   const [, requests, failed, microseconds] = /^RESULT ([0-9]+) ([0-9]+) ([0-9]+)$/m.exec(stdout) ?? [];
   if (requests === undefined) throw new Error(`wrk printed no result: ${stdout}`);

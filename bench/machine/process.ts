@@ -27,10 +27,22 @@ export function notOnPath(command: string): string | undefined {
 export function startProgram(command: readonly string[], where: 'contender' | 'other'): Program {
   const core = String(where === 'contender' ? CONTENDER_CORE : OTHER_CORE);
   const child = spawn('taskset', ['-c', core, ...command], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  endWithThis(child);
   // Reads the output and discards it, like a log collector. A full pipe would change the measurement.
   child.stdout.resume();
   // `taskset` replaces itself with the program, so that the pid is the program's.
   return { pid: child.pid as number, output: child.stdout, stop: () => stop(child) };
+}
+
+const programs = new Set<ChildProcess>();
+
+/** Ends a program with this one, also if a signal ends this one. */
+function endWithThis(child: ChildProcess): void {
+  if (programs.size === 0) {
+    process.once('exit', () => programs.forEach((each) => each.kill()));
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  }
+  programs.add(child);
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -48,15 +60,16 @@ export function childrenOf(pid: number): readonly number[] {
   return own.concat(own.flatMap(childrenOf));
 }
 
-/** Starts a Node program of `bench/servers/` with its port in `PORT`. */
+/** Starts a Node program of `bench/servers/` with its port in `PORT`. `flags` are for Node. */
 export async function startServer(
   file: URL,
   where: 'contender' | 'other',
   environment: Readonly<Record<string, string>>,
+  flags: readonly string[] = [],
 ): Promise<Program & { readonly url: string }> {
   const port = await freePort();
   const settings = Object.entries({ ...environment, PORT: String(port) }).map(([name, value]) => `${name}=${value}`);
-  const program = startProgram(['env', ...settings, process.execPath, fileURLToPath(file)], where);
+  const program = startProgram(['env', ...settings, process.execPath, ...flags, fileURLToPath(file)], where);
   const url = `http://127.0.0.1:${port}`;
   await answering(url);
   return { ...program, url };
@@ -71,7 +84,7 @@ export async function answering(url: string): Promise<void> {
       return;
     } catch (cause) {
       if (performance.now() > until) throw new Error(`${url} does not answer`, { cause });
-      await wait(20);
+      await wait(5);
     }
   }
 }

@@ -1,11 +1,10 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { once } from 'node:events';
 
 /** The parts of V8's profile that this code reads. */
-export interface CpuProfile {
+interface CpuProfile {
   readonly nodes: readonly { readonly id: number; readonly callFrame: CallFrame }[];
-  /** The node id of each sample, and the microseconds since the previous one. */
+  /** The node id of each sample. */
   readonly samples: readonly number[];
-  readonly timeDeltas: readonly number[];
 }
 
 /** A function and its place in the source. */
@@ -15,10 +14,17 @@ export interface CallFrame {
   readonly lineNumber: number;
 }
 
+/** V8's profiler in another process. */
+export interface Profiler {
+  /** The profile of the process while `use` runs. */
+  profiled(use: () => Promise<void>): Promise<CpuProfile>;
+  close(): void;
+}
+
 const SAMPLE_MICROSECONDS = 200;
 
-/** Profiles a process with `--inspect=127.0.0.1:port` while `use` runs. */
-export async function profiled(port: number, use: () => Promise<void>): Promise<CpuProfile> {
+/** Connects to the profiler of a process with `--inspect=127.0.0.1:port`. */
+export async function openProfiler(port: number): Promise<Profiler> {
   const socket = await opened(port);
   let sent = 0;
   async function call(method: string, params: object = {}): Promise<unknown> {
@@ -36,11 +42,15 @@ export async function profiled(port: number, use: () => Promise<void>): Promise<
   }
   await call('Profiler.enable');
   await call('Profiler.setSamplingInterval', { interval: SAMPLE_MICROSECONDS });
-  await call('Profiler.start');
-  await use();
-  const { profile } = (await call('Profiler.stop')) as { profile: CpuProfile };
-  socket.close();
-  return profile;
+  return {
+    async profiled(use) {
+      await call('Profiler.start');
+      await use();
+      const { profile } = (await call('Profiler.stop')) as { profile: CpuProfile };
+      return profile;
+    },
+    close: () => socket.close(),
+  };
 }
 
 async function opened(port: number): Promise<WebSocket> {
@@ -48,6 +58,6 @@ async function opened(port: number): Promise<WebSocket> {
     webSocketDebuggerUrl: string;
   }[];
   const socket = new WebSocket(targets[0]?.webSocketDebuggerUrl ?? '');
-  while (socket.readyState === WebSocket.CONNECTING) await wait(5);
+  if (socket.readyState === WebSocket.CONNECTING) await once(socket, 'open');
   return socket;
 }

@@ -1,0 +1,25 @@
+import type { Scenario } from '../scenario.ts';
+import { firstSight, stampede } from './first-sight.ts';
+import { latency } from './latency.ts';
+import { reload, workers } from './lifecycle.ts';
+import { get, list, opaque, post, postModern } from './requests.ts';
+import { size } from './size.ts';
+import { start } from './start.ts';
+import { streams } from './streams.ts';
+
+/** All scenarios, in the order of a whole run. */
+export const scenarios: readonly Scenario[] = [
+  get,
+  post,
+  postModern,
+  list,
+  opaque,
+  firstSight,
+  latency,
+  stampede,
+  size,
+  streams,
+  workers,
+  start,
+  reload,
+];
