@@ -1,6 +1,6 @@
 import { isObject, ownMember } from '../json/own-member.ts';
 import { inTextOrder, type Path, type Problem } from './problems.ts';
-import { unresolved } from './placeholders.ts';
+import { isDefault, unresolved } from './placeholders.ts';
 import { isSecret, quotedAt, type Violation } from './schema.ts';
 import { fraction, InvalidValue, wholeNumber } from './values.ts';
 import { withoutDefaults, withoutRandom } from './wording.ts';
@@ -109,7 +109,8 @@ export function createReport(file: YamlFile): Report {
         } catch (error) {
           if (!(error instanceof InvalidValue)) throw error;
           const hint = error.hint === undefined || text !== source ? '' : `; ${error.hint}`;
-          self.addProblem(`${self.quoted()} ${error.message}${hint}`);
+          const shown = self.quoted() + (isDefault(source, text) ? ' (its default)' : '');
+          self.addProblem(`${shown} ${error.message}${hint}`);
           return undefined;
         }
       },

@@ -44,7 +44,7 @@ export async function loadConfig(file: string, env: NodeJS.ProcessEnv = process.
 export async function load(file: string, env: NodeJS.ProcessEnv = process.env, source: Files = disk): Promise<Loaded> {
   const read = recorded(source);
   const { text, fault } = await read.text(file);
-  if (text === undefined) throw new ConfigError([new Problem(file, undefined, [], fault ?? '')], [file]);
+  if (text === undefined) throw new ConfigError([new Problem(file, undefined, [], missingFile(fault ?? ''))], [file]);
   const document = parseYaml(file, text);
   if (document.problems.length > 0) throw new ConfigError(document.problems, [file]);
   if (document.value === null) throw new ConfigError([new Problem(file, undefined, [], 'is empty')], [file]);
@@ -65,6 +65,10 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
   return { config, files, snapshot: read.snapshot(), policyFolder: { path, label: folderLabel } };
+}
+
+function missingFile(fault: string): string {
+  return fault === 'does not exist' ? `${fault}; sallyport init writes one` : fault;
 }
 
 async function readPolicyFolder(

@@ -20,6 +20,11 @@ function hasPlaceholder(text: string): boolean {
   return text.includes('${');
 }
 
+/** Whether `source` is one placeholder, and `value` is its default. */
+export function isDefault(source: unknown, value: string): boolean {
+  return typeof source === 'string' && /^\$\{env:[^}]+?:-([^}]*)\}$/.exec(source)?.[1] === value;
+}
+
 /**
  * Replaces `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}` in all string values; not in keys. An empty
  * variable counts as unset, as in shells: compose files pass empty ones on. An inserted value is not expanded again.

@@ -10,7 +10,8 @@ import { readRate } from './limits.ts';
 import { readDpop, readTokens, requireOwners, requireSignedAnswers } from './route-tokens.ts';
 import { readUpstream } from './upstream.ts';
 import { pageUrl } from './urls.ts';
-import { anyText, duration, method, name, oneOf, routePath, scopeToken } from './values.ts';
+import { didYouMean } from './wording.ts';
+import { anyText, duration, method, name, oneOf, policyName, routePath, scopeToken } from './values.ts';
 
 /** What the keys of routes refer to. */
 export interface Referents {
@@ -125,21 +126,28 @@ function readAudiences(field: Field, protocol: 'http' | 'mcp' | undefined, fallb
   return [fallback];
 }
 
-function readPolicy(
-  field: Field,
-  protocol: 'http' | 'mcp' | undefined,
-  { folder, folderLabel }: Referents,
-): Policy | undefined {
-  const policy = field.read(name);
+function readPolicy(field: Field, protocol: 'http' | 'mcp' | undefined, referents: Referents): Policy | undefined {
+  const { folder, folderLabel } = referents;
+  const policy = field.read(policyName);
   if (policy === undefined) return undefined;
   const file = join(folderLabel, `${field.source()}.yaml`);
-  if (!folder.policies.has(policy)) field.addProblem(`${file} does not exist`);
+  if (!folder.policies.has(policy))
+    field.addProblem(`${file} does not exist; ${policiesBeside(field, policy, referents)}`);
   // The gateway does not read what an http request calls, so that `tools` would allow everything.
   const listing = folder.forMcp.get(policy);
   if (protocol === 'http' && listing !== undefined) {
     field.addProblem(`${file} has ${listing}, which needs protocol: mcp`);
   }
   return folder.policies.get(policy);
+}
+
+/** The policies that a route can name instead of `policy`. */
+function policiesBeside(field: Field, policy: string, { folder, folderLabel }: Referents): string {
+  const names = [...folder.policies.keys()];
+  if (names.length === 0) return `${folderLabel} has no policy`;
+  // Of a placeholder's value nothing is shown, not even what it resembles.
+  const near = field.source() === policy ? didYouMean(policy, names) : undefined;
+  return `${near === undefined ? '' : `did you mean ${near}? `}there are: ${names.join(', ')}`;
 }
 
 /** `below` and `query`: parts of an MCP request besides its message. Policies decide only on the message. */

@@ -3,7 +3,7 @@ import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json'
 import policySchema from '../../schema/policy.schema.json' with { type: 'json' };
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
 import { gateway, policy, policyTest } from '../../schema/validators.js';
-import { ownMember } from '../json/own-member.ts';
+import { isObject, ownMember } from '../json/own-member.ts';
 import { pointerKey } from '../json/pointer.ts';
 import type { Path } from './problems.ts';
 import { didYouMean, either, quoted } from './wording.ts';
@@ -25,7 +25,7 @@ const validators = { gateway, policy, 'policy-test': policyTest } as const;
 export function violations(language: keyof typeof schemas, document: unknown): Violation[] {
   const validate = validators[language];
   if (validate(document)) return [];
-  const errors = withoutNoise(validate.errors ?? []);
+  const errors = withoutMisspelled(withoutNoise(validate.errors ?? []));
   const found = new Map<string, Violation>();
   for (const error of errors) {
     const violation = inWords(error, pathOf(error.instancePath, document));
@@ -59,6 +59,29 @@ function withoutNoise(errors: readonly ErrorObject[]): ErrorObject[] {
         (other.instancePath === instancePath && specific.has(other.keyword)),
     );
   });
+}
+
+/** Drops `missing key: upstream` where the mapping has `upsteam`, whose message names both. */
+function withoutMisspelled(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const meant = new Set(
+    errors
+      .filter(({ keyword }) => keyword === 'additionalProperties')
+      .map(({ instancePath, params, parentSchema }) =>
+        placeOf(instancePath, keyMeantBy(String(params['additionalProperty']), parentSchema)),
+      ),
+  );
+  return errors.filter(
+    ({ keyword, instancePath, params }) =>
+      keyword !== 'required' || !meant.has(placeOf(instancePath, String(params['missingProperty']))),
+  );
+}
+
+function placeOf(instancePath: string, key: string | undefined): string {
+  return JSON.stringify([instancePath, key]);
+}
+
+function keyMeantBy(key: string, schema: ErrorObject['parentSchema']): string | undefined {
+  return didYouMean(key, Object.keys((schema?.['properties'] ?? {}) as object));
 }
 
 function inWords(error: ErrorObject, path: Path): Violation {
@@ -95,7 +118,15 @@ function inWords(error: ErrorObject, path: Path): Violation {
       break;
     default:
   }
-  return { path, part: 'value', message: `expected ${expected}, found ${kindOf(data, path)}` };
+  const remedy = remedyFor(data, String(parentSchema?.['type']));
+  return { path, part: 'value', message: `expected ${expected}, found ${kindOf(data, path)}${remedy}` };
+}
+
+/** What to write instead of a value of another kind. */
+function remedyFor(found: unknown, wanted: string): string {
+  if (wanted === 'object' && Array.isArray(found)) return '; write its entries as keys, without "- "';
+  if (wanted === 'object' && found === null) return '; write {} for an empty one';
+  return wanted === 'array' && isObject(found) ? '; begin each entry with "- "' : '';
 }
 
 function unknownKey(key: string, properties: object): string {
@@ -120,7 +151,8 @@ function expectation(schema: Readonly<Record<string, unknown>>): string {
   if (Array.isArray(schema['examples'])) {
     return `in the form of ${either(schema['examples'].map((each) => JSON.stringify(each)))}`;
   }
-  return either([schema['type']].flat().map((type) => types[String(type)] ?? String(type)));
+  const words = either([schema['type']].flat().map((type) => types[String(type)] ?? String(type)));
+  return Array.isArray(schema['required']) ? `${words} with ${schema['required'].join(', ')}` : words;
 }
 
 /** The kind of a value. Strings and lists are not shown: they may hold secrets, and are of the wrong kind anyway. */

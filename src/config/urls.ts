@@ -43,7 +43,9 @@ function httpUrl(text: string): URL {
   // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs. Braces belong
   // to a template that was not filled in, such as Entra ID's `{tenantid}`.
   if (!/^https?:\/\/[^/]/.test(text) || /[^\x21-\x7E]|[\\{}]/.test(text) || !URL.canParse(text)) {
-    reject('is not an http(s) URL');
+    const remedy =
+      /^[a-z]+:\/\//i.test(text) || /[^\x21-\x7E]|[@\\]/.test(text) ? '' : ': begin it with http:// or https://';
+    reject(`is not an http(s) URL${remedy}`);
   }
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/.test(text))

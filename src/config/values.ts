@@ -81,6 +81,12 @@ export function name(text: string): string {
   return reject('is not a name of letters, digits, dots, dashes and underscores');
 }
 
+/** The name of a policy; its file has the name with `.yaml`. */
+export function policyName(text: string): string {
+  const [, plain] = /^(?:.*\/)?([\w.-]+)\.ya?ml$/.exec(text) ?? [];
+  return plain === undefined ? name(text) : reject('is a file, not the name of a policy', `write ${quoted(plain)}`);
+}
+
 /** A scope-token, RFC 6749 §3.3. */
 export function scopeToken(text: string): string {
   return /^[\x21\x23-\x5B\x5D-\x7E]+$/.test(text) ? text : reject('is not a scope, RFC 6749 §3.3');

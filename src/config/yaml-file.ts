@@ -12,6 +12,7 @@ import {
   parseDocument,
   visit,
 } from 'yaml';
+import { layoutFlaw } from './layout.ts';
 import { type Path, type Position, Problem } from './problems.ts';
 import type { Violation } from './schema.ts';
 
@@ -39,7 +40,7 @@ const maxDepth = 64;
  */
 const syntax: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: 'an alias can have neither an anchor nor a tag',
-  BAD_ALIAS: 'an alias without its anchor; a value that starts with * needs quotes',
+  BAD_ALIAS: 'a name or value that starts with * needs quotes, unless it is the alias of an anchor',
   BAD_COLLECTION_TYPE: 'this tag does not fit the value',
   BAD_DIRECTIVE: 'an unknown directive; a value that starts with % needs quotes',
   BAD_DQ_ESCAPE: 'an unknown \\ escape in double quotes',
@@ -95,16 +96,50 @@ export function parseYaml(file: string, text: string): YamlFile {
 
 type Flaw = readonly [offset: number, why: string];
 
-/** At most one error a line and ten in all: after the first error, the parser reports many that follow from it. */
+/** Errors after which the parser reads the rest as if nothing was wrong. */
+const harmless: ReadonlySet<ErrorCode> = new Set([
+  'BAD_DQ_ESCAPE',
+  'DUPLICATE_KEY',
+  'MULTIPLE_DOCS',
+  'TAG_RESOLVE_FAILED',
+]);
+
+/** Errors that often follow from another one above. */
+const consequential: ReadonlySet<ErrorCode> = new Set([
+  'BAD_INDENT',
+  'BLOCK_AS_IMPLICIT_KEY',
+  'BLOCK_IN_FLOW',
+  'IMPOSSIBLE',
+  'MISSING_CHAR',
+  'MULTILINE_IMPLICIT_KEY',
+  'UNEXPECTED_TOKEN',
+]);
+
+/**
+ * At most one error a line and ten in all, without those that follow from an error above. A consequential one that
+ * comes first is replaced by its cause in the layout, if that is found.
+ */
 function flawsOfSyntax(document: Document.Parsed, lines: LineCounter, text: string): Flaw[] {
   const byLine = new Map<number, Flaw>();
+  let isBroken = false;
   for (const { pos, code } of [...document.errors, ...document.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])) {
-    const { line } = lines.linePos(pos[0]);
-    if (byLine.has(line)) continue;
-    const placeholder = text.startsWith('${', pos[0] - 1);
-    byLine.set(line, [pos[0], placeholder ? 'a placeholder inside { } or [ ] needs quotes' : syntax[code]]);
+    const isPlaceholder = text.startsWith('${', pos[0] - 1);
+    const isConsequence = consequential.has(code) && !isPlaceholder;
+    if (isConsequence && isBroken) continue;
+    isBroken ||= !harmless.has(code);
+    const flaw: Flaw = (isConsequence && layoutFlaw(text)) || [
+      startOfError(code, pos, text),
+      isPlaceholder ? 'a placeholder inside { } or [ ] needs quotes' : syntax[code],
+    ];
+    const { line } = lines.linePos(flaw[0]);
+    if (!byLine.has(line)) byLine.set(line, flaw);
   }
   return [...byLine.values()].slice(0, 10);
+}
+
+/** The parser reports an alias without anchor at its end. */
+function startOfError(code: ErrorCode, [start]: readonly [number, number], text: string): number {
+  return code === 'BAD_ALIAS' ? text.lastIndexOf('*', start) : start;
 }
 
 /** YAML that the gateway does not accept: version 1.1 (where `off` is false), cycles, and tags beyond JSON. */

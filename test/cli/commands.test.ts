@@ -122,7 +122,7 @@ gateway.yaml: 3 problems
       expect(await outcome(['check', '--config', 'nope.yaml'], folder)).toEqual({
         code: 1,
         stdout: '',
-        stderr: 'nope.yaml: does not exist\nnope.yaml: 1 problem\n',
+        stderr: 'nope.yaml: does not exist; sallyport init writes one\nnope.yaml: 1 problem\n',
       });
     });
   });

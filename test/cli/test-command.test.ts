@@ -143,8 +143,8 @@ describe('refuses a test file', () => {
   test.each<[string, string | Buffer, string]>([
     ['empty', '', ':1:1: is empty, so that it tests nothing'],
     ['no tests', '[]', ':1:1: must not be empty'],
-    ['a mapping', '{}', ':1:1: expected a list, found a mapping'],
-    ['not YAML', '- {', ':1:4: wrong indentation'],
+    ['a mapping', '{}', ':1:1: expected a list, found a mapping; begin each entry with "- "'],
+    ['not YAML', '- {', ':1:3: this { is not closed; add }'],
     ['bytes', Buffer.from([0xff]), ': is not UTF-8 text'],
     [
       'an unknown key',

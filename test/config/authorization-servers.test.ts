@@ -23,7 +23,11 @@ describe('authorization_servers', () => {
       ':3:3: authorization_servers["a b"]: the key is not a name of letters, digits, dots, dashes and underscores',
     ],
     ['no issuer', edited(['    issuer: http://127.0.0.1:9000\n', '']), `:4:5: ${servers}: missing key: issuer`],
-    ['an issuer that is no URL', issuer('as.example'), `:4:13: ${servers}.issuer: "as.example" is not an http(s) URL`],
+    [
+      'an issuer that is no URL',
+      issuer('as.example'),
+      `:4:13: ${servers}.issuer: "as.example" is not an http(s) URL: begin it with http:// or https://`,
+    ],
     [
       'an issuer with a query',
       issuer('http://x/?a'),
@@ -156,7 +160,7 @@ describe('introspection', () => {
     [
       'a secret with a star',
       secret('*star'),
-      ':6:57: an alias without its anchor; a value that starts with * needs quotes',
+      ':6:57: a name or value that starts with * needs quotes, unless it is the alias of an anchor',
     ],
     ['a secret with a bang', secret('!bang'), ':6:57: an unknown tag; a value that starts with ! needs quotes'],
     ['a secret with an at', secret('"@at", client_id: 5'), ':6:64: a key that is already in this mapping'],

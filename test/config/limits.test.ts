@@ -95,7 +95,7 @@ describe('limits', () => {
     [
       'a placeholder for none',
       limits('rate: { requests: "${env:N:-0}", per: 1s }'),
-      `:13:29: limits.rate.requests: "\${env:N:-…}" is not ${count}`,
+      `:13:29: limits.rate.requests: "\${env:N:-…}" (its default) is not ${count}`,
     ],
     [
       'an interval of zero',

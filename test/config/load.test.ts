@@ -371,7 +371,7 @@ describe('load', () => {
 
   test('refuses a missing file without a line number', async () => {
     await expect(loadConfig('/nowhere/gateway.yaml')).rejects.toMatchObject({
-      message: '/nowhere/gateway.yaml: does not exist',
+      message: '/nowhere/gateway.yaml: does not exist; sallyport init writes one',
     });
   });
 });

@@ -15,7 +15,7 @@ describe('placeholders', () => {
     [
       'a default that will not do',
       top('listen: ${env:L:-hunter2}'),
-      ':13:9: listen: "${env:L:-…}" is not an address such as 127.0.0.1:8080',
+      ':13:9: listen: "${env:L:-…}" (its default) is not an address such as 127.0.0.1:8080',
     ],
     ['another word', top('listen: ${vault:L}'), `:13:9: listen: ${placeholder}`],
     ['no end', top('listen: ${env:L'), `:13:9: listen: ${placeholder}`],
@@ -28,7 +28,7 @@ describe('placeholders', () => {
     [
       'a policy',
       edited(route('policy: "${env:SECRET}"')),
-      ':11:13: routes[0].policy: policies/${env:SECRET}.yaml does not exist',
+      ':11:13: routes[0].policy: policies/${env:SECRET}.yaml does not exist; policies has no policy',
     ],
   ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);

@@ -6,7 +6,7 @@ describe('a policy', () => {
     ['empty', '', ':1:1: is empty; write `{}` to accept any valid token'],
     ['only comments', '# later\n', ':1:1: is empty; write `{}` to accept any valid token'],
     ['null', '~', ':1:1: is empty; write `{}` to accept any valid token'],
-    ['a list', '[]', ':1:1: expected a mapping, found a list'],
+    ['a list', '[]', ':1:1: expected a mapping, found a list; write its entries as keys, without "- "'],
     ['a key given twice', 'scope: a\nscope: b\n', ':2:1: a key that is already in this mapping'],
     [
       'an unknown key',

@@ -6,10 +6,10 @@ describe('the file', () => {
   test.each<Row>([
     ['an empty file', '', ': is empty'],
     ['a file with only a comment', '# nothing\n', ': is empty'],
-    ['a list', '- a\n', ':1:1: expected a mapping, found a list'],
+    ['a list', '- a\n', ':1:1: expected a mapping, found a list; write its entries as keys, without "- "'],
     ['a word', 'hello\n', ':1:1: expected a mapping, found a string'],
     ['an empty mapping', '{}', ':1:1: missing key: public_url', ':1:1: missing key: routes'],
-    ['bad YAML', 'public_url: "x\n', ':2:1: a character is missing here: a colon, comma, bracket, quote or space'],
+    ['bad YAML', 'public_url: "x\n', ':1:13: add the closing "'],
     ['a key given twice', top('public_url: http://x'), ':13:1: a key that is already in this mapping'],
     ['an unknown key', top('listn: x'), `:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`],
     ['a placeholder as key', top('${env:K}: x'), `:13:1: ["\${env:K}"]: unknown key; accepted: ${topLevel}`],
@@ -106,7 +106,7 @@ describe('scopes, limits and log', () => {
     ],
     ['a level', top('log: { level: loud }'), ':13:15: log.level: "loud" is not debug, info, warn or error'],
     ['decisions', top('log: { decisions: 1 }'), ':13:19: log.decisions: expected all or denials, found 1'],
-    ['no value', top('log:'), ':13:5: log: expected a mapping, found nothing'],
+    ['no value', top('log:'), ':13:5: log: expected a mapping, found nothing; write {} for an empty one'],
   ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);
   });

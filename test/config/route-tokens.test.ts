@@ -92,7 +92,11 @@ describe('dpop', () => {
 
   test.each<Row>([
     ['true', edited(route('dpop: true')), ':11:11: routes[0].dpop: expected a mapping, found true'],
-    ['nothing', edited(route('dpop:')), ':11:10: routes[0].dpop: expected a mapping, found nothing'],
+    [
+      'nothing',
+      edited(route('dpop:')),
+      ':11:10: routes[0].dpop: expected a mapping, found nothing; write {} for an empty one',
+    ],
     [
       'another key',
       edited(route('dpop: { require: true }')),

@@ -20,7 +20,7 @@ describe('routes', () => {
     [
       'a mapping',
       edited([base.slice(base.indexOf('  - name')), '  {}\n']),
-      ':8:3: routes: expected a list, found a mapping',
+      ':8:3: routes: expected a list, found a mapping; begin each entry with "- "',
     ],
     [
       'a name',
@@ -87,7 +87,7 @@ describe('routes', () => {
     [
       'a policy that is not there',
       edited(route('policy: nope')),
-      ':11:13: routes[0].policy: policies/nope.yaml does not exist',
+      ':11:13: routes[0].policy: policies/nope.yaml does not exist; policies has no policy',
     ],
     [
       'a policy elsewhere',
@@ -131,7 +131,7 @@ describe('routes', () => {
       'a resource',
       edited(route('resource: { name: "", documentation: x }')),
       ':11:23: routes[0].resource.name: must not be empty',
-      ':11:42: routes[0].resource.documentation: "x" is not an http(s) URL',
+      ':11:42: routes[0].resource.documentation: "x" is not an http(s) URL: begin it with http:// or https://',
     ],
   ])('refuses %s', async (_title, yaml, ...lines) => {
     expect(await refused(yaml)).toEqual(lines);

@@ -25,8 +25,12 @@ describe('parseYaml', () => {
     ['a key given twice', 'a: 1\nb: 2\na: 3', '3:1: a key that is already in this mapping'],
     ['two documents', 'a: 1\n---\nb: 2', '2:1: a second document starts here; one file holds one'],
     ['a tab', 'a:\n\tb: 1', '2:1: indent with spaces, not tabs'],
-    ['wrong indentation', 'a:\n  b: 1\n c: 2', '3:1: wrong indentation'],
-    ['an open quote', 'a: "b', '1:6: a character is missing here: a colon, comma, bracket, quote or space'],
+    [
+      'wrong indentation',
+      'a:\n  b: 1\n c: 2',
+      '3:2: "c" is indented by 1 space and "b" above it by 2; indent both alike',
+    ],
+    ['an open quote', 'a: "b', '1:4: add the closing "'],
     [
       'a colon in a value',
       'a: b: c',
@@ -34,7 +38,11 @@ describe('parseYaml', () => {
     ],
     ['a placeholder in braces', 'a: { b: ${env:X} }', '1:10: a placeholder inside { } or [ ] needs quotes'],
     ['a key that is a list', '? [a]\n: b', '1:3: a key must be a string'],
-    ['an alias of nothing', 'a: *b', '1:4: an alias without its anchor; a value that starts with * needs quotes'],
+    [
+      'an alias of nothing',
+      'a: *b',
+      '1:4: a name or value that starts with * needs quotes, unless it is the alias of an anchor',
+    ],
     ['an alias of itself', 'a: &a [*a]', '1:8: an alias of itself'],
     ['an unknown tag', 'a: !b c', '1:4: an unknown tag; a value that starts with ! needs quotes'],
     ['a tag for bytes', 'a: !!binary aGk=', '1:13: an unknown tag; a value that starts with ! needs quotes'],

@@ -1,0 +1,202 @@
+import { describe, expect, test } from 'vitest';
+import { readPolicyTests } from '../../src/config/policy-tests.ts';
+import { edited, inFolder, refusals, type Situation } from './folder.ts';
+
+const route = (more: string): string => edited(['    path: /api', `    path: /api\n${more}`]);
+const withPolicy = route('    policy: api');
+const mcp = edited(['path: /api', 'path: /mcp\n    protocol: mcp\n    policy: api'], ['audience: https', '# https']);
+const policy = (text: string, yaml = withPolicy): Situation => ({ yaml, files: { 'policies/api.yaml': text } });
+const url = (text: string): Situation => ({ yaml: edited(['url: http://127.0.0.1:3000', `url: ${text}`]) });
+
+/** What people write, and the one message: the place, what is wrong, and the remedy. */
+const mistakes: readonly (readonly [mistake: string, Situation, message: string])[] = [
+  [
+    'a key one space too far left',
+    { yaml: route('   policy: api') },
+    'gateway.yaml:10:4: "policy" is indented by 3 spaces and "path" above it by 4; indent both alike',
+  ],
+  [
+    'a key one space too far right',
+    { yaml: route('     policy: api') },
+    'gateway.yaml:10:6: "policy" is indented by 5 spaces and "path" above it by 4; indent both alike',
+  ],
+  [
+    'a key beside its parent instead of below it',
+    { yaml: edited(['    issuer:', '  issuer:']) },
+    'gateway.yaml:4:3: "issuer" is indented by 2 spaces and "jwt" below it by 4; indent both alike, below "main"',
+  ],
+  [
+    'a first key too far right',
+    { yaml: edited(['    issuer:', '      issuer:']) },
+    'gateway.yaml:5:5: "jwt" is indented by 4 spaces and "issuer" above it by 6; indent both alike',
+  ],
+  ['a tab', { yaml: edited(['    path', '\tpath']) }, 'gateway.yaml:9:1: indent with spaces, not tabs'],
+  [
+    'an open brace',
+    { yaml: edited(['{ algorithms: [RS256] }', '{ algorithms: [RS256]']) },
+    'gateway.yaml:5:10: this { is not closed; add }',
+  ],
+  ['an open bracket', { yaml: edited(['[RS256]', '[RS256']) }, 'gateway.yaml:5:24: this [ is not closed; add ]'],
+  ['an open quote', { yaml: edited(['path: /api', 'path: "/api']) }, 'gateway.yaml:9:11: add the closing "'],
+  [
+    'no space after a colon',
+    { yaml: edited(['path: /api', 'path:/api']) },
+    'gateway.yaml:9:5: add a space after the colon',
+  ],
+  [
+    'no colon',
+    { yaml: edited(['path: /api', 'path /api']) },
+    'gateway.yaml:9:5: a key must be on one line; is a colon missing?',
+  ],
+  ['a key twice', { yaml: route('    path: /apis') }, 'gateway.yaml:10:5: a key that is already in this mapping'],
+  [
+    'a placeholder in braces without quotes',
+    { yaml: edited(['s3cr3t', '${env:SECRET}']) },
+    'gateway.yaml:6:58: a placeholder inside { } or [ ] needs quotes',
+  ],
+  [
+    'a placeholder as in shells',
+    { yaml: edited(['s3cr3t', '"${SECRET}"']) },
+    'gateway.yaml:6:57: authorization_servers.main.introspection.client_secret: a malformed placeholder; write ${env:NAME}, ${env:NAME:-default} or ${file:PATH}',
+  ],
+  [
+    'a list of tools in place of a mapping',
+    policy('tools:\n  - get_item\n  - pay\n', mcp),
+    'policies/api.yaml:2:3: tools: expected in the form of {"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}, found a list; write its entries as keys, without "- "',
+  ],
+  [
+    'a list item between tools',
+    policy('scope: read\ntools:\n  list: {}\n  - get_*\n', mcp),
+    'policies/api.yaml:4:3: a list item between keys; write it as a key, such as NAME: {}',
+  ],
+  [
+    'a pattern that starts with * without quotes',
+    policy('scope: read\ntools:\n  *_get: {}\n  pay:\n    scope: x\n', mcp),
+    'policies/api.yaml:3:3: a name or value that starts with * needs quotes, unless it is the alias of an anchor',
+  ],
+  [
+    'a tool without a value',
+    policy('tools:\n  get_item:\n  pay:\n    scope: x\n', mcp),
+    'policies/api.yaml:2:12: tools.get_item: expected a mapping, found nothing; write {} for an empty one',
+  ],
+  [
+    'claims with dashes',
+    policy('claims:\n  - role: trader\n'),
+    'policies/api.yaml:2:3: claims: expected in the form of {"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}, found a list; write its entries as keys, without "- "',
+  ],
+  [
+    'a lifetime without a unit',
+    policy('max_lifetime: 60\n'),
+    'policies/api.yaml:1:15: max_lifetime: expected in the form of "60s" or "5m", found 60',
+  ],
+  [
+    'a predicate of another language',
+    policy('claims: { risk: { bellow: 50 } }\n'),
+    'policies/api.yaml:1:19: claims.risk.bellow: unknown key (did you mean below?); accepted: equals, one_of, contains, below, at_most, above, at_least, matches, present, not, integer',
+  ],
+  [
+    'an address that starts with @ without quotes',
+    policy('claims: { mail: @acme.com }\n'),
+    'policies/api.yaml:1:17: a value that starts with @, ` or % needs quotes',
+  ],
+  ['a truncated policy', policy(''), 'policies/api.yaml:1:1: is empty; write `{}` to accept any valid token'],
+  [
+    'tools in the policy of an HTTP route',
+    policy('tools: { get: {} }\n'),
+    'gateway.yaml:10:13: routes[0].policy: policies/api.yaml has tools, which needs protocol: mcp',
+  ],
+  [
+    'a policy that is not there',
+    { yaml: withPolicy, files: { 'policies/apis.yaml': '{}', 'policies/tools.yaml': '{}' } },
+    'gateway.yaml:10:13: routes[0].policy: policies/api.yaml does not exist; did you mean apis? there are: apis, tools',
+  ],
+  [
+    'a policy in a folder without policies',
+    { yaml: withPolicy },
+    'gateway.yaml:10:13: routes[0].policy: policies/api.yaml does not exist; policies has no policy',
+  ],
+  [
+    'the file of a policy in place of its name',
+    { yaml: route('    policy: policies/api.yaml'), files: { 'policies/api.yaml': '{}' } },
+    'gateway.yaml:10:13: routes[0].policy: "policies/api.yaml" is a file, not the name of a policy; write "api"',
+  ],
+  [
+    'an upstream without a scheme',
+    url('localhost:3000'),
+    'gateway.yaml:12:12: routes[0].upstream.url: "localhost:3000" is not an http(s) URL: begin it with http:// or https://',
+  ],
+  [
+    'a default without a scheme',
+    url('${env:UPSTREAM:-localhost:3000}'),
+    'gateway.yaml:12:12: routes[0].upstream.url: "${env:UPSTREAM:-…}" (its default) is not an http(s) URL: begin it with http:// or https://',
+  ],
+  [
+    'an upstream as its URL alone',
+    { yaml: edited(['upstream:\n      url: http', 'upstream: http']) },
+    'gateway.yaml:11:15: routes[0].upstream: expected a mapping with url, found a string',
+  ],
+  [
+    'routes without dashes',
+    { yaml: edited(['  - name: api', '    name: api']) },
+    'gateway.yaml:8:5: routes: expected a list, found a mapping; begin each entry with "- "',
+  ],
+  [
+    'a public URL with a path',
+    { yaml: edited(['http://127.0.0.1:8080', 'https://x.example/mcp']) },
+    'gateway.yaml:1:13: public_url: "https://x.example/mcp" is not a bare origin: no path, query, trailing slash, default port or capitals; write "https://x.example"',
+  ],
+  [
+    'a server with a typing error',
+    { yaml: route('    authorization_servers: [mian]') },
+    'gateway.yaml:10:29: routes[0].authorization_servers[0]: "mian" is not in authorization_servers; did you mean main?',
+  ],
+  [
+    'a symmetric algorithm',
+    { yaml: edited(['RS256', 'HS256']) },
+    'gateway.yaml:5:25: authorization_servers.main.jwt.algorithms[0]: "HS256" is symmetric: every party that can verify such a token can also forge one',
+  ],
+];
+
+describe('R-218: a mistake has one message, with its place and its remedy', () => {
+  test.each(mistakes)('%s', async (_mistake, situation, message) => {
+    expect(await refusals(situation)).toEqual([message]);
+  });
+});
+
+/** What people write in tests, and the one message. */
+const testMistakes: readonly (readonly [mistake: string, text: string, message: string])[] = [
+  [
+    'a result that is none',
+    '- name: a\n  given: {}\n  when: {}\n  then: denied\n',
+    ':4:9: [0].then: "denied" is not allow, shadow or { deny: REASON }',
+  ],
+  [
+    'a key with a typing error',
+    '- name: a\n  givn: {}\n  when: {}\n  then: allow\n',
+    ':2:3: [0].givn: unknown key (did you mean given?); accepted: name, given, when, then',
+  ],
+  [
+    'a test without its dash',
+    'name: a\ngiven: {}\nwhen: {}\nthen: allow\n',
+    ':1:1: expected a list, found a mapping; begin each entry with "- "',
+  ],
+  [
+    'a tool under another key',
+    '- name: a\n  given: {}\n  when: { tools: pay }\n  then: allow\n',
+    ':3:11: [0].when.tools: unknown key (did you mean tool?); accepted: tool, resource, template, prompt, arguments, method',
+  ],
+  [
+    'a key one space too far left',
+    '- name: a\n  given: {}\n when: {}\n  then: allow\n',
+    ':3:2: "when" is indented by 1 space and "given" above it by 2; indent both alike',
+  ],
+];
+
+describe('R-218: a mistake in a test has its place and its remedy', () => {
+  test.each(testMistakes)('%s', async (_mistake, text, message) => {
+    await inFolder({ yaml: withPolicy, files: { 'policies/api.test.yaml': text } }, async (folder) => {
+      const { problems } = await readPolicyTests(`${folder}/policies`, 'policies', new Set(['api']));
+      expect(problems.map(String)).toEqual([`policies/api.test.yaml${message}`]);
+    });
+  });
+});
