@@ -11,15 +11,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from './model/call.ts';
 import { Denial } from './model/denial.ts';
-import type {
-  Action,
-  Grant,
-  GrantedCall,
-  HeldToken,
-  MessageId,
-  PresentedToken,
-  UpstreamCredential,
-} from './model/grant.ts';
+import type { Action, Grant, GrantedCall, HeldToken, PresentedToken, UpstreamCredential } from './model/grant.ts';
 import type { KnownCall, Outcome } from './model/outcome.ts';
 import type { Principal } from './model/principal.ts';
 import type { Route } from './model/route.ts';
@@ -60,8 +52,8 @@ export interface Stages {
    * @param refuse Called at most once, if the upstream does not answer the handshake.
    */
   forwardUpgrade(granted: GrantedCall, head: Buffer, refuse: (denial: Denial) => void): void;
-  /** Answers a call that was refused. `respond/refuse.ts` */
-  refuse(call: Call, denial: Denial, messageId: MessageId): void;
+  /** Answers a call that was refused; `action` if it was read. `respond/refuse.ts` */
+  refuse(call: Call, denial: Denial, action: Action | undefined): void;
 }
 
 /** The steps before a route is known, and the records of every call. */
@@ -75,7 +67,7 @@ export interface Gateway {
   /** Finds the route. `route/router.ts` */
   route(call: Call): Stages;
   /** Answers a call that was refused before its route was known. `gateway/gateway.ts` */
-  refuse(call: Call, denial: Denial, messageId: MessageId): void;
+  refuse(call: Call, denial: Denial, action: Action | undefined): void;
   /** Records the decision. `telemetry/log.ts` */
   record(outcome: Outcome): void;
   /** Counts an answered call. `telemetry/metrics.ts` */
@@ -133,7 +125,7 @@ export async function serve(
     // A call has one decision. A failure after it was allowed is logged, and not recorded as a decision.
     if (!decided && denial.reason !== 'gateway.error') record(denial);
     else gateway.failed(call, stages?.route, denial);
-    (stages ?? gateway).refuse(call, denial, action?.messageId ?? denial.messageId ?? null);
+    (stages ?? gateway).refuse(call, denial, action);
   }
 
   function record(denial: Denial | undefined): void {

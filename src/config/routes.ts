@@ -55,6 +55,8 @@ function readRoute(field: Field, referents: Referents): Route {
   if (open) checkPublicRoute(field, protocol);
   const servers = open ? [] : trustedServers(field, referents.servers);
   const path = field.get('path').read(routePath) ?? '';
+  const resource =
+    !open && (protocol === 'mcp' || field.get('resource').present) ? readResource(field.get('resource')) : undefined;
   const tokens = open ? new Set<TokenForm>() : readTokens(field.get('tokens'), servers);
   requireOwners(field, tokens, servers);
   const upstream = readUpstream(field.get('upstream'), protocol, referents.servers);
@@ -65,8 +67,7 @@ function readRoute(field: Field, referents: Referents): Route {
     protocol: protocol ?? 'http',
     methods: field.get('methods').present ? new Set(field.get('methods').list(method)) : undefined,
     public: open,
-    resource:
-      !open && (protocol === 'mcp' || field.get('resource').present) ? readResource(field.get('resource')) : undefined,
+    resource,
     authorizationServers: servers,
     audiences: open ? [] : readAudiences(field, protocol, referents.publicUrl + path),
     tokens,
@@ -75,6 +76,7 @@ function readRoute(field: Field, referents: Referents): Route {
     keepaliveMs: field.get('keepalive').read(duration('1ms')),
     revalidateMs: field.get('revalidate').read(duration('1ms')),
     dpop: open ? undefined : readDpop(field.get('dpop'), field.get('upstream')),
+    finalRefusals: readFinalRefusals(field.get('refusals'), protocol),
     rate: readRate(field.get('rate'), referents.rate),
     below: readRemainder(field.get('below'), protocol),
     query: readRemainder(field.get('query'), protocol),
@@ -155,6 +157,13 @@ function readRemainder(field: Field, protocol: 'http' | 'mcp' | undefined): 'ref
   if (protocol === 'http' && field.present)
     field.addProblem('applies only with protocol: mcp; an http route passes both', 'key');
   return field.read(oneOf('refuse', 'pass')) ?? (protocol === 'mcp' ? 'refuse' : 'pass');
+}
+
+function readFinalRefusals(field: Field, protocol: 'http' | 'mcp' | undefined): 'http' | 'tool_error' {
+  if (protocol === 'http' && field.present) {
+    field.addProblem('applies only with protocol: mcp, where tools are called', 'key');
+  }
+  return field.get('final').read(oneOf('http', 'tool_error')) ?? 'http';
 }
 
 function readUpgrade(field: Field, protocol: 'http' | 'mcp' | undefined): 'websocket' | undefined {

@@ -98,6 +98,7 @@ export function createForwardAuthStages(
     forwardUpgrade() {
       throw new TypeError('a question is no upgrade');
     },
+    // Without `toolErrorPath`: the proxy would take the 200 of a tool result for a permission.
     refuse: createRefuse(route, { methods, publicUrl, crossOrigin, nonce }),
   };
 }

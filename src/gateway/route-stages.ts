@@ -115,7 +115,13 @@ export function createRouteStages(
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
       forward: createForward(route, forwarding),
       forwardUpgrade: createForwardUpgrade(route, forwarding),
-      refuse: createRefuse(route, { methods, publicUrl, crossOrigin, nonce }),
+      refuse: createRefuse(route, {
+        methods,
+        publicUrl,
+        crossOrigin,
+        nonce,
+        toolErrorPath: route.finalRefusals === 'tool_error' ? route.path : undefined,
+      }),
     };
     return {
       ...stages,

@@ -141,6 +141,8 @@ export interface Route {
   readonly revalidateMs: number | undefined;
   /** Proof of possession, RFC 9449; undefined: the route does not support DPoP and refuses bound tokens. */
   readonly dpop: Dpop | undefined;
+  /** Whether the gateway answers a `tools/call` that no new token would help with a tool result; `http` elsewhere. */
+  readonly finalRefusals: 'http' | 'tool_error';
   /** Requests of one subject on this route; undefined: unlimited. */
   readonly rate: Rate | undefined;
   /** What happens to a path below the route's own; always `pass` on an http route. */

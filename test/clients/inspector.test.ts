@@ -52,6 +52,31 @@ describe.skipIf(!hasChromium)('MCP Inspector', { timeout: 180_000 }, () => {
     await inspector.close();
   });
 
+  test('shows the words of the operator for a call that no sign-in would help', async ({ expect }) => {
+    const world = await startDemoWorld({
+      edit: (yaml) => yaml.replace('policy: demo-tools\n', 'policy: demo-tools\n    refusals: { final: tool_error }\n'),
+      toolsPolicy:
+        'scope: read\ntools: { transfer_funds: { arguments: { /amount: { at_most: 1 } }, because: Use request_transfer. } }\n',
+    });
+    const context = await browser.newContext();
+    context.setDefaultTimeout(20_000);
+    const page = await context.newPage();
+    try {
+      await connectDirectly(page, inspector, world);
+      await signIn(page);
+      await page.getByRole('button', { name: 'Allow' }).click();
+      await page.getByText('Connected', { exact: true }).waitFor();
+      await transferFunds(page);
+      await page.getByText('Tool Result: Error').waitFor();
+      await page.getByText('Access denied: Use request_transfer.').first().waitFor();
+      await keepScreenshot(page, 'inspector-refused');
+      expect(await world.decision({ reason: 'argument.denied' })).toMatchObject({ allow: false, subject: 'alice' });
+    } finally {
+      await context.close();
+      await world.close();
+    }
+  });
+
   test.concurrent.for([
     { server: 'stateless', start: undefined },
     { server: 'with-sessions', start: startStatefulServer },

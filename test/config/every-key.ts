@@ -108,6 +108,7 @@ export const everyKey: unknown = {
       protocol: 'mcp',
       below: 'pass',
       query: 'refuse',
+      refusals: { final: 'tool_error' },
       upstream: { url: 'http://127.0.0.1:3001/mcp' },
     },
   ],

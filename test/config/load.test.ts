@@ -138,12 +138,14 @@ describe('a configuration', () => {
       },
       below: 'refuse',
       query: 'refuse',
+      finalRefusals: 'http',
       upgrade: undefined,
     });
     expect(data).toMatchObject({
       protocol: 'http',
       below: 'pass',
       query: 'pass',
+      finalRefusals: 'http',
       methods: new Set(['GET']),
       resource: undefined,
     });

@@ -116,6 +116,16 @@ describe('routes', () => {
       edited(route('protocol: mcp\n    query: keep')),
       ':12:12: routes[0].query: "keep" is not refuse or pass',
     ],
+    [
+      'refusals, on an http route',
+      edited(route('refusals: { final: tool_error }')),
+      ':11:5: routes[0].refusals: applies only with protocol: mcp, where tools are called',
+    ],
+    [
+      'other refusals',
+      edited(route('protocol: mcp\n    refusals: { final: soap }')),
+      ':12:24: routes[0].refusals.final: "soap" is not http or tool_error',
+    ],
     ['an upgrade', edited(route('upgrade: h2c')), ':11:14: routes[0].upgrade: "h2c" is not websocket'],
     [
       'an upgrade of mcp',

@@ -101,6 +101,20 @@ describe.each(conventions)('behind %s', (_name, ask) => {
   });
 });
 
+test.each([
+  ['Traefik and Caddy', traefik],
+  ['Envoy', envoy],
+])(
+  'behind %s a final refusal is no 200, which the proxy takes for a permission, despite tool errors',
+  async (_, ask) => {
+    const token = await world.token({ aud: 'http://gateway.test/mcp' });
+    const lines = [`Authorization: Bearer ${token}`, 'Content-Type: application/json'];
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'drop_tables' } });
+    const answer = await ask(url, { method: 'POST', target: '/mcp', lines, body });
+    expect({ status: answer.status, reason: await reason() }).toEqual({ status: 403, reason: 'tool.unlisted' });
+  },
+);
+
 describe('a question', () => {
   const authorize = '/_sallyport/authorize';
   const whole = ['X-Forwarded-Method: GET', 'X-Forwarded-Uri: /public', 'X-Forwarded-Host: gateway.test'];

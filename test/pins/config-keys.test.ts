@@ -88,6 +88,8 @@ routes[].public
 routes[].upgrade
 routes[].below
 routes[].query
+routes[].refusals
+routes[].refusals.final
 routes[].keepalive
 routes[].rate
 routes[].rate.requests!

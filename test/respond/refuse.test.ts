@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Denial, type DenialExtras, type Reason } from '../../src/model/denial.ts';
-import type { MessageId } from '../../src/model/grant.ts';
+import type { Action, MessageId } from '../../src/model/grant.ts';
+import { unknownArguments } from '../../src/model/policy.ts';
 import type { Route } from '../../src/model/route.ts';
 import { createCrossOrigin } from '../../src/respond/cross-origin.ts';
 import { createRefuse } from '../../src/respond/refuse.ts';
@@ -8,8 +9,14 @@ import { recorded } from './recorded.ts';
 
 const publicUrl = 'https://gateway.example';
 const crossOrigin = createCrossOrigin((origin) => origin === 'https://app.example');
-const mcp = { protocol: 'mcp', path: '/mcp', resource: {}, policy: { scope: ['read'] } } as unknown as Route;
+const mcp = {
+  protocol: 'mcp',
+  path: '/mcp',
+  resource: {},
+  policy: { scope: ['read'] },
+} as unknown as Route;
 const http = { protocol: 'http', path: '/api' } as Route;
+const promptGet = { kind: 'mcp', method: 'prompts/get', targets: [], arguments: undefined } as const;
 
 interface Around {
   readonly route?: Route | undefined;
@@ -17,15 +24,33 @@ interface Around {
   readonly nonce?: () => string;
   readonly headers?: Record<string, string>;
   readonly messageId?: MessageId;
+  readonly action?: Partial<Action>;
+  readonly toolErrorPath?: string | undefined;
+  readonly path?: string;
 }
+
+const toolCall: Action = {
+  attempt: { kind: 'mcp', method: 'tools/call', targets: [], arguments: unknownArguments },
+  messageId: 7,
+  era: 'legacy',
+  sessionId: undefined,
+  lastEventId: undefined,
+  mcpName: undefined,
+  trace: undefined,
+  mayYieldHandle: false,
+  tasks: undefined,
+  body: undefined,
+};
 
 function refused(
   reason: Reason,
   extras: DenialExtras = {},
-  { route, methods, nonce, headers, messageId = null }: Around = {},
+  { route, methods, nonce, headers, messageId = null, action, toolErrorPath, path = '/mcp' }: Around = {},
 ) {
-  const { call, answer } = recorded('POST', '/', headers);
-  createRefuse(route, { methods, publicUrl, crossOrigin, nonce })(call, new Denial(reason, 'why', extras), messageId);
+  const { call, answer } = recorded('POST', path, headers);
+  const read = { ...toolCall, attempt: { kind: 'http' }, messageId, ...action } as const;
+  const refuse = createRefuse(route, { methods, publicUrl, crossOrigin, nonce, toolErrorPath });
+  refuse(call, new Denial(reason, 'why', extras), read);
   return answer();
 }
 
@@ -102,6 +127,97 @@ describe('the body says that it was refused, and by which decision, never why', 
   });
 });
 
+describe('the id of the message', () => {
+  const idOf = (denial: Denial, action: Action | undefined): unknown => {
+    const { call, answer } = recorded('POST', '/mcp');
+    createRefuse(mcp, { publicUrl, crossOrigin })(call, denial, action);
+    return (JSON.parse(answer()?.body ?? '') as { id: unknown }).id;
+  };
+  const early = new Denial('message.meta', 'why', { messageId: 8 });
+
+  test('is that of the action, or else of the denial, or else null', () => {
+    expect(idOf(early, toolCall)).toBe(7);
+    expect(idOf(early, undefined)).toBe(8);
+    expect(idOf(new Denial('token.expired', 'why'), undefined)).toBeNull();
+  });
+});
+
+describe('a tool error', () => {
+  const around = { route: mcp, action: toolCall, toolErrorPath: '/mcp' };
+
+  test('answers a final refusal with a tool result of MCP 2025-11-25', () => {
+    expect(refused('claim.denied', { because: 'Use request_transfer.' }, around)).toEqual({
+      status: 200,
+      headers: {
+        'Content-Type': 'application/json',
+        'Cache-Control': 'no-store',
+        'Content-Length': expect.any(Number),
+        'X-Request-Id': 'request-1',
+      },
+      body:
+        '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text",' +
+        '"text":"Access denied: Use request_transfer. (decision decision-1)"}],"isError":true}}',
+    });
+  });
+
+  test('has the result type of MCP 2026-07-28', () => {
+    const answer = refused(
+      'argument.denied',
+      {},
+      { ...around, action: { ...toolCall, era: 'modern', mayYieldHandle: true } },
+    );
+    expect(JSON.parse(answer?.body ?? '')).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      result: {
+        resultType: 'complete',
+        content: [{ type: 'text', text: 'Access denied. (decision decision-1)' }],
+        isError: true,
+      },
+    });
+  });
+
+  test('keeps the headers of the refusing stage, of CORS and of DPoP', () => {
+    const headers = { origin: 'https://app.example' };
+    const answer = refused(
+      'tool.unlisted',
+      { headers: { RateLimit: 'r=0' } },
+      { ...around, headers, nonce: () => 'n' },
+    );
+    expect(answer?.headers).toMatchObject({
+      RateLimit: 'r=0',
+      'Access-Control-Allow-Origin': 'https://app.example',
+      'DPoP-Nonce': 'n',
+    });
+  });
+
+  test.each<[string, Reason, Around, number]>([
+    ['a route without tool errors', 'claim.denied', { ...around, toolErrorPath: undefined }, 403],
+    ['a scope that is missing', 'scope.insufficient', around, 403],
+    ['a lifetime', 'lifetime.exceeded', around, 403],
+    ['a token that has expired', 'token.expired', around, 401],
+    ['a rate limit', 'rate.exceeded', around, 429],
+    ['an outage', 'authorization_server.unavailable', around, 503],
+    ['another method', 'claim.denied', { ...around, action: { ...toolCall, attempt: promptGet } }, 403],
+    ['a plain request', 'claim.denied', { ...around, action: { ...toolCall, attempt: { kind: 'http' } } }, 403],
+    ['a notification', 'claim.denied', { ...around, action: { ...toolCall, messageId: null } }, 403],
+    ['a call for a task', 'claim.denied', { ...around, action: { ...toolCall, mayYieldHandle: true } }, 403],
+    ['a path below the endpoint', 'claim.denied', { ...around, path: '/mcp/messages' }, 403],
+  ])('is not for %s', (_what, reason, where, status) => {
+    expect(refused(reason, {}, where)?.status).toBe(status);
+  });
+
+  test('is not for a call that the gateway has not read', () => {
+    const { call, answer } = recorded('POST', '/mcp');
+    createRefuse(mcp, { publicUrl, crossOrigin, toolErrorPath: '/mcp' })(
+      call,
+      new Denial('claim.denied', 'why'),
+      undefined,
+    );
+    expect(answer()?.status).toBe(403);
+  });
+});
+
 describe('the headers', () => {
   test('a challenge on a route, none where nothing was matched', () => {
     const challenge = 'Bearer error="invalid_token", scope="read", resource_metadata="';
@@ -152,6 +268,6 @@ test.each<[Reason, string, boolean]>([
   ['token.expired', 'keeps', true],
 ])('RFC 9112 §6.1: %s %s the connection', (reason, _verb, kept) => {
   const { call } = recorded('POST', '/');
-  createRefuse(undefined, { publicUrl, crossOrigin })(call, new Denial(reason, 'why'), null);
+  createRefuse(undefined, { publicUrl, crossOrigin })(call, new Denial(reason, 'why'), undefined);
   expect(call.response.shouldKeepAlive).toBe(kept);
 });

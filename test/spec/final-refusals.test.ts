@@ -26,6 +26,21 @@ routes:
   - { name: tools, path: /mcp, protocol: mcp, audience: a, policy: tools, upstream: { url: "${upstream}/mcp" } }
   - { name: dry, path: /dry, protocol: mcp, audience: a, policy: dry, upstream: { url: "${upstream}/mcp" } }
   - { name: api, path: /api, audience: a, policy: api, upstream: { url: "${upstream}/api" } }
+  - name: words
+    path: /words
+    protocol: mcp
+    audience: a
+    policy: tools
+    refusals: { final: tool_error }
+    upstream: { url: "${upstream}/mcp" }
+  - name: limited
+    path: /limited
+    protocol: mcp
+    audience: a
+    policy: tools
+    rate: { requests: 1, per: 1h }
+    refusals: { final: tool_error }
+    upstream: { url: "${upstream}/mcp" }
 `,
     policies: {
       tools: policy,
@@ -37,13 +52,29 @@ routes:
 });
 afterAll(() => world.close());
 
-async function call(tool: string, claims: Record<string, unknown>, path = '/mcp'): Promise<Answer> {
+async function post(path: string, claims: Record<string, unknown>, body: string, headers = {}): Promise<Answer> {
   return world.send(path, {
     method: 'POST',
     token: await world.token(claims),
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-    body: toolCall(tool),
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+    body,
   });
+}
+
+async function call(tool: string, claims: Record<string, unknown>, path = '/mcp'): Promise<Answer> {
+  return post(path, claims, toolCall(tool));
+}
+
+/** The same call as MCP 2026-07-28 writes it. */
+async function modernCall(tool: string, claims: Record<string, unknown>, path: string): Promise<Answer> {
+  const revision = '2026-07-28';
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': revision,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const params = { name: tool, arguments: {}, _meta: meta };
+  const headers = { 'mcp-protocol-version': revision, 'mcp-method': 'tools/call', 'mcp-name': tool };
+  return post(path, claims, JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params }), headers);
 }
 
 describe('the words of the operator', () => {
@@ -89,5 +120,64 @@ describe('the words of the operator', () => {
   test('R-28: are the only text of a policy that the client gets', async () => {
     const { text } = await call('pay', { role: 'clerk' });
     expect(text).not.toMatch(/trader|clerk|role|amount|1000/);
+  });
+});
+
+describe('refusals: { final: tool_error }', () => {
+  const words = (text: string): string | undefined => /^(.*) \(decision [\w-]+\)$/.exec(text)?.[1];
+
+  test.for([
+    ['pay', { role: 'clerk' }, 'claim.denied', 'Access denied: For more use request_transfer.'],
+    ['pay', {}, 'argument.denied', 'Access denied: For more use request_transfer.'],
+    ['drop', {}, 'tool.unlisted', 'Access denied: Ask support for access.'],
+  ] as const)('R-219: answers %s of %j with a tool result in both eras', async ([tool, claims, reason, text]) => {
+    for (const [send, era] of [
+      [call, {}],
+      [modernCall, { resultType: 'complete' }],
+    ] as const) {
+      await world.gateway.clearLog();
+      const { status, challenge, headers, text: body } = await send(tool, claims, '/words');
+      expect([status, challenge, headers.get('content-type')]).toEqual([200, null, 'application/json']);
+      const { result, ...envelope } = JSON.parse(body) as { result: { content: [{ text: string }] } };
+      expect(envelope).toEqual({ jsonrpc: '2.0', id: 7 });
+      expect(result).toEqual({ ...era, content: [{ type: 'text', text: expect.any(String) }], isError: true });
+      expect(words(result.content[0].text)).toBe(text);
+      const decision = await world.gateway.decision({ reason });
+      expect(decision).toMatchObject({ allow: false, tool });
+      expect(result.content[0].text).toContain(`(decision ${String(decision['decision'])})`);
+    }
+  });
+
+  test('R-219: counts it as a denial with its reason, and the status as 200', async () => {
+    await call('drop', {}, '/words');
+    const metrics = (): Promise<string> => world.gateway.metrics();
+    await expect.poll(metrics).toContain('decisions_total{route="words",decision="deny",reason="tool.unlisted"}');
+    expect(await metrics()).toContain('sallyport_tool_calls_total{route="words",tool="other",decision="deny"}');
+    await expect.poll(metrics).toContain('requests_total{route="words",method="POST",status="200"}');
+  });
+
+  test.for([
+    ['a missing scope', 'order', {}, 403, 'scope.insufficient'],
+    ['a lifetime', 'short', {}, 403, 'lifetime.exceeded'],
+    ['a token that is no longer valid', 'pay', { exp: 1 }, 401, 'token.expired'],
+  ] as const)('R-220: keeps HTTP for %s', async ([, tool, claims, status, reason]) => {
+    const answer = await call(tool, claims, '/words');
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { data: { reason } } });
+  });
+
+  test('R-220: keeps HTTP for a rate limit', async () => {
+    expect(await call('drop', {}, '/limited')).toMatchObject({ status: 200 });
+    const { status, headers } = await call('drop', {}, '/limited');
+    expect([status, Number(headers.get('retry-after')) > 0]).toEqual([429, true]);
+  });
+
+  test('R-220: keeps HTTP for other methods, notifications, and a call that wants a task', async () => {
+    const message = (more: object): string => JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', ...more });
+    const read = message({ method: 'resources/read', params: { uri: 'a:b' } });
+    const task = message({ params: { name: 'drop', task: { ttl: 1 } } });
+    const notification = message({ id: undefined, params: { name: 'drop' } });
+    for (const body of [read, task, notification])
+      expect(await post('/words', {}, body)).toMatchObject({ status: 403 });
   });
 });

@@ -28,13 +28,15 @@ export interface DemoWorldOptions {
   readonly authorizationServer?: Partial<AuthorizationServerOptions>;
   /** Edits the committed `gateway.yaml`. */
   readonly edit?: (gatewayYaml: string) => string;
+  /** The policy of its tools; default: the committed one. */
+  readonly toolsPolicy?: string;
 }
 
 /** Starts it. */
 export async function startDemoWorld({
   mcpServer,
   authorizationServer = {},
-  edit,
+  ...files
 }: DemoWorldOptions = {}): Promise<DemoWorld> {
   // Clients compare URLs as strings, so the gateway's must be known before it listens.
   const gatewayUrl = `http://127.0.0.1:${await freePort()}`;
@@ -47,7 +49,7 @@ export async function startDemoWorld({
   });
   const tools = mcpServer === undefined ? await startMcpServer({ port: 0, apiUrl: gatewayUrl }) : undefined;
   const backend = await startBackend({ port: 0 });
-  const config = await load(edit, {
+  const config = await load(files, {
     PUBLIC_URL: gatewayUrl,
     GATEWAY_LISTEN: new URL(gatewayUrl).host,
     GATEWAY_ADMIN: 'off',
@@ -71,13 +73,16 @@ export async function startDemoWorld({
   };
 }
 
-/** Loads the committed `gateway.yaml`, or what `edit` makes of it, with the committed policies. */
-async function load(edit: DemoWorldOptions['edit'], env: NodeJS.ProcessEnv): Promise<Config> {
-  if (edit === undefined) return loadConfig('gateway.yaml', env);
+/** Loads the committed `gateway.yaml` and policies, or what the options make of them. */
+async function load(
+  { edit = (text) => text, toolsPolicy }: Pick<DemoWorldOptions, 'edit' | 'toolsPolicy'>,
+  env: NodeJS.ProcessEnv,
+): Promise<Config> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
   try {
     await cp('policies', join(folder, 'policies'), { recursive: true });
     await writeFile(join(folder, 'gateway.yaml'), edit(await readFile('gateway.yaml', 'utf8')));
+    if (toolsPolicy !== undefined) await writeFile(join(folder, 'policies/demo-tools.yaml'), toolsPolicy);
     return await loadConfig(join(folder, 'gateway.yaml'), env);
   } finally {
     await rm(folder, { recursive: true });

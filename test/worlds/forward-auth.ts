@@ -46,6 +46,7 @@ routes:
     protocol: mcp
     resource: { name: Tools }
     policy: tools
+    refusals: { final: tool_error }
     upstream: { url: "${upstream}/mcp" }
 `,
     policies: {

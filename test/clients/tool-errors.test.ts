@@ -1,0 +1,77 @@
+/**
+ * `refusals: { final: tool_error }`: a model behind an official client reads why its call is refused and what to call
+ * instead. What a new token can mend still steps up.
+ *
+ * @module
+ */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { signedInAgent, toolCalls, type Agent } from './agent.ts';
+import { officialClients } from './official-clients.ts';
+import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
+
+const toolsPolicy = `
+scope: read
+because: Call list_accounts to see what is there.
+tools:
+  list_accounts: {}
+  'get_*': {}
+  transfer_funds:
+    scope: payments
+    arguments: { /amount: { at_most: 1000 } }
+    because: For more than 1000 use request_transfer.
+`;
+
+let world: DemoWorld;
+const agents: Agent[] = [];
+beforeAll(async () => {
+  world = await startDemoWorld({
+    toolsPolicy,
+    edit: (yaml) => yaml.replace('policy: demo-tools\n', 'policy: demo-tools\n    refusals: { final: tool_error }\n'),
+  });
+});
+afterAll(async () => {
+  await Promise.all(agents.map((agent) => agent.close()));
+  await world.close();
+});
+
+async function signedIn(client: (typeof officialClients)[number]): Promise<Agent> {
+  const agent = await signedInAgent(client, world.mcpUrl);
+  agents.push(agent);
+  return agent;
+}
+
+const transfer = (amount: number) => ({ from: 'savings', to: 'trading', amount });
+
+describe.each(officialClients)('$name', (client) => {
+  test('gives the model the words for an argument, without a sign-in', async () => {
+    const agent = await signedIn(client);
+    const result = await agent.result('transfer_funds', transfer(5000));
+    expect(result).toMatchObject({
+      isError: true,
+      content: [
+        { type: 'text', text: expect.stringMatching(/^Access denied: For more than 1000 use request_transfer\. /) },
+      ],
+    });
+    expect(toolCalls(agent.recorder.take()).map(({ status }) => status)).toEqual([200]);
+    expect(await world.decision({ reason: 'argument.denied' })).toMatchObject({ allow: false, subject: 'alice' });
+  });
+
+  test('gives the model the words of the policy for a tool that is not listed, and goes on', async () => {
+    const agent = await signedIn(client);
+    expect(await agent.call('close_account', { account: 'savings' })).toContain(
+      'Call list_accounts to see what is there.',
+    );
+    expect(() => agent.oauth.takeAuthorizationUrl(), 'no browser is opened').toThrow('did not send');
+    expect(await agent.call('get_balance', { account: 'savings' })).toContain('12500');
+  });
+
+  test('steps up for a scope, as ever', async () => {
+    const agent = await signedIn(client);
+    expect(await agent.call('transfer_funds', transfer(10)), 'it wants its user').toBeUndefined();
+    expect(await agent.authorize()).toBe('read payments');
+    expect(await agent.call('transfer_funds', transfer(10))).toContain('"moved":10');
+    expect(toolCalls(agent.recorder.take()).map(({ status }) => status)).toEqual([403, 200]);
+  });
+});
