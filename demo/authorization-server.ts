@@ -46,6 +46,8 @@ export interface AuthorizationServerOptions {
   readonly dpop?: boolean;
   /** URLs of accepted client metadata documents. A URL that ends with a slash accepts all below it. Default none. */
   readonly clientDocuments?: readonly string[];
+  /** Never grants a client that registered itself more than the scope of its registration. Default false. */
+  readonly keepsRegisteredScope?: boolean;
   /** Fetches these documents; default: over https, only from public addresses. */
   readonly fetchClientDocument?: typeof fetch;
 }
@@ -84,6 +86,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     resourceServerIds: new Set([gateway.client_id]),
     dpop: options.dpop ?? false,
     clientDocuments: options.clientDocuments ?? [],
+    keepsRegisteredScope: options.keepsRegisteredScope ?? false,
     ...(options.fetchClientDocument && { fetchClientDocument: options.fetchClientDocument }),
   });
   const interact = createInteractions(provider, accounts, highPrivilegeTtl);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import { errors, type ClientMetadata, type KoaContextWithOIDC } from 'oidc-provider';
 
-import { dynamicClientScope } from './scopes.ts';
+import { dynamicClientScope, knownScopes } from './scopes.ts';
 
 /** The authentication context of a user name and a password, the only one of the demo. */
 export const passwordAcr = 'urn:sallyport:demo:acr:password';
@@ -34,10 +34,14 @@ interface ClientPolicy {
  * - no refresh tokens, PKCE, the user's consent each time;
  * - its own secret, in the body, also for a client that requested to be public. Only a client with a metadata document,
  *   which cannot contain a secret, is public;
- * - the whole scope of dynamic clients, not the narrower one of its request: the official MCP clients register with the
- *   scope of their first challenge and must be able to step up later. The user decides the scope of each token.
+ * - the whole scope of dynamic clients, not the narrower one of its request. The official MCP clients register with the
+ *   scope of their first challenge, so that they could not step up later. The user decides the scope of each token.
+ *   For servers that keep to the request, routes have `first_challenge: supported`; but then a client asks for every
+ *   scope at its first sign-in, and the demo would have no step-up to show.
+ *
+ * @param keepsRegisteredScope Whether a registration with a scope keeps that scope, as such servers do.
  */
-export function dynamicClientPolicy(accessTokenTtl: number): ClientPolicy {
+export function dynamicClientPolicy(accessTokenTtl: number, keepsRegisteredScope: boolean): ClientPolicy {
   return {
     properties: policyMembers,
     validator(ctx, key, _value, metadata) {
@@ -46,14 +50,23 @@ export function dynamicClientPolicy(accessTokenTtl: number): ClientPolicy {
       // Without a context, the client is read from storage, or from its metadata document.
       if (ctx?.oidc.route !== 'registration' && !isMetadataDocument(metadata.client_id)) return;
       requireSafeRedirects(metadata.redirect_uris);
-      const settings = dictatedSettings(metadata, accessTokenTtl);
+      const scope = keepsRegisteredScope ? registeredScope(metadata) : dynamicClientScope;
+      const settings = dictatedSettings(metadata, scope, accessTokenTtl);
       for (const name of Object.keys(metadata)) delete metadata[name];
       Object.assign(metadata, settings);
     },
   };
 }
 
-function dictatedSettings(asked: ClientMetadata, accessTokenTtl: number): ClientMetadata {
+function registeredScope({ scope }: ClientMetadata): string {
+  const asked = new Set(knownScopes(scope ?? dynamicClientScope));
+  return dynamicClientScope
+    .split(' ')
+    .filter((name) => asked.has(name))
+    .join(' ');
+}
+
+function dictatedSettings(asked: ClientMetadata, scope: string, accessTokenTtl: number): ClientMetadata {
   const credential = isMetadataDocument(asked.client_id)
     ? { token_endpoint_auth_method: 'none' as const, token_endpoint_auth_methods: ['none'] }
     : {
@@ -73,7 +86,7 @@ function dictatedSettings(asked: ClientMetadata, accessTokenTtl: number): Client
     post_logout_redirect_uris: [],
     grant_types: ['authorization_code'],
     response_types: ['code'],
-    scope: dynamicClientScope,
+    scope,
     subject_type: 'public',
     access_token_ttl: accessTokenTtl,
     require_proof_key: true,

@@ -40,6 +40,8 @@ export interface ProviderOptions {
   /** URLs of client metadata documents. A URL that ends with a slash accepts all below it. */
   readonly clientDocuments: readonly string[];
   readonly fetchClientDocument?: typeof fetch;
+  /** Whether a client that registers gets the scope of its request, and never more. */
+  readonly keepsRegisteredScope: boolean;
   readonly accessTokenTtl: number;
   readonly highPrivilegeTtl: number;
 }
@@ -89,7 +91,7 @@ export function createProvider(options: ProviderOptions): Provider {
     // A high privilege that is renewed automatically would not be short-lived.
     issueRefreshToken: (_ctx, client, code) =>
       client.grantTypeAllowed('refresh_token') && !isHighPrivilege(code.scopes),
-    extraClientMetadata: dynamicClientPolicy(accessTokenTtl),
+    extraClientMetadata: dynamicClientPolicy(accessTokenTtl, options.keepsRegisteredScope),
     extraTokenClaims: createTokenClaims(options.accounts, new Set(options.clients.map((client) => client.client_id))),
     findAccount: (_ctx, name) => {
       const account = options.accounts.find(name);

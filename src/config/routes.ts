@@ -68,6 +68,7 @@ function readRoute(field: Field, referents: Referents): Route {
     methods: field.get('methods').present ? new Set(field.get('methods').list(method)) : undefined,
     public: open,
     resource,
+    firstChallenge: open ? 'none' : readFirstChallenge(field.get('first_challenge'), protocol, resource),
     authorizationServers: servers,
     audiences: open ? [] : readAudiences(field, protocol, referents.publicUrl + path),
     tokens,
@@ -94,6 +95,7 @@ function checkPublicRoute(field: Field, protocol: 'http' | 'mcp' | undefined): v
     'opaque_tokens',
     'authorization_servers',
     'resource',
+    'first_challenge',
     'revalidate',
     'dpop',
   ]) {
@@ -173,6 +175,20 @@ function readUpgrade(field: Field, protocol: 'http' | 'mcp' | undefined): 'webso
       'cannot be combined with protocol: mcp: the gateway cannot read the messages of an upgraded connection',
     );
   return upgrade;
+}
+
+/** By default, the 401 of an HTTP route names no scope, as in the examples of RFC 6750 §3.1. */
+function readFirstChallenge(
+  field: Field,
+  protocol: 'http' | 'mcp' | undefined,
+  resource: ResourceMetadata | undefined,
+): Route['firstChallenge'] {
+  const named = field.read(oneOf('policy', 'supported', 'none'));
+  if (field.present && resource === undefined) field.addProblem('applies only to a route with resource', 'key');
+  else if (named === 'supported' && resource?.scopesSupported === undefined) {
+    field.addProblem('supported needs resource.scopes_supported');
+  }
+  return named ?? (protocol === 'mcp' ? 'policy' : 'none');
 }
 
 function readResource(field: Field): ResourceMetadata {

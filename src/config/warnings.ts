@@ -1,4 +1,5 @@
 import type { Config } from '../model/config.ts';
+import { stepUpScopes } from './step-up.ts';
 
 /** Shorter tokens can be guessed in spite of the rate limit of the admin listener. */
 const ADMIN_TOKEN_CHARACTERS = 16;
@@ -20,6 +21,15 @@ export function warningsOf(config: Config): readonly string[] {
   }
   if ((config.admin?.token?.length ?? ADMIN_TOKEN_CHARACTERS) < ADMIN_TOKEN_CHARACTERS) {
     warnings.push(`admin.token is short: use at least ${ADMIN_TOKEN_CHARACTERS} random characters`);
+  }
+  for (const route of config.routes) {
+    const { name, firstChallenge } = route;
+    const missing = stepUpScopes(route).join(' ');
+    if (missing === '' || firstChallenge !== 'supported') continue;
+    const remedy = 'add them, or some clients can never get them';
+    warnings.push(
+      `first_challenge: supported of route ${name} names scopes_supported, which lacks ${missing}: ${remedy}`,
+    );
   }
   return warnings;
 }

@@ -91,6 +91,8 @@ export interface Policy {
   readonly name: string;
   /** The top-level scope, which every caller needs. The challenge of a 401 names it. */
   readonly scope: readonly string[];
+  /** Every scope that a challenge may name, whatever is called; those under a `not` are none. */
+  readonly scopes: readonly string[];
   /** Whether lists show only what {@link Policy.couldCall} allows. Always `show` with `mode: shadow`. */
   readonly lists: 'filter' | 'show';
   /** Whether the policy may decide differently for two callers with valid tokens: it has a rule, and enforces it. */

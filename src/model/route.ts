@@ -141,6 +141,8 @@ export interface Route {
   readonly revalidateMs: number | undefined;
   /** Proof of possession, RFC 9449; undefined: the route does not support DPoP and refuses bound tokens. */
   readonly dpop: Dpop | undefined;
+  /** Which scopes a 401 names: {@link firstScopes}. */
+  readonly firstChallenge: 'policy' | 'supported' | 'none';
   /** Whether the gateway answers a `tools/call` that no new token would help with a tool result; `http` elsewhere. */
   readonly finalRefusals: 'http' | 'tool_error';
   /** Requests of one subject on this route; undefined: unlimited. */
@@ -151,4 +153,10 @@ export interface Route {
   readonly query: 'refuse' | 'pass';
   /** Whether the gateway forwards WebSocket upgrades. */
   readonly upgrade: 'websocket' | undefined;
+}
+
+/** The scopes that a 401 of a route names; empty: none. */
+export function firstScopes({ firstChallenge, policy, resource }: Route): readonly string[] {
+  const scopes = { policy: policy?.scope, supported: resource?.scopesSupported, none: [] }[firstChallenge];
+  return scopes ?? [];
 }

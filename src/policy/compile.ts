@@ -38,6 +38,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   return {
     name,
     scope: scopeTokens(document.scope ?? []),
+    scopes: [...new Set([condition, ...entries.map((entry) => entry.condition)].flatMap(scopesIn))],
     lists: shadow ? 'show' : (document.lists ?? defaultLists(document)),
     distinguishesCallers: !shadow && every.length > 0,
     toolEntry: (tool) => listing?.tool?.(tool)?.name,
@@ -102,6 +103,22 @@ function rulesIn(condition: Condition): readonly string[] {
     case 'claim':
     case 'lifetime':
       return [condition.rule];
+  }
+}
+
+/** The scopes that a condition may ask for. */
+function scopesIn(condition: Condition): readonly string[] {
+  switch (condition.kind) {
+    case 'scope':
+      return condition.scopes;
+    case 'all':
+      return condition.conditions.flatMap(scopesIn);
+    case 'any':
+      return condition.alternatives.flatMap(scopesIn);
+    case 'not':
+    case 'claim':
+    case 'lifetime':
+      return [];
   }
 }
 

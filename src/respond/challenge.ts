@@ -1,6 +1,6 @@
 import type { Call } from '../model/call.ts';
 import type { ChallengeError, Denial, Refusal } from '../model/denial.ts';
-import type { Route } from '../model/route.ts';
+import { firstScopes, type Route } from '../model/route.ts';
 import { metadataUrl } from './resource-metadata.ts';
 
 /** The challenges of a refusal, each the value of one `WWW-Authenticate`; undefined where no token would help. */
@@ -13,8 +13,9 @@ const dpopScheme = /^dpop(?: |$)/i;
 export function createChallenges(route: Route, publicUrl: string): Challenges {
   const resourceMetadata = metadataUrl(route, publicUrl);
   const isMcp = route.protocol === 'mcp';
-  /** The parameters for a client that has to begin: an API without MCP tells such a client nothing. */
-  const begin = isMcp ? { scope: route.policy?.scope ?? [], resourceMetadata } : {};
+  /** The parameters for a client that has to begin. Without `first_challenge`, an API without MCP gives it none. */
+  const begin = { scope: firstScopes(route), resourceMetadata: isMcp ? resourceMetadata : undefined };
+  const beginAnyhow = challenge('Bearer', begin);
   const invalidBearer = challenge('Bearer', { ...begin, error: 'invalid_token' });
 
   return ({ fields: { authorization = '' } }, { error }, denial) => {
@@ -24,7 +25,7 @@ export function createChallenges(route: Route, publicUrl: string): Challenges {
     const omitsError = !isMcp && (usedDpop || denial.reason === 'credentials.missing');
     const isScopeRefusal = error === 'insufficient_scope';
     const parameters = isScopeRefusal ? { scope: denial.scope, resourceMetadata } : begin;
-    const beginning = omitsError ? 'Bearer' : invalidBearer;
+    const beginning = omitsError ? beginAnyhow : invalidBearer;
     const bearer = isScopeRefusal ? challenge('Bearer', { ...parameters, error }) : beginning;
     if (route.dpop === undefined) return bearer;
     const { algorithms } = route.dpop;

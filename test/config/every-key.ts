@@ -73,6 +73,7 @@ export const everyKey: unknown = {
       methods: ['GET'],
       public: false,
       upgrade: 'websocket',
+      first_challenge: 'supported',
       keepalive: '15s',
       rate: { requests: 5, per: '10s', burst: 1 },
       dpop: { required: true, nonce: true, algorithms: ['ES256', 'EdDSA'], proof_lifetime: '30s' },

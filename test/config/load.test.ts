@@ -138,6 +138,7 @@ describe('a configuration', () => {
       },
       below: 'refuse',
       query: 'refuse',
+      firstChallenge: 'policy',
       finalRefusals: 'http',
       upgrade: undefined,
     });
@@ -145,6 +146,7 @@ describe('a configuration', () => {
       protocol: 'http',
       below: 'pass',
       query: 'pass',
+      firstChallenge: 'none',
       finalRefusals: 'http',
       methods: new Set(['GET']),
       resource: undefined,

@@ -126,6 +126,26 @@ describe('routes', () => {
       edited(route('protocol: mcp\n    refusals: { final: soap }')),
       ':12:24: routes[0].refusals.final: "soap" is not http or tool_error',
     ],
+    [
+      'a first challenge without a resource',
+      edited(route('first_challenge: none')),
+      ':11:5: routes[0].first_challenge: applies only to a route with resource',
+    ],
+    [
+      'a first challenge of supported scopes that are not listed',
+      edited(route('resource: { name: API }\n    first_challenge: supported')),
+      ':12:22: routes[0].first_challenge: supported needs resource.scopes_supported',
+    ],
+    [
+      'another first challenge',
+      edited(route('protocol: mcp\n    first_challenge: all')),
+      ':12:22: routes[0].first_challenge: "all" is not policy, supported or none',
+    ],
+    [
+      'a first challenge of a public route',
+      edited(['    audience: https://api.example\n', ''], route('public: true\n    first_challenge: none')),
+      ':11:5: routes[0].first_challenge: cannot be combined with public: true',
+    ],
     ['an upgrade', edited(route('upgrade: h2c')), ':11:14: routes[0].upgrade: "h2c" is not websocket'],
     [
       'an upgrade of mcp',

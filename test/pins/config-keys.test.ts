@@ -88,6 +88,7 @@ routes[].public
 routes[].upgrade
 routes[].below
 routes[].query
+routes[].first_challenge
 routes[].refusals
 routes[].refusals.final
 routes[].keepalive

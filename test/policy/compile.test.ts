@@ -37,6 +37,18 @@ test.each<[PolicyDocument, boolean]>([
   expect(compilePolicy('demo', document).distinguishesCallers).toBe(tells);
 });
 
+test('a policy has every scope that a challenge may name, once', () => {
+  const document: PolicyDocument = {
+    scope: 'read',
+    any: [{ scope: 'a' }, { claims: { x: 1 }, all: [{ scope: 'b' }] }],
+    not: { scope: 'never' },
+    max_lifetime: '60s',
+    tools: { pay: { scope: ['payments', 'read'] }, get: {} },
+    resources: { 'a:b': { scope: 'reports' } },
+  };
+  expect(compilePolicy('p', document).scopes).toEqual(['read', 'a', 'b', 'reports', 'payments']);
+});
+
 test('a policy without scope and tools has neither', () => {
   const policy = compilePolicy('demo', {});
   expect(policy.scope).toEqual([]);

@@ -64,7 +64,16 @@ test('RFC 9110 §11.6.1 — whatever the scopes, a reader of auth-params finds e
 const publicUrl = 'https://gateway.example';
 const metadata = new URL('https://gateway.example/.well-known/oauth-protected-resource/mcp');
 const dpop = { required: false, nonce: true, algorithms: ['ES256', 'EdDSA'], lifetimeMs: 60_000 };
-const route = { protocol: 'mcp', path: '/mcp', resource: {}, policy: { scope: ['read'] }, dpop } as unknown as Route;
+const resource = { scopesSupported: ['read', 'payments'] };
+const policy = { scope: ['read'] };
+const route = {
+  protocol: 'mcp',
+  path: '/mcp',
+  resource,
+  policy,
+  firstChallenge: 'policy',
+  dpop,
+} as unknown as Route;
 
 /** The answer as a client gets it: with each challenge in a line of its own. */
 function answer(of: Route, authorization: string | undefined, reason: Reason, scope: readonly string[] = []): Response {
@@ -131,6 +140,46 @@ test('without dpop there is one challenge, whatever was sent', () => {
 test('on an API without dpop, a token in the DPoP scheme gets the error code of Bearer', () => {
   const api = { protocol: 'http', path: '/api' } as Route;
   expect(answer(api, 'DPoP x', 'token.expired').headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+});
+
+describe('first_challenge: the scopes that a 401 names', () => {
+  const api = { ...route, protocol: 'http', path: '/api', dpop: undefined };
+  const named = (of: Route, reason: Reason): string | null =>
+    answer(of, undefined, reason, ['read', 'payments']).headers.get('www-authenticate');
+
+  test.each([
+    ['policy', 'Bearer error="invalid_token", scope="read", resource_metadata="', 'Bearer scope="read"'],
+    [
+      'supported',
+      'Bearer error="invalid_token", scope="read payments", resource_metadata="',
+      'Bearer scope="read payments"',
+    ],
+    ['none', 'Bearer error="invalid_token", resource_metadata="', 'Bearer'],
+  ] as const)('%s', (firstChallenge, mcp, http) => {
+    expect(named({ ...route, dpop: undefined, firstChallenge }, 'token.expired')).toBe(`${mcp}${metadata.href}"`);
+    expect(named({ ...api, firstChallenge } as Route, 'credentials.missing')).toBe(http);
+    expect(named({ ...api, firstChallenge } as Route, 'token.expired')).toBe(
+      http.replace(/^Bearer ?/, 'Bearer error="invalid_token", ').replace(/, $/, ''),
+    );
+  });
+
+  test('do not change a challenge for a missing scope', () => {
+    const stepUp = named({ ...route, firstChallenge: 'none' }, 'scope.insufficient');
+    expect(stepUp).toContain('error="insufficient_scope", scope="read payments"');
+  });
+
+  test('are in the DPoP challenge too', () => {
+    expect(named({ ...route, firstChallenge: 'supported' }, 'token.expired')).toContain('DPoP scope="read payments"');
+  });
+
+  test('are none without a policy, or without scopes_supported', () => {
+    const bare = { ...route, dpop: undefined, policy: undefined, resource: { scopesSupported: undefined } } as Route;
+    for (const firstChallenge of ['policy', 'supported'] as const) {
+      expect(named({ ...bare, firstChallenge }, 'token.expired')).toBe(
+        `Bearer error="invalid_token", resource_metadata="${metadata.href}"`,
+      );
+    }
+  });
 });
 
 test('a challenge without parameters is the scheme alone', () => {

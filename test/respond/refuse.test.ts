@@ -14,6 +14,7 @@ const mcp = {
   path: '/mcp',
   resource: {},
   policy: { scope: ['read'] },
+  firstChallenge: 'policy',
 } as unknown as Route;
 const http = { protocol: 'http', path: '/api' } as Route;
 const promptGet = { kind: 'mcp', method: 'prompts/get', targets: [], arguments: undefined } as const;

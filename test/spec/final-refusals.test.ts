@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startWorld, type Answer, type World } from '../worlds/gateway.ts';
+import { publicUrl, startWorld, type Answer, type World } from '../worlds/gateway.ts';
 import { toolCall } from '../worlds/wire.ts';
 
 const policy = `
@@ -40,6 +40,21 @@ routes:
     policy: tools
     rate: { requests: 1, per: 1h }
     refusals: { final: tool_error }
+    upstream: { url: "${upstream}/mcp" }
+  - name: wide
+    path: /wide
+    protocol: mcp
+    audience: a
+    policy: tools
+    resource: { scopes_supported: [read, payments] }
+    first_challenge: supported
+    upstream: { url: "${upstream}/mcp" }
+  - name: silent
+    path: /silent
+    protocol: mcp
+    audience: a
+    policy: tools
+    first_challenge: none
     upstream: { url: "${upstream}/mcp" }
 `,
     policies: {
@@ -179,5 +194,26 @@ describe('refusals: { final: tool_error }', () => {
     const notification = message({ id: undefined, params: { name: 'drop' } });
     for (const body of [read, task, notification])
       expect(await post('/words', {}, body)).toMatchObject({ status: 403 });
+  });
+});
+
+describe('first_challenge', () => {
+  const metadata = (path: string): string =>
+    `resource_metadata="${publicUrl}/.well-known/oauth-protected-resource${path}"`;
+
+  test.for([
+    ['/mcp', 'scope="read", '],
+    ['/wide', 'scope="read payments", '],
+    ['/silent', ''],
+  ] as const)('R-221: a 401 of %s names %j', async ([path, scope]) => {
+    for (const token of [undefined, await world.token({ exp: 1 })]) {
+      const { status, challenge } = await world.send(path, { method: 'POST', ...(token !== undefined && { token }) });
+      expect([status, challenge]).toEqual([401, `Bearer error="invalid_token", ${scope}${metadata(path)}`]);
+    }
+  });
+
+  test('R-221: a challenge for a missing scope stays as it is', async () => {
+    const { challenge } = await call('order', {}, '/silent');
+    expect(challenge).toBe(`Bearer error="insufficient_scope", scope="read orders", ${metadata('/silent')}`);
   });
 });
