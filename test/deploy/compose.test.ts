@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { load } from '../../src/config/load.ts';
@@ -127,4 +127,45 @@ describe('docker-compose.yml', () => {
     const mounted = mounts.map(([, to]) => to);
     for (const file of config.rule_files) expect(mounted).toContain(`/etc/prometheus/${file}`);
   });
+
+  test('provisions Grafana with the dashboard and the Prometheus that it reads, and gives it no account', async () => {
+    const { volumes = [], networks, environment } = services['grafana'] ?? {};
+    const mounts = new Map(volumes.map((volume) => volume.split(':')).map(([from = '', to = '']) => [to, from]));
+    for (const from of mounts.values()) await expect(stat(join(root, from))).resolves.toBeDefined();
+    const provisioned = async (file: string): Promise<unknown> => {
+      const folder = mounts.get(`/etc/grafana/provisioning/${file.slice(0, file.indexOf('/'))}`) ?? '';
+      return parse(await read(join(folder, file.slice(file.indexOf('/') + 1))));
+    };
+    expect(await provisioned('datasources/prometheus.yml')).toMatchObject({
+      datasources: [{ type: 'prometheus', url: 'http://prometheus:9090', isDefault: true }],
+    });
+    const { providers } = (await provisioned('dashboards/sallyport.yml')) as {
+      readonly providers: readonly { readonly options: { readonly path: string } }[];
+    };
+    const home = environment?.['GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH'] ?? '';
+    expect(providers.map(({ options }) => options.path)).toEqual([dirname(home)]);
+    const dashboard = JSON.parse(await read(mounts.get(home) ?? '')) as { templating: { list: object[] } };
+    // The variable has no value of its own, so Grafana selects the default source.
+    expect(dashboard.templating.list).toContainEqual(
+      expect.objectContaining({ name: 'datasource', type: 'datasource', query: 'prometheus' }),
+    );
+    expect(networks).toEqual(['monitoring']);
+    expect(services['prometheus']?.networks).toContain('monitoring');
+    expect(environment).toMatchObject({
+      GF_AUTH_DISABLE_LOGIN_FORM: 'true',
+      GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION: 'true',
+    });
+    expect(environment).not.toHaveProperty('GF_AUTH_ANONYMOUS_ORG_ROLE');
+  });
 });
+
+test.each(['docker-compose.yml', 'templates/docker-compose.yml'])(
+  '%s pins each image of another project',
+  async (name) => {
+    const { services } = parse(await read(name), { merge: true }) as typeof compose;
+    const ours = /^(?:sallyport|sallyport-demo|\$\{SALLYPORT_IMAGE:-sallyport\}|your-server)$/;
+    const images = Object.values(services).flatMap(({ image }) => (ours.test(image) ? [] : [image]));
+    expect(images.length).toBeGreaterThan(0);
+    for (const image of images) expect(image).toMatch(/^[\w./-]+:v?\d+\.\d+\.\d+$/);
+  },
+);

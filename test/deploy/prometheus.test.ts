@@ -19,7 +19,11 @@ const folder = new URL('../../deploy/', import.meta.url).pathname;
 const dashboard = JSON.parse(await readFile(`${folder}grafana/sallyport.json`, 'utf8')) as Dashboard;
 const alerts = parse(await readFile(`${folder}prometheus/alerts.yml`, 'utf8')) as Rules;
 
+const page = await readFile(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
+const shown = [...page.matchAll(/^\|.*\| `([^`|]+\))` +\|$/gm)].map(([, query = '']) => query);
+
 const queries = [
+  ...shown,
   ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
   ...dashboard.annotations.list.map(({ expr }) => expr),
 ];
@@ -29,8 +33,9 @@ const program = process.env['PROMTOOL'] ?? 'promtool';
 const hasPromtool = spawnSync(program, ['--version']).status === 0;
 if (!hasPromtool) process.stdout.write('promtool is not on the PATH: the alert rules are not tested by it\n');
 
-describe('the dashboard and the alerts', () => {
+describe('the dashboard, the alerts and docs/monitoring.md', () => {
   test('use only metrics that exist', () => {
+    expect(shown).toHaveLength(5);
     const known = new Set(
       createMetrics()
         .registry.getMetricsAsArray()
