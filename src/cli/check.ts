@@ -1,17 +1,29 @@
-import { loadConfig } from '../config/load.ts';
-import { warningsOf } from '../config/warnings.ts';
+import { load } from '../config/load.ts';
+import { readPolicyTests } from '../config/policy-tests.ts';
+import { ConfigError } from '../config/problems.ts';
+import { trustsLoopbackOnly, warningsOf } from '../config/warnings.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
 
-/** `sallyport check`: loads everything and prints every problem. A warning does not change the exit code. */
-export async function check(file: string): Promise<ExitCode> {
+/**
+ * `sallyport check`: loads everything that `serve` and `test` would, and prints every problem, then every warning.
+ *
+ * @param isStrict Whether a warning changes the exit code.
+ */
+export async function check(file: string, isStrict = false): Promise<ExitCode> {
   try {
-    const config = await loadConfig(file);
+    const { config, policyFolder, plainSecrets } = await load(file);
     const { routes, policies } = config;
-    for (const warning of warningsOf(config)) process.stderr.write(`warning: ${file}: ${warning}\n`);
-    process.stdout.write(
-      `${file}: ${count(routes.length, 'route', 'routes')}, ${count(policies.size, 'policy', 'policies')}: ok\n`,
-    );
-    return 0;
+    const tests = await readPolicyTests(policyFolder.path, policyFolder.label, new Set(policies.keys()));
+    if (tests.problems.length > 0) throw new ConfigError(tests.problems, [file]);
+    const warnings = [
+      ...warningsOf(config).map((warning) => `${file}: ${warning}`),
+      ...(trustsLoopbackOnly(config) ? [] : plainSecrets.map(String)),
+    ];
+    for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+    const verdict = warnings.length === 0 ? 'ok' : `ok, with ${count(warnings.length, 'warning', 'warnings')}`;
+    const counts = `${count(routes.length, 'route', 'routes')}, ${count(policies.size, 'policy', 'policies')}`;
+    process.stdout.write(`${file}: ${counts}: ${verdict}\n`);
+    return isStrict && warnings.length > 0 ? 1 : 0;
   } catch (error) {
     return reportProblems(file, error);
   }

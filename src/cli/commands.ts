@@ -68,11 +68,15 @@ ${configHelp}  --workers N         the number of processes; auto: one for each p
   },
   check: {
     does: 'check the configuration and its policies',
-    usage: 'sallyport check [--config FILE]',
-    help: `Loads the configuration and its policies, and prints every problem.\n\n${configHelp}`,
+    usage: 'sallyport check [--strict] [--config FILE]',
+    help: `Loads the configuration, its policies and their tests. Prints every problem, and a warning for what is legal
+and probably wrong.
+
+  --strict            also fails if there is a warning
+${configHelp}`,
     words: [],
-    options: config,
-    run: async (_word, options) => (await import('./check.ts')).check(fileOf(options)),
+    options: { ...config, strict: { type: 'boolean' } },
+    run: async (_word, options) => (await import('./check.ts')).check(fileOf(options), options['strict'] === true),
   },
   test: {
     does: 'run the tests of the policies',

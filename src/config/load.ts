@@ -8,6 +8,7 @@ import { readAuthorizationServers } from './authorization-servers.ts';
 import { createReport, type Field } from './field.ts';
 import { disk, type Files, recorded, type Snapshot } from './files.ts';
 import { expand } from './placeholders.ts';
+import { plainSecrets } from './plain-secrets.ts';
 import { type PolicyFolder, readPolicies } from './policies.ts';
 import { ConfigError, Problem } from './problems.ts';
 import { readLimits, readRate } from './limits.ts';
@@ -28,6 +29,8 @@ export interface Loaded {
   readonly snapshot: Snapshot;
   /** The folder of policies: its path, and its name in messages. */
   readonly policyFolder: { readonly path: string; readonly label: string };
+  /** The secrets that `gateway.yaml` itself holds. */
+  readonly plainSecrets: readonly Problem[];
 }
 
 /**
@@ -64,7 +67,8 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
   const problems = [...report.problems(), ...folder.problems];
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
-  return { config, files, snapshot: read.snapshot(), policyFolder: { path, label: folderLabel } };
+  const policyFolder = { path, label: folderLabel };
+  return { config, files, snapshot: read.snapshot(), policyFolder, plainSecrets: plainSecrets(document) };
 }
 
 function missingFile(fault: string): string {

@@ -1,5 +1,10 @@
+import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
 import { stepUpScopes } from './step-up.ts';
+import type { Policy } from '../model/policy.ts';
+import type { Route } from '../model/route.ts';
+import { expandScopes } from '../policy/hierarchy.ts';
+import { quoted } from './wording.ts';
 
 /** Shorter tokens can be guessed in spite of the rate limit of the admin listener. */
 const ADMIN_TOKEN_CHARACTERS = 16;
@@ -31,7 +36,81 @@ export function warningsOf(config: Config): readonly string[] {
       `first_challenge: supported of route ${name} names scopes_supported, which lacks ${missing}: ${remedy}`,
     );
   }
+  warnings.push(...[...config.authorizationServers.values()].flatMap(insecureIssuer));
+  warnings.push(...unsupportedScopes(config));
+  warnings.push(...config.routes.flatMap(placeholderClaims));
   return warnings;
+}
+
+/** Whether the configuration trusts only authorization servers on this machine: a demo, or a test. */
+export function trustsLoopbackOnly({ authorizationServers }: Config): boolean {
+  return [...authorizationServers.values()].every(({ issuer }) => isLoopbackUrl(issuer));
+}
+
+function isLoopbackUrl(url: string): boolean {
+  return /^(?:localhost|127\.[0-9.]+|\[::1\])$/.test(new URL(url).hostname);
+}
+
+function insecureIssuer({ name, issuer }: AuthorizationServer): readonly string[] {
+  if (!issuer.startsWith('http:') || isLoopbackUrl(issuer)) return [];
+  const risk = 'a party on the way can replace its keys';
+  return [`authorization_servers.${name}.issuer ${quoted(issuer)} is http and not on loopback: ${risk}; use https`];
+}
+
+/** Scopes that look misspelled. */
+function unsupportedScopes({ routes, scopeHierarchy }: Config): readonly string[] {
+  const policies = new Set(routes.flatMap(({ policy }) => policy ?? []));
+  return [
+    ...unnamedScopes(routes, scopeHierarchy).map((scope) => `scopes has ${quoted(scope)}, which no route supports`),
+    ...[...policies].flatMap((policy) =>
+      unsupportedBy(routes, policy, scopeHierarchy).map((scope) => {
+        const wanted = `policy ${policy.name} wants the scope ${quoted(scope)} of every caller`;
+        return `${wanted}, which scopes_supported of no route has`;
+      }),
+    ),
+  ];
+}
+
+/** The scopes of `scopes` that no route names, and that imply none that a route names. */
+function unnamedScopes(routes: readonly Route[], hierarchy: Config['scopeHierarchy']): readonly string[] {
+  const named = new Set(
+    routes.flatMap(({ policy, resource }) => (policy?.scopes ?? []).concat(resource?.scopesSupported ?? [])),
+  );
+  const configured = new Set([...hierarchy.keys(), ...[...hierarchy.values()].flat()]);
+  return [...configured].filter((scope) => ![scope].concat(hierarchy.get(scope) ?? []).some((each) => named.has(each)));
+}
+
+/**
+ * The scopes that a policy wants of every caller while no route with the policy supports them. A scope of one tool is
+ * asked for when it is called, and need not be supported from the start.
+ */
+function unsupportedBy(
+  routes: readonly Route[],
+  policy: Policy,
+  hierarchy: Config['scopeHierarchy'],
+): readonly string[] {
+  const lists = routes
+    .filter((route) => route.policy === policy)
+    .map(({ resource }) => resource?.scopesSupported ?? []);
+  if (lists.some((list) => list.length === 0)) return [];
+  const supported = expandScopes(lists.flat(), hierarchy);
+  return policy.scope.filter((scope) => !supported.has(scope));
+}
+
+/** Names of claims as templates and examples have them: brackets, words, fillers. */
+const placeholder = new RegExp(
+  '^(?:<.*>|\\{.*\\}|\\$.*|\\.{3}|…|x{3,}' +
+    '|todo|tbd|fixme|change[-_ ]?me|placeholder|claim|claim[-_ ]?name|(?:your|my|some)[-_ ].*)$',
+  'i',
+);
+
+function placeholderClaims({ name, upstream }: Route): readonly string[] {
+  return [...upstream.identity]
+    .filter(([, claim]) => placeholder.test(claim))
+    .map(([header, claim]) => {
+      const place = `route ${name}: upstream.identity.${header}`;
+      return `${place} is ${quoted(claim)}, which looks like a placeholder: write the name of a claim`;
+    });
 }
 
 /** Whether one of the networks is the whole of IPv4 or IPv6. */

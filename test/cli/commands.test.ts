@@ -38,10 +38,12 @@ at once. An edit of the configuration or its policies is in force as soon as it 
     ],
     [
       ['check', '-h'],
-      `sallyport check [--config FILE]
+      `sallyport check [--strict] [--config FILE]
 
-Loads the configuration and its policies, and prints every problem.
+Loads the configuration, its policies and their tests. Prints every problem, and a warning for what is legal
+and probably wrong.
 
+  --strict            also fails if there is a warning
   --config FILE       the configuration; default: gateway.yaml
 `,
     ],
@@ -75,11 +77,46 @@ describe('wrong usage', () => {
 });
 
 describe('check', () => {
-  test('prints a warning to stderr and succeeds', async () => {
+  test('R-222: prints a warning to stderr, and fails only with --strict', async () => {
     await inFolder({ yaml: `${base}trusted_proxies: [0.0.0.0/0]\n` }, async (folder) => {
-      const { code, stderr } = await outcome(['check'], folder);
       const warning = 'trusted_proxies trusts every address: each client can choose its own address';
-      expect({ code, stderr }).toEqual({ code: 0, stderr: `warning: gateway.yaml: ${warning}\n` });
+      const printed = {
+        stdout: 'gateway.yaml: 1 route, 0 policies: ok, with 1 warning\n',
+        stderr: `warning: gateway.yaml: ${warning}\n`,
+      };
+      expect(await outcome(['check'], folder)).toEqual({ code: 0, ...printed });
+      expect(await outcome(['check', '--strict'], folder)).toEqual({ code: 1, ...printed });
+    });
+  });
+
+  test('R-222: warns of a secret in the file, unless all authorization servers are on loopback', async () => {
+    const remote = edited(['issuer: http://127.0.0.1:9000', 'issuer: https://as.example']);
+    await inFolder({ yaml: remote }, async (folder) => {
+      const { code, stderr } = await outcome(['check', '--strict'], folder);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr:
+          'warning: gateway.yaml:6:57: authorization_servers.main.introspection.client_secret: a secret in plain text; keep it in the environment or in a file, as ${env:NAME} or ${file:PATH}\n',
+      });
+    });
+    await inFolder({ yaml: base }, async (folder) => {
+      expect(await outcome(['check', '--strict'], folder)).toMatchObject({ code: 0, stderr: '' });
+    });
+  });
+
+  test('reads the tests of policies too', async () => {
+    const files = {
+      'policies/a.yaml': '{}',
+      'policies/a.test.yaml': '- name: x\n  given: {}\n  when: {}\n  then: ok\n',
+    };
+    await inFolder({ yaml: base, files }, async (folder) => {
+      expect(await outcome(['check'], folder)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `policies/a.test.yaml:4:9: [0].then: "ok" is not allow, shadow or { deny: REASON }
+gateway.yaml: 1 problem
+`,
+      });
     });
   });
 

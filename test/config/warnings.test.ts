@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
-import { warningsOf } from '../../src/config/warnings.ts';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { load } from '../../src/config/load.ts';
+import { trustsLoopbackOnly, warningsOf } from '../../src/config/warnings.ts';
 import { tlsLine } from '../support/certificates.ts';
 import { route, top } from './edits.ts';
-import { base, edited, loaded } from './folder.ts';
+import { base, edited, inFolder, loaded } from './folder.ts';
 
 const warnings = async (yaml: string): Promise<readonly string[]> => warningsOf(await loaded({ yaml }));
 
@@ -46,4 +48,112 @@ test.each([
   ['admin: { listen: "x:1", token: hunter-2 }', 'admin.token is short: use at least 16 random characters'],
 ])('warns of %s', async (line, warning) => {
   expect(await warnings(top(line))).toEqual([warning]);
+});
+
+const remote = edited(['issuer: http://127.0.0.1:9000', 'issuer: https://as.example']);
+const inFile = async (yaml: string): Promise<readonly string[]> =>
+  inFolder({ yaml }, async (folder) => {
+    const { plainSecrets } = await load(join(folder, 'gateway.yaml'), { SECRET: 'x'.repeat(40) });
+    return plainSecrets.map((problem) => String(problem).replace(`${folder}/`, ''));
+  });
+
+describe('an issuer that is http', () => {
+  test('is warned of, unless it is on loopback', async () => {
+    const issuer = (url: string) => warnings(edited(['issuer: http://127.0.0.1:9000', `issuer: ${url}`]));
+    expect(await issuer('http://as.example')).toEqual([
+      'authorization_servers.main.issuer "http://as.example" is http and not on loopback: a party on the way can replace its keys; use https',
+    ]);
+    for (const url of ['https://as.example', 'http://localhost:9000', 'http://127.0.0.2', 'http://[::1]:9000']) {
+      expect(await issuer(url)).toEqual([]);
+    }
+    for (const url of ['http://localhost.example', 'http://127.0.0.1.example', 'http://[::2]']) {
+      expect(await issuer(url)).toHaveLength(1);
+    }
+  });
+});
+
+describe('a scope that no route supports', () => {
+  const mcp = (more: string, supported = 'read') =>
+    `${edited(
+      [
+        'path: /api',
+        `path: /mcp\n    protocol: mcp\n    policy: p\n    resource: { scopes_supported: [${supported}] }`,
+      ],
+      ['audience: https', '# https'],
+    )}${more}`;
+  const found = async (more: string, policy = 'scope: read\n', supported?: string) =>
+    warningsOf(await loaded({ yaml: mcp(more, supported), files: { 'policies/p.yaml': policy } }));
+
+  test('is warned of in scopes', async () => {
+    expect(
+      await found('scopes: { admin: [write], wirte: [raed] }\n', 'scope: read\ntools: { t: { scope: write } }\n'),
+    ).toEqual(['scopes has "wirte", which no route supports', 'scopes has "raed", which no route supports']);
+  });
+
+  test('is warned of in the scope that a policy wants of every caller', async () => {
+    expect(await found('', 'scope: raed\n')).toEqual([
+      'policy p wants the scope "raed" of every caller, which scopes_supported of no route has',
+    ]);
+    expect(await found('', 'scope: read,\n')).toHaveLength(1);
+  });
+
+  test.each<[title: string, more: string, policy: string, supported?: string]>([
+    ['that a tool adds', '', 'scope: read\ntools: { pay: { scope: payments } }\n'],
+    ['that a supported scope implies', 'scopes: { write: [read] }\n', 'scope: read\n', 'write'],
+    ['of alternatives', '', 'any: [{ scope: read }, { scope: admin }]\n'],
+  ])('is not one %s', async (_title, more, policy, supported) => {
+    expect(await found(more, policy, supported)).toEqual([]);
+  });
+
+  test('is unknown on a route that lists no scopes', async () => {
+    const yaml = edited(['path: /api', 'path: /api\n    policy: p']);
+    expect(warningsOf(await loaded({ yaml, files: { 'policies/p.yaml': 'scope: any' } }))).toEqual([]);
+  });
+});
+
+describe('an identity claim that looks like a placeholder', () => {
+  const identity = (claim: string) =>
+    warnings(edited(['      url:', `      identity: { x-auth-role: "${claim}" }\n      url:`]));
+
+  test.each(['<claim>', '{sub}', '$sub', '...', 'TODO', 'your-claim', 'claim_name', 'CHANGEME', 'xxx'])(
+    '%s',
+    async (claim) => {
+      expect(await identity(claim)).toEqual([
+        `route api: upstream.identity.x-auth-role is "${claim}", which looks like a placeholder: write the name of a claim`,
+      ]);
+    },
+  );
+
+  test.each(['sub', 'role', '/act/sub', 'xx', 'claims_url', 'https://acme.example/claim'])('not %s', async (claim) => {
+    expect(await identity(claim)).toEqual([]);
+  });
+});
+
+describe('a secret in the file', () => {
+  const remedy = 'keep it in the environment or in a file, as ${env:NAME} or ${file:PATH}';
+  const secret = (text: string) => inFile(remote.replace('s3cr3t', () => text));
+  const place = 'gateway.yaml:6:57: authorization_servers.main.introspection.client_secret';
+
+  test('is found in plain text, and as the default of a placeholder', async () => {
+    expect(await secret('s3cr3t')).toEqual([`${place}: a secret in plain text; ${remedy}`]);
+    expect(await secret('"${env:UNSET:-s3cr3t}"')).toEqual([
+      `${place}: a secret as the default of a placeholder; ${remedy}`,
+    ]);
+    expect(await secret('"${env:SECRET}"')).toEqual([]);
+    expect(await secret('"${env:SECRET:-}"')).toEqual([]);
+  });
+
+  test('may be the password in the URL of the store', async () => {
+    const key = 'session_key: "${env:SECRET}0123456789"\n';
+    const store = (url: string) => inFile(`${base.replace('s3cr3t', '"${env:SECRET}"')}${key}shared: ${url}\n`);
+    expect(await store('redis://127.0.0.1:6379')).toEqual([]);
+    expect(await store('redis://:pw@127.0.0.1:6379')).toEqual([
+      `gateway.yaml:14:9: shared: a secret in plain text; ${remedy}`,
+    ]);
+  });
+
+  test('matters unless all authorization servers are on loopback', async () => {
+    expect(trustsLoopbackOnly(await loaded({ yaml: base }))).toBe(true);
+    expect(trustsLoopbackOnly(await loaded({ yaml: remote }))).toBe(false);
+  });
 });

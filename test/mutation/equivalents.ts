@@ -35,6 +35,9 @@ export const equivalents: Readonly<Record<string, readonly MutantName[]>> = {
     { in: 'foldedPath', mutator: 'StringLiteral' },
     { in: 'requirePlain', mutator: 'StringLiteral', to: '""', nth: 4 },
   ],
+  'a caller that only asks whether it is true takes undefined as false': [
+    { in: 'accept', mutator: 'BlockStatement', nth: 3 },
+  ],
   'type: no pattern matches the text "undefined"': [
     { in: 'messageAction', mutator: 'ConditionalExpression', to: 'false', nth: 2 },
   ],

@@ -12,6 +12,7 @@ describe('a list with an element that the condition wants', () => {
     [{ matches: '^ops-' }, ['ops-1'], 'an array of 1; use contains for a list'],
     [['a', 'b'], ['b'], 'an array of 1; use contains for a list'],
     ['trader', ['x'], 'an array of 1'],
+    [{ one_of: ['a', 'b'], matches: '^b' }, ['a'], 'an array of 1'],
     ['trader', [], 'an array of 0'],
     ['trader', [['trader']], 'an array of 1'],
     ['trader', 'x', '"x"'],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { describeValue } from '../../src/policy/describe-value.ts';
+import { unreachable } from '../../src/json/pointer.ts';
+import { describeValue, kindOf } from '../../src/policy/describe-value.ts';
 
 test.each([
   [undefined, 'nothing'],
@@ -56,4 +57,10 @@ describe('cuts text that may carry a token', () => {
     expect(text.length).toBeGreaterThan(64);
     expect(describeValue(text)).toBe(`${JSON.stringify(text.slice(0, 64)).slice(0, -1)}…"`);
   });
+});
+
+test('says of a place that no pointer reaches why, also without values', () => {
+  for (const words of [describeValue, kindOf]) {
+    expect(words(unreachable)).toBe('a value on the way to it that is not an object');
+  }
 });
