@@ -1,0 +1,67 @@
+/**
+ * The pages that users look for first: what they show of ours loads, and what they show of clients is well formed.
+ *
+ * @module
+ */
+
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { blocksIn, sectionsOf, type Block } from './page.ts';
+
+const page = (name: string): Promise<string> => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+const yamlIn = (text: string): readonly Block[] => blocksIn(text).filter(({ language }) => language === 'yaml');
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sallyport-pages-'));
+  await mkdir(join(folder, 'policies'));
+  vi.stubEnv('ZITADEL_SECRET', 'secret');
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true });
+});
+
+/** Loads the blocks of a section; the keys and policies that it leaves out are from `common`. */
+async function loaded(section: readonly Block[], common: readonly Block[]) {
+  const parts = (blocks: readonly Block[]) =>
+    blocks.filter(({ file }) => file === 'gateway.yaml').map(({ text }) => text);
+  const keysOf = (text: string) => text.split(/^(?=[a-z_]+:)/m).filter((part) => /^[a-z_]+:/.test(part));
+  const keys = new Map([...parts(common), ...parts(section)].flatMap(keysOf).map((part) => [part.split(':')[0], part]));
+  await writeFile(join(folder, 'gateway.yaml'), [...keys.values()].join(''));
+  for (const { file = '', text } of [...common, ...section]) {
+    if (file.startsWith('policies/')) await writeFile(join(folder, file), text);
+  }
+  return loadConfig(join(folder, 'gateway.yaml'));
+}
+
+const providers = await sectionsOf('identity-providers-for-mcp.md');
+const common = yamlIn((await page('identity-providers-for-mcp.md')).split(/^## /m)[0] ?? '');
+
+describe('docs/identity-providers-for-mcp.md', () => {
+  test.each([...providers].filter(([, text]) => yamlIn(text).length > 0))(
+    '%s loads as an MCP route',
+    async (_, text) => {
+      const { routes } = await loaded(yamlIn(text), common);
+      expect(routes).toMatchObject([{ protocol: 'mcp', name: 'tools', resource: { name: 'Tools' } }]);
+      expect(routes[0]?.policy).toBeDefined();
+    },
+  );
+
+  test('has a row for each section, in its order', async () => {
+    const rows = [...(await page('identity-providers-for-mcp.md')).matchAll(/^\| \[([^\]]+)\]/gm)];
+    expect(rows.map(([, name]) => name)).toEqual([...providers.keys()]);
+  });
+});
+
+test('docs/clients.md configures each client with the URL of the page, in valid JSON', async () => {
+  const text = await page('clients.md');
+  const blocks = blocksIn(text).filter(({ language }) => language === 'json');
+  const found = blocks.map((block) => JSON.parse(block.text) as Record<string, Record<string, { url: string }>>);
+  const urls = found.flatMap((file) => Object.values(file).flatMap((servers) => Object.values(servers)));
+  expect(urls.map(({ url }) => url)).toEqual(blocks.map(() => 'https://mcp.example.com/mcp'));
+  expect(blocks).toHaveLength(3);
+});
