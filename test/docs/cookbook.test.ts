@@ -18,7 +18,11 @@ const usual: Readonly<Record<string, (policy: string) => string>> = {
       : `[{ name: r, path: /mcp, protocol: mcp, policy: ${policy}, upstream: { url: http://mcp:1 } }]`,
 };
 
-const sections = new Map([...(await sectionsOf('cookbook.md')), ...(await sectionsOf('cookbook-gateway.md'))]);
+const sections = new Map([
+  ...(await sectionsOf('cookbook.md')),
+  ...(await sectionsOf('cookbook-gateway.md')),
+  ...[...(await sectionsOf('stdio-servers.md'))].filter(([, text]) => text.includes('```yaml')),
+]);
 let folder: string;
 
 beforeEach(async () => {
@@ -39,7 +43,9 @@ afterEach(async () => {
 
 /** Writes a recipe's files, completed by the usual keys, and returns the names of its policies. */
 async function written(recipe: string): Promise<readonly string[]> {
-  const blocks = blocksIn(sections.get(recipe) ?? '').map(({ file, text }) => ({ file: file ?? '', text }));
+  const blocks = blocksIn(sections.get(recipe) ?? '')
+    .filter(({ language }) => language === 'yaml')
+    .map(({ file, text }) => ({ file: file ?? '', text }));
   const names = blocks.flatMap(({ file }) => /^policies\/([\w-]+)\.yaml$/.exec(file)?.[1] ?? []);
   const own = blocks.find(({ file }) => file === 'gateway.yaml')?.text ?? '';
   const missing = Object.entries(usual).filter(([key]) => !new RegExp(`^${key}:`, 'm').test(own));
