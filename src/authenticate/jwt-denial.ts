@@ -1,10 +1,13 @@
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import * as errors from 'jose/errors';
-import type { AuthorizationServer } from '../model/authorization-server.ts';
+import type { AuthorizationServer, JwtValidation } from '../model/authorization-server.ts';
 import { Denial, type Reason } from '../model/denial.ts';
 import type { NumericDate } from '../model/principal.ts';
 import { describeValue } from '../policy/describe-value.ts';
 import { notAccepted, outOfTime } from './found.ts';
+
+/** A server that signs JWTs. */
+type JwtServer = AuthorizationServer & { readonly jwt: JwtValidation };
 
 /**
  * The denial of a JWT that jose refused, with what it found and what `server` is configured to accept.
@@ -12,7 +15,7 @@ import { notAccepted, outOfTime } from './found.ts';
  * @param nowMs When the token was verified.
  * @throws `error` itself if it is not an error of jose: a bug, or a denial.
  */
-export function jwtDenial(error: unknown, token: string, server: AuthorizationServer, nowMs: number): Denial {
+export function jwtDenial(error: unknown, token: string, server: JwtServer, nowMs: number): Denial {
   if (!(error instanceof errors.JOSEError)) throw error;
   return new Denial(reasonOf(error), detailOf(error, token, server, nowMs), { cause: error });
 }
@@ -38,11 +41,11 @@ function reasonOf(error: errors.JOSEError): Reason {
 function detailOf(
   error: errors.JOSEError,
   token: string,
-  { issuer, jwt, clockToleranceMs }: AuthorizationServer,
+  { issuer, jwt, clockToleranceMs }: JwtServer,
   nowMs: number,
 ): string {
   if (error instanceof errors.JOSEAlgNotAllowed) {
-    return notAccepted('alg', decodeProtectedHeader(token).alg, jwt?.algorithms ?? []);
+    return notAccepted('alg', decodeProtectedHeader(token).alg, jwt.algorithms);
   }
   if (!(error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)) return error.message;
   const { claim, reason, payload } = error;

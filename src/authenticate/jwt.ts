@@ -50,7 +50,7 @@ export function createJwtVerifier(
       requireType(signature, jwt);
       return { ...principalOf(payload, 'jwt', signature.type === 'at+jwt', server, hierarchy), signature };
     } catch (error) {
-      throw error instanceof Denial ? error : jwtDenial(error, token, server, now);
+      throw error instanceof Denial ? error : jwtDenial(error, token, { ...server, jwt }, now);
     }
   };
 }
@@ -75,8 +75,8 @@ type Signature = NonNullable<Principal['signature']>;
  * @throws {Denial} `token.algorithm`
  */
 export function requireAlgorithm({ algorithm }: Signature, accepted: JwtValidation | undefined): void {
-  if (accepted?.algorithms.includes(algorithm) === true) return;
-  throw new Denial('token.algorithm', notAccepted('alg', algorithm, accepted?.algorithms ?? []));
+  const algorithms = accepted?.algorithms ?? [];
+  if (!algorithms.includes(algorithm)) throw new Denial('token.algorithm', notAccepted('alg', algorithm, algorithms));
 }
 
 /**

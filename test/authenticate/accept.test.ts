@@ -109,6 +109,15 @@ describe('a token that was validated before a reload', () => {
     expect(() => accept(principal, route, token)).toThrow(expect.objectContaining({ reason }) as Error);
   });
 
+  test('is refused with what it says, and what the route accepts now', () => {
+    const detailOf = (detail: string): Error => expect.objectContaining({ detail }) as Error;
+    const route = { authorizationServers: servers.slice(0, 1), audiences: ['other'] };
+    const issuer = JSON.stringify(servers[0]?.issuer);
+    const unknown = `iss is "https://other.example"; accepted: ${issuer}`;
+    expect(() => accept({ issuer: 'https://other.example' }, route)).toThrow(detailOf(unknown));
+    expect(() => accept({ audience: ['r', 's'] }, route)).toThrow(detailOf('aud is "r", "s"; accepted: "other"'));
+  });
+
   test('is refused for exactly the reasons that `refusals` checks on reload', () => {
     const checked = Object.entries(refusals).filter(([, row]) => 'onReload' in row && row.onReload === 'checked');
     expect(new Set(refusedOnReload.map(([reason]) => reason))).toEqual(new Set(checked.map(([reason]) => reason)));

@@ -22,6 +22,17 @@ function principal(claims: Record<string, unknown>, ms = 0, of = server): Princi
   return principalOfAnswer({ claims: { aud: 'r', ...claims } }, of, new Map(), () => now * 1000 + ms);
 }
 
+test.each<[claims: Record<string, unknown>, detail: string]>([
+  [{ iss: 'https://x' }, 'iss of the introspection answer is "https://x"; accepted: "https://as.example"'],
+  [{ exp: now - 65 }, 'exp is 65 s ago; clock_tolerance is 5 s'],
+  [{ nbf: now + 65 }, 'nbf is 65 s ahead; clock_tolerance is 5 s'],
+  [{ nbf: 'now' }, 'nbf is "now"; it must be a number'],
+  [{ token_type: 'N_A' }, 'token_type is "N_A"; accepted: "bearer", "access_token", "dpop"'],
+  [{ aud: { r: 1 } }, 'aud is an object of 1; it must be a string or a list of strings'],
+])('a refused answer says what it has and what is accepted: %j', (claims, detail) => {
+  expect(() => principal(claims)).toThrow(expect.objectContaining({ detail }) as Error);
+});
+
 describe('RFC 7662 §2.2 — the answer about an active token', () => {
   test.each<[string, Record<string, unknown>]>([
     ['no more than for whom it is', {}],

@@ -165,13 +165,14 @@ describe('a refusal', () => {
 });
 
 describe('the header under the current settings of the issuer', () => {
-  test.each<[string, JwtValidation | undefined]>([
-    ['RS256', accepted],
-    ['none', accepted],
-    ['ES256', undefined],
-  ])('token.algorithm: %s', (algorithm, validation) => {
+  test.each<[string, JwtValidation | undefined, detail: string]>([
+    ['RS256', accepted, 'alg is "RS256"; accepted: "ES256"'],
+    ['none', accepted, 'alg is "none"; accepted: "ES256"'],
+    ['ES256', undefined, 'alg is "ES256"; accepted: '],
+  ])('token.algorithm: %s', (algorithm, validation, detail) => {
     const signature = { algorithm, type: 'at+jwt' };
-    expect(() => requireAlgorithm(signature, validation)).toThrow(refused('token.algorithm'));
+    const denial = expect.objectContaining({ reason: 'token.algorithm', detail }) as Error;
+    expect(() => requireAlgorithm(signature, validation)).toThrow(denial);
   });
 
   test.each<[string, JwtValidation]>([
