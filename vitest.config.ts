@@ -1,22 +1,36 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import type { Reporter } from 'vitest/node';
 
-/** One plain line at the end, for whoever reads the output by machine: colours and columns vary between terminals. */
+/** Tests that start many processes or wait for real time: half of the time of all tests. */
+const thorough = ['attacks', 'cli', 'clients', 'demo', 'deploy', 'faults', 'forward-auth', 'fuzz', 'limits'];
+
+/** Plain lines at the end, for programs that read the output: colours and columns vary between terminals. */
 const plainTotal: Reporter = {
   onTestRunEnd(modules) {
     const states = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state));
     const count = (state: string): number => states.filter((each) => each === state).length;
     process.stdout.write(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`);
+    if (process.argv.includes('--project=quick')) {
+      process.stdout.write(`not run, because they take longer: test/{${thorough.join(',')}}; npm run test:all\n`);
+    }
   },
 };
 
 /** Half a minute of a core each and up to two minutes in all, as connections must end by themselves: `npm run test:load`. */
 const loadTests = ['test/faults/wires.test.ts', 'test/soak.test.ts'];
 
+const thoroughFiles = thorough.map((folder) => `test/${folder}/**/*.test.ts`);
+const exclude = [...configDefaults.exclude, ...(process.env['LOAD_TESTS'] === undefined ? loadTests : [])];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(process.env['LOAD_TESTS'] === undefined ? loadTests : [])],
+    projects: [
+      {
+        extends: true,
+        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...exclude, ...thoroughFiles] },
+      },
+      { extends: true, test: { name: 'thorough', include: thoroughFiles, exclude } },
+    ],
     // As Node loads it: vitest would take another `default` for what ajv exports.
     server: { deps: { external: [/\/schema\/validators\.js$/] } },
     setupFiles: ['test/support/nothing-disclosed.ts'],
