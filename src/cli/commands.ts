@@ -1,194 +1,151 @@
-import { availableParallelism } from 'node:os';
-import { type ExitCode, UsageError } from './exit.ts';
+import { command, type Commands, type Option } from './command.ts';
+import { print, UsageError } from './exit.ts';
 
-/** One command of the program. Its modules are loaded when it runs, so that a gateway starts fast. */
-export interface Command {
-  /** One line for the list of commands. */
-  readonly does: string;
-  readonly usage: string;
-  /** What `--help` says after the usage. */
-  readonly help: string;
-  /** Accepted positional arguments, at most one of them: these words, or any. */
-  readonly words: readonly string[] | 'any';
-  readonly options: Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
-  run(word: string | undefined, options: Options): ExitCode | Promise<ExitCode>;
-}
+const config = {
+  short: 'c',
+  value: 'FILE',
+  default: 'gateway.yaml',
+  does: 'the configuration',
+  isPath: true,
+} as const satisfies Option;
 
-type Options = Readonly<Record<string, unknown>>;
+const json = { does: 'prints JSON' } as const satisfies Option;
 
-const config = { config: { type: 'string' } } as const;
-const configHelp = optionsHelp(['--config FILE', 'the configuration; default: gateway.yaml']);
-
-function optionsHelp(...rows: readonly (readonly [option: string, does: string])[]): string {
-  return rows.map(([option, does]) => `  ${option.padEnd(18)}  ${does}\n`).join('');
-}
-const fileOf = (options: Options): string => textOf(options, 'config') ?? 'gateway.yaml';
-
-function textOf(options: Options, name: string): string | undefined {
-  const value = options[name];
-  return typeof value === 'string' ? value : undefined;
-}
-
-function workersOf(text: string): number {
-  if (text === 'auto') return availableParallelism();
-  if (/^[1-9][0-9]{0,2}$/.test(text)) return Number(text);
-  throw new UsageError(`--workers: ${JSON.stringify(text)} is neither a number of processes nor auto`);
-}
-
-/** Every command by its name. */
-export const commands: Readonly<Record<string, Command>> = {
-  init: {
+/** Every command by its name, in the order of the help. */
+export const commands: Commands = {
+  init: command({
     does: 'write a configuration to begin with',
-    usage: 'sallyport init [--dir DIR] [--compose]',
-    help: `Writes gateway.yaml, a policy and its tests, all with comments. It never overwrites a file.
-
-  --dir DIR           the folder to write to; default: the current one
-  --compose           also writes docker-compose.yml, in which only the gateway can reach your server
-`,
-    words: [],
-    options: { dir: { type: 'string' }, compose: { type: 'boolean' } },
-    async run(_word, options) {
-      return (await import('./init.ts')).init(textOf(options, 'dir') ?? '.', options['compose'] === true);
+    about: 'Writes gateway.yaml, a policy and its tests, all with comments. It never overwrites a file.',
+    argument: { name: 'DIR', does: 'the folder to write to; default: the current one', isPath: true },
+    options: {
+      compose: { does: 'also writes docker-compose.yml, in which only the gateway can reach your server' },
     },
-  },
-  serve: {
+    examples: ['init', 'init gateway --compose'],
+    run: async (folder = '.', { compose }) => (await import('./init.ts')).init(folder, compose),
+  }),
+  serve: command({
     does: 'run the gateway',
-    usage: 'sallyport serve [--config FILE] [--workers N]',
-    help: `Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends it
-at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.
-
-${configHelp}  --workers N         the number of processes; auto: one for each processor; default: 1
-`,
-    words: [],
-    options: { ...config, workers: { type: 'string' } },
-    async run(_word, options) {
-      const workers = workersOf(textOf(options, 'workers') ?? '1');
-      return (await import('./serve.ts')).serve({ file: fileOf(options), workers });
+    about: `Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends it
+at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.`,
+    options: {
+      config,
+      workers: { value: 'N', default: '1', does: 'the number of processes; auto: one for each processor' },
     },
-  },
-  check: {
+    examples: ['serve', 'serve --workers auto'],
+    run: async (_, { config: file, workers }) => (await import('./serve.ts')).serve(file, workers),
+  }),
+  check: command({
     does: 'check the configuration and its policies',
-    usage: 'sallyport check [--strict] [--config FILE]',
-    help: `Loads the configuration, its policies and their tests. Prints every problem, and a warning for what is legal
-and probably wrong.
-
-  --strict            also fails if there is a warning
-${configHelp}`,
-    words: [],
-    options: { ...config, strict: { type: 'boolean' } },
-    run: async (_word, options) => (await import('./check.ts')).check(fileOf(options), options['strict'] === true),
-  },
-  test: {
+    about: `Loads the configuration, its policies and their tests. Prints every problem, and a warning for what is legal
+and probably wrong.`,
+    options: { strict: { does: 'also fails if there is a warning' }, config },
+    examples: ['check', 'check --strict --config staging/gateway.yaml'],
+    run: async (_, values) => (await import('./check.ts')).check(values.config, values.strict),
+  }),
+  test: command({
     does: 'run the tests of the policies',
-    usage: 'sallyport test [TEXT] [--watch] [--junit FILE] [--coverage] [--config FILE]',
-    help: `Runs the tests in each NAME.test.yaml beside a policy, with the code that serves requests. Prints each
-failure, and how many rules the tests decide.
-
-  TEXT                runs only tests with TEXT in the policy or the name
-  --watch             runs them again after each edit
-  --junit FILE        also writes a JUnit report
-  --coverage          lists the rules that no test decides
-  --require-coverage  also fails if there is such a rule
-${configHelp}`,
-    words: 'any',
+    about: `Runs the tests in each NAME.test.yaml beside a policy, with the code that serves requests. Prints each
+failure, and how many rules the tests decide.`,
+    argument: { name: 'TEXT', does: 'runs only tests with TEXT in the policy or the name' },
     options: {
-      ...config,
-      watch: { type: 'boolean' },
-      junit: { type: 'string' },
-      coverage: { type: 'boolean' },
-      'require-coverage': { type: 'boolean' },
+      watch: { does: 'runs them again after each edit' },
+      junit: { value: 'FILE', does: 'also writes a JUnit report', isPath: true },
+      coverage: { does: 'lists the rules that no test decides' },
+      'require-coverage': { does: 'also fails if there is such a rule' },
+      config,
     },
-    async run(word, options) {
-      const { testPolicies } = await import('./test-policies.ts');
-      return testPolicies({
-        config: fileOf(options),
-        filter: word,
-        watch: options['watch'] === true,
-        junit: textOf(options, 'junit'),
-        coverage: options['coverage'] === true,
-        requireCoverage: options['require-coverage'] === true,
-      });
+    examples: ['test', 'test payments --watch', 'test --junit report.xml --require-coverage'],
+    async run(filter, { 'require-coverage': requireCoverage, ...values }) {
+      return (await import('./test-policies.ts')).testPolicies({ ...values, filter, requireCoverage });
     },
-  },
-  explain: {
+  }),
+  explain: command({
     does: 'explain the decision on a call',
-    usage: `sallyport explain --route NAME [--tool NAME] (--token TOKEN | --claims JSON) [--json] [--config FILE]
-sallyport explain --decision ID --log FILE [--json] [--config FILE]`,
-    help: `Shows the decision on a call, by the code that serves requests, and what each condition wanted and found.
-
-  --route NAME        the route that is called
-  --tool NAME         the tool that is called, on an MCP route; or --resource URI, --prompt NAME, --method NAME
-  --arguments JSON    the arguments; without them, the decision ignores the conditions on arguments
-  --token TOKEN       the caller's access token, validated as on the route; - reads it from stdin
-  --claims JSON       or the claims of the caller: '{"sub":"alice","scope":"read"}'
-  --scope TEXT        and the scopes of the caller, separated by spaces
-  --lifetime 60s      and the lifetime of the token, exp - iat
-  --decision ID       explains a logged decision instead, by its decision id or its request id
-  --log FILE          the decision log to search; - reads stdin
-  --json              prints JSON
-${configHelp}`,
-    words: [],
+    about: `Shows the decision on a call, by the code that serves requests, and what each condition wanted and found.
+Describe the call and its caller, or name a logged decision.`,
     options: {
-      ...config,
-      ...strings('route', 'tool', 'resource', 'prompt', 'method', 'arguments'),
-      ...strings('token', 'claims', 'scope', 'lifetime', 'decision', 'log'),
-      json: { type: 'boolean' },
+      route: { value: 'NAME', does: 'the route that is called' },
+      tool: { value: 'NAME', does: 'the tool that is called, on an MCP route' },
+      resource: { value: 'URI', does: 'or the resource that is read' },
+      prompt: { value: 'NAME', does: 'or the prompt that is fetched' },
+      method: { value: 'NAME', does: 'or any other method' },
+      arguments: {
+        value: 'JSON',
+        does: 'the arguments; without them, the decision ignores the conditions on arguments',
+      },
+      token: {
+        value: 'TOKEN',
+        does: "the caller's access token, validated as on the route; - reads it from stdin",
+      },
+      claims: { value: 'JSON', does: `or the claims of the caller: '{"sub":"alice","scope":"read"}'` },
+      scope: { value: 'TEXT', does: 'and the scopes of the caller, separated by spaces' },
+      lifetime: { value: '60s', does: 'and the lifetime of the token, exp - iat' },
+      decision: {
+        value: 'ID',
+        does: 'explains a logged decision instead, by its decision id or its request id',
+      },
+      log: { value: 'FILE', does: 'the decision log to search; - reads stdin', isPath: true },
+      json,
+      config,
     },
-    async run(_word, options) {
-      const { explain } = await import('./explain.ts');
-      const text = (name: string): string | undefined => textOf(options, name);
-      return explain({
-        config: fileOf(options),
-        json: options['json'] === true,
-        route: text('route'),
-        tool: text('tool'),
-        resource: text('resource'),
-        prompt: text('prompt'),
-        method: text('method'),
-        arguments: text('arguments'),
-        token: text('token'),
-        claims: text('claims'),
-        scope: text('scope'),
-        lifetime: text('lifetime'),
-        decision: text('decision'),
-        log: text('log'),
-      });
-    },
-  },
-  replay: {
+    examples: [
+      `explain --route tools --tool pay --scope read --claims '{"role":"trader"}'`,
+      'explain --route tools --token - < token.txt',
+      'explain --decision ID --log decisions.jsonl',
+    ],
+    run: async (_, values) => (await import('./explain.ts')).explain(values),
+  }),
+  replay: command({
     does: 'decide a log again with edited policies',
-    usage: 'sallyport replay FILE [--policies DIR] [--json] [--config FILE]',
-    help: `Decides the calls of a decision log again, with the code that serves requests. Prints what would change, and
-for which callers.
-
-  FILE                the decision log, JSON lines; - reads stdin
-  --policies DIR      the edited policies; default: those of the configuration
-  --json              prints JSON
-${configHelp}`,
-    words: 'any',
-    options: { ...config, policies: { type: 'string' }, json: { type: 'boolean' } },
-    async run(word, options) {
-      const { replay } = await import('./replay.ts');
-      if (word === undefined) throw new UsageError('the decision log is missing');
-      const policies = textOf(options, 'policies');
-      return replay(word, { config: fileOf(options), policies, json: options['json'] === true });
+    about: `Decides the calls of a decision log again, with the code that serves requests. Prints what would change, and
+for which callers.`,
+    argument: { name: 'FILE', does: 'the decision log, JSON lines; - reads stdin', isRequired: true, isPath: true },
+    options: {
+      policies: { value: 'DIR', does: 'the edited policies; default: those of the configuration', isPath: true },
+      json,
+      config,
     },
-  },
-  schema: {
+    examples: ['replay decisions.jsonl', 'replay decisions.jsonl --policies edited --json'],
+    run: async (log = '', values) => (await import('./replay.ts')).replay(log, values),
+  }),
+  schema: command({
     does: 'print a JSON Schema, for editors',
-    usage: 'sallyport schema [gateway|policy|policy-test]',
-    help: 'Prints the JSON Schema of gateway.yaml (the default), of a policy or of its tests.\n',
-    words: ['gateway', 'policy', 'policy-test'],
+    about: 'Prints the JSON Schema of gateway.yaml (the default), of a policy or of its tests.',
+    argument: { name: 'NAME', does: 'the schema', oneOf: ['gateway', 'policy', 'policy-test'] },
     options: {},
-    async run(word): Promise<ExitCode> {
+    examples: ['schema', 'schema policy > policy.schema.json'],
+    async run(name) {
       const { schemas } = await import('../config/schema.ts');
-      const schema = schemas[word === 'policy' || word === 'policy-test' ? word : 'gateway'];
-      process.stdout.write(`${JSON.stringify(schema, undefined, 2)}\n`);
-      return 0;
+      const schema = schemas[name === 'policy' || name === 'policy-test' ? name : 'gateway'];
+      return print(`${JSON.stringify(schema, undefined, 2)}\n`);
     },
-  },
+  }),
+  completion: command({
+    does: 'print a completion script for a shell',
+    about: `Prints a script that completes commands, options and files. Load it when the shell starts:
+  bash  source <(sallyport completion bash)                            in ~/.bashrc
+  zsh   source <(sallyport completion zsh)                             in ~/.zshrc, after compinit
+  fish  sallyport completion fish > ~/.config/fish/completions/sallyport.fish`,
+    argument: { name: 'SHELL', does: 'the shell', isRequired: true, oneOf: ['bash', 'zsh', 'fish'] },
+    options: {},
+    examples: ['completion bash'],
+    async run(shell, _, all) {
+      const { completionScripts } = await import('./completion.ts');
+      return print(completionScripts[shell as keyof typeof completionScripts](all));
+    },
+  }),
+  help: command({
+    does: 'print this help, or the help of a command',
+    about: 'Prints the list of commands, or the help of one command.',
+    argument: { name: 'COMMAND', does: 'the command' },
+    options: {},
+    examples: ['help', 'help explain'],
+    async run(name, _, all) {
+      const { commandHelp, programHelp, unknownCommand } = await import('./help.ts');
+      if (name === undefined) return print(programHelp(all));
+      const described = Object.hasOwn(all, name) ? all[name] : undefined;
+      if (described === undefined) throw new UsageError(unknownCommand(name, all));
+      return print(commandHelp(name, described));
+    },
+  }),
 };
-
-function strings(...names: readonly string[]): Readonly<Record<string, { readonly type: 'string' }>> {
-  return Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
-}

@@ -8,6 +8,12 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** Prints the result of a command, which is then done. */
+export function print(text: string): ExitCode {
+  process.stdout.write(text);
+  return 0;
+}
+
 /** Prints the problems of a {@link ConfigError} to stderr, one a line, then their number. Rethrows any other error. */
 export function reportProblems(file: string, error: unknown): ExitCode {
   if (!(error instanceof ConfigError)) throw error;

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
+import { availableParallelism } from 'node:os';
 import { load, type Loaded } from '../config/load.ts';
-import { type ExitCode, reportProblems } from './exit.ts';
+import { type ExitCode, reportProblems, UsageError } from './exit.ts';
 import { reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
 import { startWorkers } from '../serve/primary.ts';
@@ -8,15 +9,14 @@ import { startWorkers } from '../serve/primary.ts';
 /** How long requests and streams in progress may take after a signal. */
 const graceMs = 10_000;
 
-/** The options of `sallyport serve`. */
-export interface ServeOptions {
-  readonly file: string;
-  /** The number of serving processes. */
-  readonly workers: number;
-}
-
-/** `sallyport serve`: runs the gateway until a signal ends it; a second signal does not wait. */
-export async function serve({ file, workers }: ServeOptions): Promise<ExitCode> {
+/**
+ * `sallyport serve`: runs the gateway until a signal ends it; a second signal does not wait.
+ *
+ * @param workersText The number of serving processes, or `auto`.
+ * @throws {UsageError} for any other text.
+ */
+export async function serve(file: string, workersText: string): Promise<ExitCode> {
+  const workers = workersOf(workersText);
   if (cluster.isWorker) return await (await import('../serve/worker.ts')).work();
   const since = Date.now();
   let loaded: Loaded;
@@ -42,6 +42,12 @@ export async function serve({ file, workers }: ServeOptions): Promise<ExitCode> 
   await running.close(graceMs);
   // A socket that is still open must not keep the process alive.
   process.exit(0);
+}
+
+function workersOf(text: string): number {
+  if (text === 'auto') return availableParallelism();
+  if (/^[1-9][0-9]{0,2}$/.test(text)) return Number(text);
+  throw new UsageError(`--workers: ${JSON.stringify(text)} is neither a number of processes nor auto`);
 }
 
 /** Resolves at the first SIGTERM or SIGINT. */

@@ -1,77 +1,132 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { commands } from '../../src/cli/commands.ts';
+import { commandHelp, programHelp as listOf } from '../../src/cli/help.ts';
 import { base, edited, inFolder } from '../config/folder.ts';
 import { outcome } from '../serve/process.ts';
 
 const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for MCP servers and HTTP APIs
 
-  init     write a configuration to begin with
-  serve    run the gateway
-  check    check the configuration and its policies
-  test     run the tests of the policies
-  explain  explain the decision on a call
-  replay   decide a log again with edited policies
-  schema   print a JSON Schema, for editors
+  init        write a configuration to begin with
+  serve       run the gateway
+  check       check the configuration and its policies
+  test        run the tests of the policies
+  explain     explain the decision on a call
+  replay      decide a log again with edited policies
+  schema      print a JSON Schema, for editors
+  completion  print a completion script for a shell
+  help        print this help, or the help of a command
 
-  --help, -h     this help, or the help of a command
-  --version      the version of the program
+  -h, --help     this help, or the help of a command
+  -v, --version  the version of the program
 
 Exit status: 0 done, 1 refused or failed, 2 wrong usage.
+`;
+
+const serveHelp = `sallyport serve [OPTIONS]
+
+Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends it
+at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.
+
+  -c, --config FILE  the configuration; default: gateway.yaml
+      --workers N    the number of processes; auto: one for each processor; default: 1
+  -h, --help         this help
+
+Examples:
+  sallyport serve
+  sallyport serve --workers auto
+`;
+
+const schemaHelp = `sallyport schema [NAME] [OPTIONS]
+
+Prints the JSON Schema of gateway.yaml (the default), of a policy or of its tests.
+
+  NAME        the schema: gateway, policy, policy-test
+  -h, --help  this help
+
+Examples:
+  sallyport schema
+  sallyport schema policy > policy.schema.json
 `;
 
 describe('help', () => {
   test.each([
     [['--help'], programHelp],
     [['-h'], programHelp],
+    [['help'], programHelp],
     [['--version'], `${packageJson.version}\n`],
-    [
-      ['serve', '--help'],
-      `sallyport serve [--config FILE] [--workers N]
-
-Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends it
-at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.
-
-  --config FILE       the configuration; default: gateway.yaml
-  --workers N         the number of processes; auto: one for each processor; default: 1
-`,
-    ],
-    [
-      ['check', '-h'],
-      `sallyport check [--strict] [--config FILE]
-
-Loads the configuration, its policies and their tests. Prints every problem, and a warning for what is legal
-and probably wrong.
-
-  --strict            also fails if there is a warning
-  --config FILE       the configuration; default: gateway.yaml
-`,
-    ],
-    [
-      ['schema', '--help'],
-      `sallyport schema [gateway|policy|policy-test]
-
-Prints the JSON Schema of gateway.yaml (the default), of a policy or of its tests.
-`,
-    ],
+    [['-v'], `${packageJson.version}\n`],
+    [['serve', '--help'], serveHelp],
+    [['serve', '-h'], serveHelp],
+    [['help', 'serve'], serveHelp],
+    [['schema', '--help'], schemaHelp],
   ])('%j', async (args, stdout) => {
     expect(await outcome(args)).toEqual({ code: 0, stdout, stderr: '' });
+  });
+
+  test.each(Object.entries(commands))('each example of %s is a command line that is understood', async (name, row) => {
+    expect(row.examples.length).toBeGreaterThan(0);
+    for (const example of row.examples) {
+      const [first, ...rest] = example.replace(/ [<>].*/, '').split(' ');
+      expect(first).toBe(name);
+      const { code, stdout } = await outcome([name, ...rest, '--help']);
+      expect({ code, first: stdout.split('\n')[0] }).toEqual({
+        code: 0,
+        first: expect.stringContaining(name) as string,
+      });
+    }
+  });
+
+  test('no line is wider than 120 columns', () => {
+    const lines = [listOf(commands), ...Object.entries(commands).map(([name, row]) => commandHelp(name, row))]
+      .join('')
+      .split('\n');
+    expect(lines.filter((line) => line.length > 120)).toEqual([]);
   });
 });
 
 describe('wrong usage', () => {
   test.each([
-    [[], 'a command is missing; see sallyport --help'],
-    [['frobnicate'], '"frobnicate" is not a command; see sallyport --help'],
-    [['constructor'], '"constructor" is not a command; see sallyport --help'],
-    [['--frobnicate'], '"--frobnicate" is not an option; see sallyport --help'],
-    [['check', '--frobnicate'], "Unknown option '--frobnicate'; see sallyport check --help"],
-    [['check', '--config'], "Option '--config <value>' argument missing; see sallyport check --help"],
-    [['check', 'gateway.yaml'], '"gateway.yaml" is not an argument of check; see sallyport check --help'],
-    [['schema', 'routes'], '"routes" is not an argument of schema; see sallyport schema --help'],
-    [['schema', 'gateway', 'policy'], '"policy" is not an argument of schema; see sallyport schema --help'],
-    [['schema', '--config', 'x'], "Unknown option '--config'; see sallyport schema --help"],
+    [[], 'a command is missing; see sallyport help'],
+    [['frobnicate'], '"frobnicate" is not a command; see sallyport help'],
+    [['constructor'], '"constructor" is not a command; see sallyport help'],
+    [['--frobnicate'], '"--frobnicate" is not an option of sallyport; see sallyport help'],
+    [['check', '--frobnicate'], '"--frobnicate" is not an option of check; see sallyport help check'],
+    [['check', '--constructor'], '"--constructor" is not an option of check; see sallyport help check'],
+    [['check', '-x'], '"-x" is not an option of check; see sallyport help check'],
+    [['check', '--config'], "Option '-c, --config <value>' argument missing; see sallyport help check"],
+    [['check', 'gateway.yaml'], '"gateway.yaml" is not an argument of check; see sallyport help check'],
+    [['schema', 'routes'], '"routes" is not an argument of schema; see sallyport help schema'],
+    [['schema', 'gateway', 'policy'], '"policy" is not an argument of schema; see sallyport help schema'],
+    [['schema', '--config', 'x'], '"--config" is not an option of schema; see sallyport help schema'],
+    [['replay'], 'FILE is missing: the decision log, JSON lines; - reads stdin; see sallyport help replay'],
+    [['completion'], 'SHELL is missing: the shell, one of bash, zsh, fish; see sallyport help completion'],
+    [['completion', 'tcsh'], '"tcsh" is not an argument of completion; see sallyport help completion'],
+    [['help', 'frobnicate'], '"frobnicate" is not a command; see sallyport help help'],
+    [['serve', '--workers', '0'], '--workers: "0" is neither a number of processes nor auto; see sallyport help serve'],
   ])('%j', async (args, line) => {
+    expect(await outcome(args)).toEqual({ code: 2, stdout: '', stderr: `sallyport: ${line}\n` });
+  });
+
+  test.each([
+    [['chekc'], '"chekc" is not a command; did you mean check?; see sallyport help'],
+    [['comp'], '"comp" is not a command; did you mean completion?; see sallyport help'],
+    [['help', 'sreve'], '"sreve" is not a command; did you mean serve?; see sallyport help help'],
+    [['--verison'], '"--verison" is not an option of sallyport; did you mean --version?; see sallyport help'],
+    [
+      ['check', '--confg', 'x'],
+      '"--confg" is not an option of check; did you mean --config?; see sallyport help check',
+    ],
+    [
+      ['test', '--require'],
+      '"--require" is not an option of test; did you mean --require-coverage?; see sallyport help test',
+    ],
+    [
+      ['serve', '--worker=2'],
+      '"--worker" is not an option of serve; did you mean --workers?; see sallyport help serve',
+    ],
+  ])('%j: a typing error gets the nearest one', async (args, line) => {
     expect(await outcome(args)).toEqual({ code: 2, stdout: '', stderr: `sallyport: ${line}\n` });
   });
 });

@@ -82,7 +82,7 @@ Replace every value marked CHANGE, then run
   });
 
   test('prints the cd command for another folder', async () => {
-    const { code, stdout } = await outcome(['init', '--dir', "it's/new"], folder);
+    const { code, stdout } = await outcome(['init', "it's/new"], folder);
     expect(code).toBe(0);
     expect(stdout).toContain("\n  it's/new/gateway.yaml\n");
     expect(stdout).toContain("\n  cd 'it'\\''s/new'\n  npx sallyport check\n");

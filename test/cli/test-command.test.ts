@@ -227,9 +227,7 @@ test('succeeds without tests', async () => {
 test('refuses wrong usage', async () => {
   expect(await outcome(['test', '--help'])).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining(
-      'sallyport test [TEXT] [--watch] [--junit FILE] [--coverage] [--config FILE]\n',
-    ) as string,
+    stdout: expect.stringContaining('sallyport test [TEXT] [OPTIONS]\n') as string,
   });
   expect(await outcome(['test', 'a', 'b'])).toMatchObject({ code: 2, stdout: '' });
   expect(await outcome(['test', '--frobnicate'])).toMatchObject({ code: 2, stdout: '' });

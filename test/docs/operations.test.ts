@@ -9,10 +9,10 @@ import { sectionsOf } from './page.ts';
 
 test('docs/running.md has every command and its options', async () => {
   const text = (await sectionsOf('running.md')).get('Commands') ?? '';
-  for (const [name, { options, words }] of Object.entries(commands)) {
+  for (const [name, { options, argument }] of Object.entries(commands)) {
     expect(text).toContain(`\`sallyport ${name}`);
     for (const option of Object.keys(options)) expect(text).toMatch(new RegExp(`--${option}\\b`));
-    for (const word of words === 'any' ? [] : words) expect(text).toContain(word);
+    for (const word of argument?.oneOf ?? []) expect(text).toContain(word);
   }
 });
 

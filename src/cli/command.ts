@@ -1,0 +1,63 @@
+/** @module The form of a command in the table of commands, from which parsing, help and completion come. */
+
+import type { ExitCode } from './exit.ts';
+
+/** An option of a command. With `value` it takes one; without, it is a switch. */
+export interface Option {
+  /** One letter: `c` for `-c`. */
+  readonly short?: string;
+  /** The name of its value in the help, such as `FILE`. */
+  readonly value?: string;
+  readonly default?: string;
+  readonly does: string;
+  /** The only values that it takes. */
+  readonly oneOf?: readonly string[];
+  /** Whether its value is a path, for completion. */
+  readonly isPath?: true;
+}
+
+/** Options by their long names. */
+export type Options = Readonly<Record<string, Option>>;
+
+/** The one positional argument of a command. */
+export interface Argument {
+  /** Its name in the help, such as `FILE`. */
+  readonly name: string;
+  readonly does: string;
+  readonly isRequired?: true;
+  /** The only words that it can be. */
+  readonly oneOf?: readonly string[];
+  readonly isPath?: true;
+}
+
+/** The values of options, by their long names: a text, or whether a switch is set. */
+export type Values<Table extends Options> = {
+  readonly [Name in keyof Table]: Table[Name] extends { readonly default: string }
+    ? string
+    : Table[Name] extends { readonly value: string }
+      ? string | undefined
+      : boolean;
+};
+
+/** One command of the program. Its modules are loaded when it runs, so that a gateway starts fast. */
+export interface Command<Table extends Options = Options> {
+  /** One line for the list of commands. */
+  readonly does: string;
+  /** What the help says between the usage and the options. */
+  readonly about: string;
+  /** Undefined: the command takes no argument. */
+  readonly argument?: Argument;
+  readonly options: Table;
+  /** Command lines without the name of the program. */
+  readonly examples: readonly string[];
+  /** @param all The table itself, for the commands that describe it. */
+  run(argument: string | undefined, values: Values<Table>, all: Commands): ExitCode | Promise<ExitCode>;
+}
+
+/** Commands by their names, in the order of the help. */
+export type Commands = Readonly<Record<string, Command>>;
+
+/** A row of the table: lets the compiler derive the values that `run` gets from the options. */
+export function command<const Table extends Options>(row: Command<Table>): Command<Table> {
+  return row;
+}
