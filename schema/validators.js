@@ -1,7 +1,7 @@
 // What ajv makes of the schemas beside it; `npm run schemas` writes it anew.
 "use strict";
 export const gateway = validate20;
-const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"The address for clients, `host:port`; in a container `0.0.0.0:8080`. Default: 127.0.0.1:8080."},"admin":{"description":"The listener for /metrics, /healthz, /readyz and the console: an address, or a mapping with `listen`; `off` disables it. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, a mapping such as { listen: 0.0.0.0:9090 }, or off","type":["object","string"],"pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["listen"],"properties":{"listen":{"description":"The address, `host:port`, or `off`. A host name is resolved at start, and the listener is bound only to that address.","title":"an address such as 0.0.0.0:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"hosts":{"description":"Host names of the listener for operators and programs, without port. Loopback names, IP addresses and names without a dot are always accepted. Any other Host is refused, except on /healthz. Default: none.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"token":{"description":"The token that callers off loopback must present, as `Authorization: Bearer TOKEN` or on the sign-in page, except for /healthz, /metrics and the status code of /readyz. Visible ASCII, at least 8 characters; use at least 16 random ones: `${file:/run/secrets/admin}`. Default: none, so that callers off loopback are refused.","type":"string"}}},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; requires an https public_url. Changed files are read again without a restart; a certificate and key that do not match change nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this file: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without a passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Requests a certificate from clients, for certificate-bound tokens (RFC 8705): a PEM file of the accepted issuing authorities, or `any`, which also accepts self-signed certificates. Clients may connect without a certificate; one that fails verification is ignored. Default: no certificate is requested."}}},"trusted_proxies":{"description":"Addresses and networks of proxies in front of the gateway. From them, the gateway reads the client's address in `X-Forwarded-For`. Does not apply to certificates: see certificate_proxies. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"certificate_proxies":{"description":"Addresses and networks of proxies from which the gateway reads the client's certificate in `Client-Cert` (RFC 9440), in requests and in forward-auth queries. Each proxy must verify the client's key in its TLS handshake, and set or remove that header on every path to the gateway. trusted_proxies and forward_auth.trusted never imply it. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A separate listener where an existing proxy asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Must not be reachable for clients: the sender of the query chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"The address for proxies, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may send queries; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each with a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"scopes":{"description":"Broader scopes that imply narrower ones: `write: [read]`. Implications are transitive.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"A secret of at least 32 random characters that binds MCP sessions to the user that began them, and from which the keys of signed identities are derived: `${env:SESSION_KEY}`. Must be the same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey that replicas share: answers of authorization servers (introspection and exchange, encrypted under session_key), used proofs and rate counts. `rediss:` is TLS. Requires session_key. Default: each replica keeps its own.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"The handling of a request whose proof cannot be checked for reuse because the shared store is unavailable: `closed` answers 503, `open` checks the proof against this replica's own memory. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names of the gateway, without port, in addition to public_url's and loopback. A request with any other Host gets 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, in addition to public_url's and loopback; any other origin gets 403. Answers to allowed origins have CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Limits on requests and on how often callers may send them.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"The maximum size of a body that the gateway must read (MCP). Other bodies are streamed without a limit. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"The maximum size of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"The rate limit of each subject on each route. A token without subject counts for its client, a request without either for its address. Requests above the limit get 429 with Retry-After. Requests that are refused later count too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"The limit on different tokens of one address (an IPv6 /64) that authorization servers refuse. Above it the gateway answers 429 with Retry-After to new tokens from that address, without asking the servers. Tokens that the gateway checks itself, such as JWTs, are never delayed and do not count. Behind a proxy that is not in trusted_proxies all callers have one address. Default: { requests: 100, per: 1m }; `off` removes the limit."}}},"log":{"description":"The log: JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The lowest level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]}}},"telemetry":{"description":"Sends spans of requests to an OpenTelemetry collector. Default: no spans. With and without it, a client's trace context (`traceparent`, `tracestate`) is forwarded to upstreams.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans are sent to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"The fraction of traces that is recorded, from 0 to 1: of new traces, and of those with a client's sampled flag. If a client clears the flag, nothing is recorded. A trace that a peer in trusted_proxies samples is always recorded. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Headers for the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets and never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"The routes. The longest matching path wins; a request that matches none gets 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` is required to validate its tokens.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if it differs from the issuer (compose, split DNS). The issuer does not change."},"jwt":{"description":"Accept JWT access tokens that the server signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"The URL of its JWK Set. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens and introspect them at the server, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at the server."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at the server, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The introspection endpoint. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"The longest time for which a positive answer is reused, never past `exp`. A negative answer is reused for the same time, but at most 5s. With `0s` the gateway asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"The prefix of each opaque token of this server. The gateway sends tokens with this prefix only to this server, and sends it no other opaque token. For JWTs `iss` decides. If a route trusts several servers with `introspection`, each needs a prefix (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` requests a signed answer and accepts no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. `token: phantom` sends the signed answer to an upstream. A phantom token is an access token that the upstream verifies like any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` shows that it is not an access token. An upstream that accepts it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only accepted signature algorithms of signed answers; requires `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"The tolerance for `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"The limit of one call to the server, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"How long metadata and keys are used after the last successful fetch while the server is unavailable; at most 168h. After that, requests that need them get 503. Fresh ones are always used: 5m, for keys the time in their `Cache-Control` (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"The gateway's client authentication at the server: a secret (RFC 6749 §2.3.1), or assertions signed with a key (RFC 7523 §2.2), which need no shared secret. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key for `client_auth: private_key_jwt`: PEM (PKCS#8, PKCS#1 or SEC 1) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. The algorithm is the JWK's `alg`. Without it the key decides: RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA; for PS256 use a JWK. An assertion has the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; its value is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"A rate, or `off` for no limit.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"The number of requests in each `per`, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"The period. The bucket is refilled evenly over it."},"burst":{"$ref":"#/$defs/count","description":"The number of requests at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"}}};
+const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"The address for clients, `host:port`; in a container `0.0.0.0:8080`. Default: 127.0.0.1:8080."},"admin":{"description":"The listener for /metrics, /healthz, /readyz and the console: an address, or a mapping with `listen`; `off` disables it. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, a mapping such as { listen: 0.0.0.0:9090 }, or off","type":["object","string"],"pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["listen"],"properties":{"listen":{"description":"The address, `host:port`, or `off`. A host name is resolved at start, and the listener is bound only to that address.","title":"an address such as 0.0.0.0:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"hosts":{"description":"Host names of the listener for operators and programs, without port. Loopback names, IP addresses and names without a dot are always accepted. Any other Host is refused, except on /healthz. Default: none.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"token":{"description":"The token that callers off loopback must present, as `Authorization: Bearer TOKEN` or on the sign-in page, except for /healthz, /metrics and the status code of /readyz. Visible ASCII, at least 8 characters; use at least 16 random ones: `${file:/run/secrets/admin}`. Default: none, so that callers off loopback are refused.","type":"string"}}},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; requires an https public_url. Changed files are read again without a restart; a certificate and key that do not match change nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this file: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without a passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Requests a certificate from clients, for certificate-bound tokens (RFC 8705): a PEM file of the accepted issuing authorities, or `any`, which also accepts self-signed certificates. Clients may connect without a certificate; one that fails verification is ignored. Default: no certificate is requested."}}},"trusted_proxies":{"description":"Addresses and networks of proxies in front of the gateway. From them, the gateway reads the client's address in `X-Forwarded-For`. Does not apply to certificates: see certificate_proxies. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"certificate_proxies":{"description":"Addresses and networks of proxies from which the gateway reads the client's certificate in `Client-Cert` (RFC 9440), in requests and in forward-auth queries. Each proxy must verify the client's key in its TLS handshake, and set or remove that header on every path to the gateway. trusted_proxies and forward_auth.trusted never imply it. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A separate listener where an existing proxy asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Must not be reachable for clients: the sender of the query chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"The address for proxies, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may send queries; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each with a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"scopes":{"description":"Broader scopes that imply narrower ones: `write: [read]`. Implications are transitive.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"A secret of at least 32 random characters that binds MCP sessions to the user that began them, and from which the keys of signed identities are derived: `${env:SESSION_KEY}`. Must be the same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey that replicas share: answers of authorization servers (introspection and exchange, encrypted under session_key), used proofs and rate counts. `rediss:` is TLS. Requires session_key. Default: each replica keeps its own.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"The handling of a request whose proof cannot be checked for reuse because the shared store is unavailable: `closed` answers 503, `open` checks the proof against this replica's own memory. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names of the gateway, without port, in addition to public_url's and loopback. A request with any other Host gets 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, in addition to public_url's and loopback; any other origin gets 403. Answers to allowed origins have CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Limits on requests and on how often callers may send them.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"The maximum size of a body that the gateway must read (MCP). Other bodies are streamed without a limit. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"The maximum size of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"The rate limit of each subject on each route. A token without subject counts for its client, a request without either for its address. Requests above the limit get 429 with Retry-After. Requests that are refused later count too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"The limit on different tokens of one address (an IPv6 /64) that authorization servers refuse. Above it the gateway answers 429 with Retry-After to new tokens from that address, without asking the servers. Tokens that the gateway checks itself, such as JWTs, are never delayed and do not count. Behind a proxy that is not in trusted_proxies all callers have one address. Default: { requests: 100, per: 1m }; `off` removes the limit."}}},"log":{"description":"The log: JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The lowest level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]},"file":{"$ref":"#/$defs/text","description":"A file to which the gateway also appends each logged decision. The gateway creates it with mode 0600 and opens it again on SIGHUP. A relative path starts at the folder of this file. Default: none."}}},"telemetry":{"description":"Sends spans of requests to an OpenTelemetry collector. Default: no spans. With and without it, a client's trace context (`traceparent`, `tracestate`) is forwarded to upstreams.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans are sent to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"The fraction of traces that is recorded, from 0 to 1: of new traces, and of those with a client's sampled flag. If a client clears the flag, nothing is recorded. A trace that a peer in trusted_proxies samples is always recorded. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Headers for the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets and never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"The routes. The longest matching path wins; a request that matches none gets 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` is required to validate its tokens.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if it differs from the issuer (compose, split DNS). The issuer does not change."},"jwt":{"description":"Accept JWT access tokens that the server signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"The URL of its JWK Set. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens and introspect them at the server, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at the server."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at the server, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The introspection endpoint. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"The longest time for which a positive answer is reused, never past `exp`. A negative answer is reused for the same time, but at most 5s. With `0s` the gateway asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"The prefix of each opaque token of this server. The gateway sends tokens with this prefix only to this server, and sends it no other opaque token. For JWTs `iss` decides. If a route trusts several servers with `introspection`, each needs a prefix (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` requests a signed answer and accepts no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. `token: phantom` sends the signed answer to an upstream. A phantom token is an access token that the upstream verifies like any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` shows that it is not an access token. An upstream that accepts it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only accepted signature algorithms of signed answers; requires `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"The tolerance for `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"The limit of one call to the server, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"How long metadata and keys are used after the last successful fetch while the server is unavailable; at most 168h. After that, requests that need them get 503. Fresh ones are always used: 5m, for keys the time in their `Cache-Control` (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"The gateway's client authentication at the server: a secret (RFC 6749 §2.3.1), or assertions signed with a key (RFC 7523 §2.2), which need no shared secret. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key for `client_auth: private_key_jwt`: PEM (PKCS#8, PKCS#1 or SEC 1) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. The algorithm is the JWK's `alg`. Without it the key decides: RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA; for PS256 use a JWK. An assertion has the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; its value is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"A rate, or `off` for no limit.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"The number of requests in each `per`, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"The period. The bucket is refilled evenly over it."},"burst":{"$ref":"#/$defs/count","description":"The number of requests at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"}}};
 const schema32 = {"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema33 = {"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema34 = {"title":"a string","type":"string","minLength":1};
@@ -1187,16 +1187,16 @@ return errors === 0;
 }
 validate30.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema77 = {"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}};
-const schema78 = {"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"};
-const schema81 = {"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema78 = {"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}};
+const schema79 = {"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema82 = {"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"};
 const pattern42 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern43 = new RegExp("^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern45 = new RegExp("^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern52 = new RegExp("^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema97 = {"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}};
+const schema98 = {"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}};
 const pattern63 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema109 = {"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]};
+const schema110 = {"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]};
 
 function validate42(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1213,7 +1213,7 @@ let valid0 = false;
 const _errs1 = errors;
 if(typeof data === "string"){
 if(func2(data) < 1){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema109.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema110.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1224,7 +1224,7 @@ errors++;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.anyOf[0].type,parentSchema:schema109.anyOf[0],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.anyOf[0].type,parentSchema:schema110.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1238,7 +1238,7 @@ valid0 = valid0 || _valid0;
 const _errs3 = errors;
 if(Array.isArray(data)){
 if(data.length < 1){
-const err2 = {instancePath,schemaPath:"#/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema109.anyOf[1],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema110.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1280,7 +1280,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data[i1], data[j0])){
-const err5 = {instancePath,schemaPath:"#/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema109.anyOf[1],data};
+const err5 = {instancePath,schemaPath:"#/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema110.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1295,7 +1295,7 @@ break outer0;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema109.anyOf[1].type,parentSchema:schema109.anyOf[1],data};
+const err6 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema110.anyOf[1].type,parentSchema:schema110.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1310,7 +1310,7 @@ if(_valid0){
 var items0 = true;
 }
 if(!valid0){
-const err7 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema109.anyOf,parentSchema:schema109,data};
+const err7 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema110.anyOf,parentSchema:schema110,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1336,7 +1336,7 @@ return errors === 0;
 }
 validate42.evaluated = {"dynamicProps":false,"dynamicItems":true};
 
-const schema111 = {"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]};
+const schema112 = {"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]};
 
 function validate46(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1352,7 +1352,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!((data === "access_token") || (data === "jwt"))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema111.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema111.anyOf[0].enum,parentSchema:schema111.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema112.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema112.anyOf[0].enum,parentSchema:schema112.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1389,7 +1389,7 @@ errors++;
 var _valid0 = _errs2 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema111.anyOf,parentSchema:schema111,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema112.anyOf,parentSchema:schema112,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1427,7 +1427,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.url === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema97.required,parentSchema:schema97,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema98.required,parentSchema:schema98,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1438,7 +1438,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((key0 === "url") || (key0 === "identity")) || (key0 === "token")) || (key0 === "exchange")) || (key0 === "allow_response_headers")) || (key0 === "timeouts"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema97,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema98,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1480,7 +1480,7 @@ for(const key1 in data1){
 const _errs7 = errors;
 if(typeof key1 === "string"){
 if(!pattern41.test(key1)){
-const err4 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema97.properties.identity.propertyNames,data:key1,propertyName:key1};
+const err4 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema98.properties.identity.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1492,7 +1492,7 @@ errors++;
 }
 var valid2 = _errs7 === errors;
 if(!valid2){
-const err5 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema97.properties.identity.propertyNames,parentSchema:schema97.properties.identity,data:data1};
+const err5 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema98.properties.identity.propertyNames,parentSchema:schema98.properties.identity,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1532,7 +1532,7 @@ errors++;
 if(data1.signed !== undefined){
 let data3 = data1.signed;
 if((typeof data3 !== "string") && (!(data3 && typeof data3 == "object" && !Array.isArray(data3)))){
-const err8 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/type",keyword:"type",params:{type: schema97.properties.identity.properties.signed.type},message:"must be string,object",schema:schema97.properties.identity.properties.signed.type,parentSchema:schema97.properties.identity.properties.signed,data:data3};
+const err8 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/type",keyword:"type",params:{type: schema98.properties.identity.properties.signed.type},message:"must be string,object",schema:schema98.properties.identity.properties.signed.type,parentSchema:schema98.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1543,7 +1543,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(func2(data3) < 1){
-const err9 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema97.properties.identity.properties.signed,data:data3};
+const err9 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema98.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1553,7 +1553,7 @@ vErrors.push(err9);
 errors++;
 }
 if(!pattern63.test(data3)){
-const err10 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema97.properties.identity.properties.signed,data:data3};
+const err10 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema98.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1565,7 +1565,7 @@ errors++;
 }
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(data3.header === undefined){
-const err11 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/required",keyword:"required",params:{missingProperty: "header"},message:"must have required property '"+"header"+"'",schema:schema97.properties.identity.properties.signed.required,parentSchema:schema97.properties.identity.properties.signed,data:data3};
+const err11 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/required",keyword:"required",params:{missingProperty: "header"},message:"must have required property '"+"header"+"'",schema:schema98.properties.identity.properties.signed.required,parentSchema:schema98.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1576,7 +1576,7 @@ errors++;
 }
 for(const key3 in data3){
 if(!(((key3 === "header") || (key3 === "audience")) || (key3 === "claims"))){
-const err12 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema97.properties.identity.properties.signed,data:data3};
+const err12 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema98.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1590,7 +1590,7 @@ if(data3.header !== undefined){
 let data4 = data3.header;
 if(typeof data4 === "string"){
 if(!pattern63.test(data4)){
-const err13 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema97.properties.identity.properties.signed.properties.header,data:data4};
+const err13 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema98.properties.identity.properties.signed.properties.header,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1601,7 +1601,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema97.properties.identity.properties.signed.properties.header.type,parentSchema:schema97.properties.identity.properties.signed.properties.header,data:data4};
+const err14 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema98.properties.identity.properties.signed.properties.header.type,parentSchema:schema98.properties.identity.properties.signed.properties.header,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1672,7 +1672,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data6[i1], data6[j0])){
-const err19 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema97.properties.identity.properties.signed.properties.claims,data:data6};
+const err19 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema98.properties.identity.properties.signed.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1687,7 +1687,7 @@ break outer0;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema97.properties.identity.properties.signed.properties.claims.type,parentSchema:schema97.properties.identity.properties.signed.properties.claims,data:data6};
+const err20 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema98.properties.identity.properties.signed.properties.claims.type,parentSchema:schema98.properties.identity.properties.signed.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -1701,7 +1701,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.properties.identity.type,parentSchema:schema97.properties.identity,data:data1};
+const err21 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema98.properties.identity.type,parentSchema:schema98.properties.identity,data:data1};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -1717,7 +1717,7 @@ const _errs26 = errors;
 let valid12 = false;
 const _errs27 = errors;
 if(!((((data8 === "none") || (data8 === "phantom")) || (data8 === "exchange")) || (data8 === "forward"))){
-const err22 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema97.properties.token.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema97.properties.token.anyOf[0].enum,parentSchema:schema97.properties.token.anyOf[0],data:data8};
+const err22 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema98.properties.token.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema98.properties.token.anyOf[0].enum,parentSchema:schema98.properties.token.anyOf[0],data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -1754,7 +1754,7 @@ errors++;
 var _valid0 = _errs28 === errors;
 valid12 = valid12 || _valid0;
 if(!valid12){
-const err25 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema97.properties.token.anyOf,parentSchema:schema97.properties.token,data:data8};
+const err25 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema98.properties.token.anyOf,parentSchema:schema98.properties.token,data:data8};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -1779,8 +1779,8 @@ if(data.exchange !== undefined){
 let data9 = data.exchange;
 if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 for(const key4 in data9){
-if(!(func1.call(schema97.properties.exchange.properties, key4))){
-const err26 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema97.properties.exchange,data:data9};
+if(!(func1.call(schema98.properties.exchange.properties, key4))){
+const err26 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema98.properties.exchange,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -1794,7 +1794,7 @@ if(data9.server !== undefined){
 let data10 = data9.server;
 if(typeof data10 === "string"){
 if(!pattern42.test(data10)){
-const err27 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema78,data:data10};
+const err27 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema79,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -1805,7 +1805,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data10};
+const err28 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema79.type,parentSchema:schema79,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -1982,7 +1982,7 @@ const _errs59 = errors;
 let valid21 = false;
 const _errs60 = errors;
 if(!((data22 === "none") || (data22 === "client_credentials"))){
-const err39 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema97.properties.exchange.properties.actor.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema97.properties.exchange.properties.actor.anyOf[0].enum,parentSchema:schema97.properties.exchange.properties.actor.anyOf[0],data:data22};
+const err39 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema98.properties.exchange.properties.actor.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema98.properties.exchange.properties.actor.anyOf[0].enum,parentSchema:schema98.properties.exchange.properties.actor.anyOf[0],data:data22};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -2019,7 +2019,7 @@ errors++;
 var _valid1 = _errs61 === errors;
 valid21 = valid21 || _valid1;
 if(!valid21){
-const err42 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema97.properties.exchange.properties.actor.anyOf,parentSchema:schema97.properties.exchange.properties.actor,data:data22};
+const err42 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema98.properties.exchange.properties.actor.anyOf,parentSchema:schema98.properties.exchange.properties.actor,data:data22};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -2042,7 +2042,7 @@ vErrors = null;
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.properties.exchange.type,parentSchema:schema97.properties.exchange,data:data9};
+const err43 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema98.properties.exchange.type,parentSchema:schema98.properties.exchange,data:data9};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -2062,7 +2062,7 @@ const _errs67 = errors;
 let valid25 = false;
 const _errs68 = errors;
 if(!(((((((((((data24 === "alt-svc") || (data24 === "clear-site-data")) || (data24 === "x-accel-charset")) || (data24 === "x-accel-limit-rate")) || (data24 === "x-accel-redirect")) || (data24 === "x-lighttpd-send-file")) || (data24 === "x-litespeed-location")) || (data24 === "x-reproxy-file")) || (data24 === "x-reproxy-url")) || (data24 === "x-sendfile")) || (data24 === "x-sendfile2"))){
-const err44 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema97.properties.allow_response_headers.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema97.properties.allow_response_headers.items.anyOf[0].enum,parentSchema:schema97.properties.allow_response_headers.items.anyOf[0],data:data24};
+const err44 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema98.properties.allow_response_headers.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema98.properties.allow_response_headers.items.anyOf[0].enum,parentSchema:schema98.properties.allow_response_headers.items.anyOf[0],data:data24};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -2099,7 +2099,7 @@ errors++;
 var _valid2 = _errs69 === errors;
 valid25 = valid25 || _valid2;
 if(!valid25){
-const err47 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema97.properties.allow_response_headers.items.anyOf,parentSchema:schema97.properties.allow_response_headers.items,data:data24};
+const err47 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema98.properties.allow_response_headers.items.anyOf,parentSchema:schema98.properties.allow_response_headers.items,data:data24};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -2127,7 +2127,7 @@ outer1:
 for(;i3--;){
 for(j1 = i3; j1--;){
 if(func0(data23[i3], data23[j1])){
-const err48 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema97.properties.allow_response_headers,data:data23};
+const err48 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema98.properties.allow_response_headers,data:data23};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -2142,7 +2142,7 @@ break outer1;
 }
 }
 else {
-const err49 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema97.properties.allow_response_headers.type,parentSchema:schema97.properties.allow_response_headers,data:data23};
+const err49 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema98.properties.allow_response_headers.type,parentSchema:schema98.properties.allow_response_headers,data:data23};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -2157,7 +2157,7 @@ let data25 = data.timeouts;
 if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
 for(const key5 in data25){
 if(!((key5 === "connect") || (key5 === "response"))){
-const err50 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema97.properties.timeouts,data:data25};
+const err50 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema98.properties.timeouts,data:data25};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -2219,7 +2219,7 @@ errors++;
 }
 }
 else {
-const err55 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.properties.timeouts.type,parentSchema:schema97.properties.timeouts,data:data25};
+const err55 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema98.properties.timeouts.type,parentSchema:schema98.properties.timeouts,data:data25};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -2231,7 +2231,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.type,parentSchema:schema97,data};
+const err56 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema98.type,parentSchema:schema98,data};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -2258,7 +2258,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema77.required,parentSchema:schema77,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema78.required,parentSchema:schema78,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2268,7 +2268,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.path === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "path"},message:"must have required property '"+"path"+"'",schema:schema77.required,parentSchema:schema77,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "path"},message:"must have required property '"+"path"+"'",schema:schema78.required,parentSchema:schema78,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2278,7 +2278,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.upstream === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstream"},message:"must have required property '"+"upstream"+"'",schema:schema77.required,parentSchema:schema77,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstream"},message:"must have required property '"+"upstream"+"'",schema:schema78.required,parentSchema:schema78,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2288,8 +2288,8 @@ vErrors.push(err2);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema77.properties, key0))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema77,data};
+if(!(func1.call(schema78.properties, key0))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema78,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2303,7 +2303,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(!pattern42.test(data0)){
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema78,data:data0};
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema79,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2314,7 +2314,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema79.type,parentSchema:schema79,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2328,7 +2328,7 @@ if(data.path !== undefined){
 let data1 = data.path;
 if(typeof data1 === "string"){
 if(!pattern43.test(data1)){
-const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77.properties.path,data:data1};
+const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema78.properties.path,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2339,7 +2339,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.properties.path.type,parentSchema:schema77.properties.path,data:data1};
+const err7 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.properties.path.type,parentSchema:schema78.properties.path,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2355,7 +2355,7 @@ const _errs8 = errors;
 let valid2 = false;
 const _errs9 = errors;
 if(!((data2 === "http") || (data2 === "mcp"))){
-const err8 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.protocol.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.protocol.anyOf[0].enum,parentSchema:schema77.properties.protocol.anyOf[0],data:data2};
+const err8 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema78.properties.protocol.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema78.properties.protocol.anyOf[0].enum,parentSchema:schema78.properties.protocol.anyOf[0],data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2392,7 +2392,7 @@ errors++;
 var _valid0 = _errs10 === errors;
 valid2 = valid2 || _valid0;
 if(!valid2){
-const err11 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.protocol.anyOf,parentSchema:schema77.properties.protocol,data:data2};
+const err11 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema78.properties.protocol.anyOf,parentSchema:schema78.properties.protocol,data:data2};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2418,7 +2418,7 @@ let data3 = data.resource;
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 for(const key1 in data3){
 if(!(((((key1 === "name") || (key1 === "scopes_supported")) || (key1 === "documentation")) || (key1 === "policy_uri")) || (key1 === "tos_uri"))){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema77.properties.resource,data:data3};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema78.properties.resource,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2463,7 +2463,7 @@ if(data3.documentation !== undefined){
 let data6 = data3.documentation;
 if(typeof data6 === "string"){
 if(!pattern45.test(data6)){
-const err15 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema81,data:data6};
+const err15 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema82,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2474,7 +2474,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema81.type,parentSchema:schema81,data:data6};
+const err16 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema82.type,parentSchema:schema82,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2488,7 +2488,7 @@ if(data3.policy_uri !== undefined){
 let data7 = data3.policy_uri;
 if(typeof data7 === "string"){
 if(!pattern45.test(data7)){
-const err17 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema81,data:data7};
+const err17 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema82,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2499,7 +2499,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema81.type,parentSchema:schema81,data:data7};
+const err18 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema82.type,parentSchema:schema82,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2513,7 +2513,7 @@ if(data3.tos_uri !== undefined){
 let data8 = data3.tos_uri;
 if(typeof data8 === "string"){
 if(!pattern45.test(data8)){
-const err19 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema81,data:data8};
+const err19 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema82,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2524,7 +2524,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema81.type,parentSchema:schema81,data:data8};
+const err20 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema82.type,parentSchema:schema82,data:data8};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -2536,7 +2536,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.properties.resource.type,parentSchema:schema77.properties.resource,data:data3};
+const err21 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema78.properties.resource.type,parentSchema:schema78.properties.resource,data:data3};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -2550,7 +2550,7 @@ if(data.authorization_servers !== undefined){
 let data9 = data.authorization_servers;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err22 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema77.properties.authorization_servers,data:data9};
+const err22 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema78.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -2564,7 +2564,7 @@ for(let i0=0; i0<len0; i0++){
 let data10 = data9[i0];
 if(typeof data10 === "string"){
 if(!pattern42.test(data10)){
-const err23 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema78,data:data10};
+const err23 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema79,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -2575,7 +2575,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data10};
+const err24 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema79.type,parentSchema:schema79,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -2592,7 +2592,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data9[i1], data9[j0])){
-const err25 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema77.properties.authorization_servers,data:data9};
+const err25 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema78.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -2607,7 +2607,7 @@ break outer0;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema77.properties.authorization_servers.type,parentSchema:schema77.properties.authorization_servers,data:data9};
+const err26 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema78.properties.authorization_servers.type,parentSchema:schema78.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -2624,7 +2624,7 @@ let valid13 = false;
 const _errs36 = errors;
 if(typeof data11 === "string"){
 if(func2(data11) < 1){
-const err27 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema77.properties.audience.anyOf[0],data:data11};
+const err27 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema78.properties.audience.anyOf[0],data:data11};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -2635,7 +2635,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.properties.audience.anyOf[0].type,parentSchema:schema77.properties.audience.anyOf[0],data:data11};
+const err28 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.properties.audience.anyOf[0].type,parentSchema:schema78.properties.audience.anyOf[0],data:data11};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -2649,7 +2649,7 @@ valid13 = valid13 || _valid1;
 const _errs38 = errors;
 if(Array.isArray(data11)){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema77.properties.audience.anyOf[1],data:data11};
+const err29 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema78.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -2691,7 +2691,7 @@ outer1:
 for(;i3--;){
 for(j1 = i3; j1--;){
 if(func0(data11[i3], data11[j1])){
-const err32 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema77.properties.audience.anyOf[1],data:data11};
+const err32 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema78.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -2706,7 +2706,7 @@ break outer1;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema77.properties.audience.anyOf[1].type,parentSchema:schema77.properties.audience.anyOf[1],data:data11};
+const err33 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema78.properties.audience.anyOf[1].type,parentSchema:schema78.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -2718,7 +2718,7 @@ errors++;
 var _valid1 = _errs38 === errors;
 valid13 = valid13 || _valid1;
 if(!valid13){
-const err34 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.audience.anyOf,parentSchema:schema77.properties.audience,data:data11};
+const err34 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema78.properties.audience.anyOf,parentSchema:schema78.properties.audience,data:data11};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -2743,7 +2743,7 @@ if(data.tokens !== undefined){
 let data13 = data.tokens;
 if(Array.isArray(data13)){
 if(data13.length < 1){
-const err35 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema77.properties.tokens,data:data13};
+const err35 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema78.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -2759,7 +2759,7 @@ const _errs46 = errors;
 let valid20 = false;
 const _errs47 = errors;
 if(!((data14 === "jwt") || (data14 === "opaque"))){
-const err36 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.tokens.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.tokens.items.anyOf[0].enum,parentSchema:schema77.properties.tokens.items.anyOf[0],data:data14};
+const err36 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema78.properties.tokens.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema78.properties.tokens.items.anyOf[0].enum,parentSchema:schema78.properties.tokens.items.anyOf[0],data:data14};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -2796,7 +2796,7 @@ errors++;
 var _valid2 = _errs48 === errors;
 valid20 = valid20 || _valid2;
 if(!valid20){
-const err39 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.tokens.items.anyOf,parentSchema:schema77.properties.tokens.items,data:data14};
+const err39 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema78.properties.tokens.items.anyOf,parentSchema:schema78.properties.tokens.items,data:data14};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -2824,7 +2824,7 @@ outer2:
 for(;i5--;){
 for(j2 = i5; j2--;){
 if(func0(data13[i5], data13[j2])){
-const err40 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema77.properties.tokens,data:data13};
+const err40 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema78.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -2839,7 +2839,7 @@ break outer2;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema77.properties.tokens.type,parentSchema:schema77.properties.tokens,data:data13};
+const err41 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema78.properties.tokens.type,parentSchema:schema78.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -2855,7 +2855,7 @@ const _errs52 = errors;
 let valid23 = false;
 const _errs53 = errors;
 if(!((data15 === "by_prefix") || (data15 === "shown_to_all"))){
-const err42 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.opaque_tokens.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.opaque_tokens.anyOf[0].enum,parentSchema:schema77.properties.opaque_tokens.anyOf[0],data:data15};
+const err42 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema78.properties.opaque_tokens.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema78.properties.opaque_tokens.anyOf[0].enum,parentSchema:schema78.properties.opaque_tokens.anyOf[0],data:data15};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -2892,7 +2892,7 @@ errors++;
 var _valid3 = _errs54 === errors;
 valid23 = valid23 || _valid3;
 if(!valid23){
-const err45 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.opaque_tokens.anyOf,parentSchema:schema77.properties.opaque_tokens,data:data15};
+const err45 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema78.properties.opaque_tokens.anyOf,parentSchema:schema78.properties.opaque_tokens,data:data15};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -2917,7 +2917,7 @@ if(data.policy !== undefined){
 let data16 = data.policy;
 if(typeof data16 === "string"){
 if(!pattern42.test(data16)){
-const err46 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema78,data:data16};
+const err46 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema79,data:data16};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -2928,7 +2928,7 @@ errors++;
 }
 }
 else {
-const err47 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data16};
+const err47 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema79.type,parentSchema:schema79,data:data16};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -2942,7 +2942,7 @@ if(data.methods !== undefined){
 let data17 = data.methods;
 if(Array.isArray(data17)){
 if(data17.length < 1){
-const err48 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema77.properties.methods,data:data17};
+const err48 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema78.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -2956,7 +2956,7 @@ for(let i6=0; i6<len3; i6++){
 let data18 = data17[i6];
 if(typeof data18 === "string"){
 if(!pattern52.test(data18)){
-const err49 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/pattern",keyword:"pattern",params:{pattern: "^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77.properties.methods.items,data:data18};
+const err49 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/pattern",keyword:"pattern",params:{pattern: "^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema78.properties.methods.items,data:data18};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -2967,7 +2967,7 @@ errors++;
 }
 }
 else {
-const err50 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.properties.methods.items.type,parentSchema:schema77.properties.methods.items,data:data18};
+const err50 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.properties.methods.items.type,parentSchema:schema78.properties.methods.items,data:data18};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -2988,7 +2988,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j3 = indices0[item0];
-const err51 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema77.properties.methods,data:data17};
+const err51 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema78.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -3003,7 +3003,7 @@ indices0[item0] = i7;
 }
 }
 else {
-const err52 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema77.properties.methods.type,parentSchema:schema77.properties.methods,data:data17};
+const err52 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema78.properties.methods.type,parentSchema:schema78.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -3016,7 +3016,7 @@ errors++;
 if(data.public !== undefined){
 let data19 = data.public;
 if(typeof data19 !== "boolean"){
-const err53 = {instancePath:instancePath+"/public",schemaPath:"#/properties/public/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema77.properties.public.type,parentSchema:schema77.properties.public,data:data19};
+const err53 = {instancePath:instancePath+"/public",schemaPath:"#/properties/public/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema78.properties.public.type,parentSchema:schema78.properties.public,data:data19};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -3032,7 +3032,7 @@ const _errs67 = errors;
 let valid29 = false;
 const _errs68 = errors;
 if(!(data20 === "websocket")){
-const err54 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.upgrade.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.upgrade.anyOf[0].enum,parentSchema:schema77.properties.upgrade.anyOf[0],data:data20};
+const err54 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema78.properties.upgrade.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema78.properties.upgrade.anyOf[0].enum,parentSchema:schema78.properties.upgrade.anyOf[0],data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -3069,7 +3069,7 @@ errors++;
 var _valid4 = _errs69 === errors;
 valid29 = valid29 || _valid4;
 if(!valid29){
-const err57 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.upgrade.anyOf,parentSchema:schema77.properties.upgrade,data:data20};
+const err57 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema78.properties.upgrade.anyOf,parentSchema:schema78.properties.upgrade,data:data20};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -3096,7 +3096,7 @@ const _errs73 = errors;
 let valid31 = false;
 const _errs74 = errors;
 if(!((data21 === "refuse") || (data21 === "pass"))){
-const err58 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.below.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.below.anyOf[0].enum,parentSchema:schema77.properties.below.anyOf[0],data:data21};
+const err58 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema78.properties.below.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema78.properties.below.anyOf[0].enum,parentSchema:schema78.properties.below.anyOf[0],data:data21};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -3133,7 +3133,7 @@ errors++;
 var _valid5 = _errs75 === errors;
 valid31 = valid31 || _valid5;
 if(!valid31){
-const err61 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.below.anyOf,parentSchema:schema77.properties.below,data:data21};
+const err61 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema78.properties.below.anyOf,parentSchema:schema78.properties.below,data:data21};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -3160,7 +3160,7 @@ const _errs79 = errors;
 let valid33 = false;
 const _errs80 = errors;
 if(!((data22 === "refuse") || (data22 === "pass"))){
-const err62 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.query.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.query.anyOf[0].enum,parentSchema:schema77.properties.query.anyOf[0],data:data22};
+const err62 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema78.properties.query.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema78.properties.query.anyOf[0].enum,parentSchema:schema78.properties.query.anyOf[0],data:data22};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -3197,7 +3197,7 @@ errors++;
 var _valid6 = _errs81 === errors;
 valid33 = valid33 || _valid6;
 if(!valid33){
-const err65 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.query.anyOf,parentSchema:schema77.properties.query,data:data22};
+const err65 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema78.properties.query.anyOf,parentSchema:schema78.properties.query,data:data22};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -3224,7 +3224,7 @@ const _errs85 = errors;
 let valid35 = false;
 const _errs86 = errors;
 if(!(((data23 === "policy") || (data23 === "supported")) || (data23 === "none"))){
-const err66 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.first_challenge.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.first_challenge.anyOf[0].enum,parentSchema:schema77.properties.first_challenge.anyOf[0],data:data23};
+const err66 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema78.properties.first_challenge.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema78.properties.first_challenge.anyOf[0].enum,parentSchema:schema78.properties.first_challenge.anyOf[0],data:data23};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -3261,7 +3261,7 @@ errors++;
 var _valid7 = _errs87 === errors;
 valid35 = valid35 || _valid7;
 if(!valid35){
-const err69 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.first_challenge.anyOf,parentSchema:schema77.properties.first_challenge,data:data23};
+const err69 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema78.properties.first_challenge.anyOf,parentSchema:schema78.properties.first_challenge,data:data23};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -3287,7 +3287,7 @@ let data24 = data.refusals;
 if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
 for(const key2 in data24){
 if(!(key2 === "final")){
-const err70 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema77.properties.refusals,data:data24};
+const err70 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema78.properties.refusals,data:data24};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -3303,7 +3303,7 @@ const _errs94 = errors;
 let valid38 = false;
 const _errs95 = errors;
 if(!((data25 === "http") || (data25 === "tool_error"))){
-const err71 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema77.properties.refusals.properties.final.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema77.properties.refusals.properties.final.anyOf[0].enum,parentSchema:schema77.properties.refusals.properties.final.anyOf[0],data:data25};
+const err71 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema78.properties.refusals.properties.final.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema78.properties.refusals.properties.final.anyOf[0].enum,parentSchema:schema78.properties.refusals.properties.final.anyOf[0],data:data25};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -3340,7 +3340,7 @@ errors++;
 var _valid8 = _errs96 === errors;
 valid38 = valid38 || _valid8;
 if(!valid38){
-const err74 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema77.properties.refusals.properties.final.anyOf,parentSchema:schema77.properties.refusals.properties.final,data:data25};
+const err74 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema78.properties.refusals.properties.final.anyOf,parentSchema:schema78.properties.refusals.properties.final,data:data25};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -3363,7 +3363,7 @@ vErrors = null;
 }
 }
 else {
-const err75 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.properties.refusals.type,parentSchema:schema77.properties.refusals,data:data24};
+const err75 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema78.properties.refusals.type,parentSchema:schema78.properties.refusals,data:data24};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -3409,7 +3409,7 @@ let data28 = data.dpop;
 if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
 for(const key3 in data28){
 if(!((((key3 === "required") || (key3 === "nonce")) || (key3 === "algorithms")) || (key3 === "proof_lifetime"))){
-const err78 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema77.properties.dpop,data:data28};
+const err78 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema78.properties.dpop,data:data28};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -3422,7 +3422,7 @@ errors++;
 if(data28.required !== undefined){
 let data29 = data28.required;
 if(typeof data29 !== "boolean"){
-const err79 = {instancePath:instancePath+"/dpop/required",schemaPath:"#/properties/dpop/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema77.properties.dpop.properties.required.type,parentSchema:schema77.properties.dpop.properties.required,data:data29};
+const err79 = {instancePath:instancePath+"/dpop/required",schemaPath:"#/properties/dpop/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema78.properties.dpop.properties.required.type,parentSchema:schema78.properties.dpop.properties.required,data:data29};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -3435,7 +3435,7 @@ errors++;
 if(data28.nonce !== undefined){
 let data30 = data28.nonce;
 if(typeof data30 !== "boolean"){
-const err80 = {instancePath:instancePath+"/dpop/nonce",schemaPath:"#/properties/dpop/properties/nonce/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema77.properties.dpop.properties.nonce.type,parentSchema:schema77.properties.dpop.properties.nonce,data:data30};
+const err80 = {instancePath:instancePath+"/dpop/nonce",schemaPath:"#/properties/dpop/properties/nonce/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema78.properties.dpop.properties.nonce.type,parentSchema:schema78.properties.dpop.properties.nonce,data:data30};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -3478,7 +3478,7 @@ errors++;
 }
 }
 else {
-const err83 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.properties.dpop.type,parentSchema:schema77.properties.dpop,data:data28};
+const err83 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema78.properties.dpop.type,parentSchema:schema78.properties.dpop,data:data28};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -3521,7 +3521,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err86 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data};
+const err86 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema78.type,parentSchema:schema78,data};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -4608,7 +4608,7 @@ if(data.log !== undefined){
 let data36 = data.log;
 if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
 for(const key9 in data36){
-if(!((key9 === "level") || (key9 === "decisions"))){
+if(!(((key9 === "level") || (key9 === "decisions")) || (key9 === "file"))){
 const err75 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.log,data:data36};
 if(vErrors === null){
 vErrors = [err75];
@@ -4747,9 +4747,11 @@ vErrors = null;
 }
 }
 }
-}
-else {
-const err84 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.log.type,parentSchema:schema31.properties.log,data:data36};
+if(data36.file !== undefined){
+let data39 = data36.file;
+if(typeof data39 === "string"){
+if(func2(data39) < 1){
+const err84 = {instancePath:instancePath+"/log/file",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data39};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -4759,11 +4761,8 @@ vErrors.push(err84);
 errors++;
 }
 }
-if(data.telemetry !== undefined){
-let data39 = data.telemetry;
-if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
-if(data39.otlp === undefined){
-const err85 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/required",keyword:"required",params:{missingProperty: "otlp"},message:"must have required property '"+"otlp"+"'",schema:schema31.properties.telemetry.required,parentSchema:schema31.properties.telemetry,data:data39};
+else {
+const err85 = {instancePath:instancePath+"/log/file",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data39};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -4772,9 +4771,10 @@ vErrors.push(err85);
 }
 errors++;
 }
-for(const key10 in data39){
-if(!((((key10 === "otlp") || (key10 === "service_name")) || (key10 === "sample")) || (key10 === "headers"))){
-const err86 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.telemetry,data:data39};
+}
+}
+else {
+const err86 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.log.type,parentSchema:schema31.properties.log,data:data36};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -4784,11 +4784,11 @@ vErrors.push(err86);
 errors++;
 }
 }
-if(data39.otlp !== undefined){
-let data40 = data39.otlp;
-if(typeof data40 === "string"){
-if(!pattern13.test(data40)){
-const err87 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data40};
+if(data.telemetry !== undefined){
+let data40 = data.telemetry;
+if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
+if(data40.otlp === undefined){
+const err87 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/required",keyword:"required",params:{missingProperty: "otlp"},message:"must have required property '"+"otlp"+"'",schema:schema31.properties.telemetry.required,parentSchema:schema31.properties.telemetry,data:data40};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -4797,9 +4797,9 @@ vErrors.push(err87);
 }
 errors++;
 }
-}
-else {
-const err88 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data40};
+for(const key10 in data40){
+if(!((((key10 === "otlp") || (key10 === "service_name")) || (key10 === "sample")) || (key10 === "headers"))){
+const err88 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.telemetry,data:data40};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -4809,11 +4809,11 @@ vErrors.push(err88);
 errors++;
 }
 }
-if(data39.service_name !== undefined){
-let data41 = data39.service_name;
+if(data40.otlp !== undefined){
+let data41 = data40.otlp;
 if(typeof data41 === "string"){
-if(func2(data41) < 1){
-const err89 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data41};
+if(!pattern13.test(data41)){
+const err89 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data41};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -4824,7 +4824,7 @@ errors++;
 }
 }
 else {
-const err90 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data41};
+const err90 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data41};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -4834,14 +4834,11 @@ vErrors.push(err90);
 errors++;
 }
 }
-if(data39.sample !== undefined){
-let data42 = data39.sample;
-const _errs119 = errors;
-let valid49 = false;
-const _errs120 = errors;
-if((typeof data42 == "number") && (isFinite(data42))){
-if(data42 > 1 || isNaN(data42)){
-const err91 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data42};
+if(data40.service_name !== undefined){
+let data42 = data40.service_name;
+if(typeof data42 === "string"){
+if(func2(data42) < 1){
+const err91 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data42};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -4850,8 +4847,9 @@ vErrors.push(err91);
 }
 errors++;
 }
-if(data42 < 0 || isNaN(data42)){
-const err92 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data42};
+}
+else {
+const err92 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data42};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -4861,8 +4859,14 @@ vErrors.push(err92);
 errors++;
 }
 }
-else {
-const err93 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema31.properties.telemetry.properties.sample.anyOf[0].type,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data42};
+if(data40.sample !== undefined){
+let data43 = data40.sample;
+const _errs122 = errors;
+let valid50 = false;
+const _errs123 = errors;
+if((typeof data43 == "number") && (isFinite(data43))){
+if(data43 > 1 || isNaN(data43)){
+const err93 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data43};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -4871,12 +4875,8 @@ vErrors.push(err93);
 }
 errors++;
 }
-var _valid3 = _errs120 === errors;
-valid49 = valid49 || _valid3;
-const _errs122 = errors;
-if(typeof data42 === "string"){
-if(!pattern15.test(data42)){
-const err94 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data42};
+if(data43 < 0 || isNaN(data43)){
+const err94 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data43};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -4887,7 +4887,7 @@ errors++;
 }
 }
 else {
-const err95 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data42};
+const err95 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema31.properties.telemetry.properties.sample.anyOf[0].type,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data43};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -4896,10 +4896,12 @@ vErrors.push(err95);
 }
 errors++;
 }
-var _valid3 = _errs122 === errors;
-valid49 = valid49 || _valid3;
-if(!valid49){
-const err96 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.telemetry.properties.sample.anyOf,parentSchema:schema31.properties.telemetry.properties.sample,data:data42};
+var _valid3 = _errs123 === errors;
+valid50 = valid50 || _valid3;
+const _errs125 = errors;
+if(typeof data43 === "string"){
+if(!pattern15.test(data43)){
+const err96 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data43};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -4908,26 +4910,9 @@ vErrors.push(err96);
 }
 errors++;
 }
-else {
-errors = _errs119;
-if(vErrors !== null){
-if(_errs119){
-vErrors.length = _errs119;
 }
 else {
-vErrors = null;
-}
-}
-}
-}
-if(data39.headers !== undefined){
-let data43 = data39.headers;
-if(data43 && typeof data43 == "object" && !Array.isArray(data43)){
-for(const key11 in data43){
-const _errs127 = errors;
-if(typeof key11 === "string"){
-if(!pattern41.test(key11)){
-const err97 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema31.properties.telemetry.properties.headers.propertyNames,data:key11,propertyName:key11};
+const err97 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data43};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -4936,10 +4921,10 @@ vErrors.push(err97);
 }
 errors++;
 }
-}
-var valid51 = _errs127 === errors;
-if(!valid51){
-const err98 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key11},message:"property name must be valid",schema:schema31.properties.telemetry.properties.headers.propertyNames,parentSchema:schema31.properties.telemetry.properties.headers,data:data43};
+var _valid3 = _errs125 === errors;
+valid50 = valid50 || _valid3;
+if(!valid50){
+const err98 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.telemetry.properties.sample.anyOf,parentSchema:schema31.properties.telemetry.properties.sample,data:data43};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -4948,12 +4933,26 @@ vErrors.push(err98);
 }
 errors++;
 }
+else {
+errors = _errs122;
+if(vErrors !== null){
+if(_errs122){
+vErrors.length = _errs122;
 }
-for(const key12 in data43){
-let data44 = data43[key12];
-if(typeof data44 === "string"){
-if(func2(data44) < 1){
-const err99 = {instancePath:instancePath+"/telemetry/headers/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data44};
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data40.headers !== undefined){
+let data44 = data40.headers;
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
+for(const key11 in data44){
+const _errs130 = errors;
+if(typeof key11 === "string"){
+if(!pattern41.test(key11)){
+const err99 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema31.properties.telemetry.properties.headers.propertyNames,data:key11,propertyName:key11};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -4963,8 +4962,9 @@ vErrors.push(err99);
 errors++;
 }
 }
-else {
-const err100 = {instancePath:instancePath+"/telemetry/headers/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data44};
+var valid52 = _errs130 === errors;
+if(!valid52){
+const err100 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key11},message:"property name must be valid",schema:schema31.properties.telemetry.properties.headers.propertyNames,parentSchema:schema31.properties.telemetry.properties.headers,data:data44};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -4974,9 +4974,11 @@ vErrors.push(err100);
 errors++;
 }
 }
-}
-else {
-const err101 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.properties.headers.type,parentSchema:schema31.properties.telemetry.properties.headers,data:data43};
+for(const key12 in data44){
+let data45 = data44[key12];
+if(typeof data45 === "string"){
+if(func2(data45) < 1){
+const err101 = {instancePath:instancePath+"/telemetry/headers/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data45};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -4986,9 +4988,8 @@ vErrors.push(err101);
 errors++;
 }
 }
-}
 else {
-const err102 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.type,parentSchema:schema31.properties.telemetry,data:data39};
+const err102 = {instancePath:instancePath+"/telemetry/headers/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data45};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -4998,11 +4999,9 @@ vErrors.push(err102);
 errors++;
 }
 }
-if(data.routes !== undefined){
-let data45 = data.routes;
-if(Array.isArray(data45)){
-if(data45.length < 1){
-const err103 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.routes,data:data45};
+}
+else {
+const err103 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.properties.headers.type,parentSchema:schema31.properties.telemetry.properties.headers,data:data44};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -5011,16 +5010,10 @@ vErrors.push(err103);
 }
 errors++;
 }
-const len6 = data45.length;
-for(let i12=0; i12<len6; i12++){
-if(!(validate36(data45[i12], {instancePath:instancePath+"/routes/" + i12,parentData:data45,parentDataProperty:i12,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
-errors = vErrors.length;
-}
 }
 }
 else {
-const err104 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.routes.type,parentSchema:schema31.properties.routes,data:data45};
+const err104 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.type,parentSchema:schema31.properties.telemetry,data:data40};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -5030,14 +5023,46 @@ vErrors.push(err104);
 errors++;
 }
 }
-}
-else {
-const err105 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+if(data.routes !== undefined){
+let data46 = data.routes;
+if(Array.isArray(data46)){
+if(data46.length < 1){
+const err105 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.routes,data:data46};
 if(vErrors === null){
 vErrors = [err105];
 }
 else {
 vErrors.push(err105);
+}
+errors++;
+}
+const len6 = data46.length;
+for(let i12=0; i12<len6; i12++){
+if(!(validate36(data46[i12], {instancePath:instancePath+"/routes/" + i12,parentData:data46,parentDataProperty:i12,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err106 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.routes.type,parentSchema:schema31.properties.routes,data:data46};
+if(vErrors === null){
+vErrors = [err106];
+}
+else {
+vErrors.push(err106);
+}
+errors++;
+}
+}
+}
+else {
+const err107 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+if(vErrors === null){
+vErrors = [err107];
+}
+else {
+vErrors.push(err107);
 }
 errors++;
 }
@@ -5047,17 +5072,17 @@ return errors === 0;
 validate20.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policy = validate51;
-const schema117 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: the callers that may use a route and, for MCP, what they may call. Every condition must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, each with conditions in addition to those above. `*` in a name stands for any run of characters. An exact name has priority over a pattern, a longer pattern over a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run. An exact URI has priority over a pattern, a longer pattern over a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, no needless encoding, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be fetched, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, operations on one task …) need not be listed. No pattern covers `tasks/list`, or an unknown method that ends in `/list`, only the exact name; the gateway removes all tasks from the answer to `tasks/list`. Conditions here are in addition to all others for a request with this method, including housekeeping and tool calls.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call. An entry for which the caller only lacks a scope stays visible, so that a client can request the scope. `show` leaves lists as they are. Default: filter if the policy has `tools`, `resources` or `prompts`.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false},"arguments":{"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold if any of its conditions fails, so a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"because":{"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false}}};
-const schema118 = {"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
-const schema129 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
-const schema131 = {"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]};
+const schema118 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: the callers that may use a route and, for MCP, what they may call. Every condition must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, each with conditions in addition to those above. `*` in a name stands for any run of characters. An exact name has priority over a pattern, a longer pattern over a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run. An exact URI has priority over a pattern, a longer pattern over a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, no needless encoding, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be fetched, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, operations on one task …) need not be listed. No pattern covers `tasks/list`, or an unknown method that ends in `/list`, only the exact name; the gateway removes all tasks from the answer to `tasks/list`. Conditions here are in addition to all others for a request with this method, including housekeeping and tool calls.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call. An entry for which the caller only lacks a scope stays visible, so that a client can request the scope. `show` leaves lists as they are. Default: filter if the policy has `tools`, `resources` or `prompts`.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false},"arguments":{"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold if any of its conditions fails, so a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"because":{"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false}}};
+const schema119 = {"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
+const schema130 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
+const schema132 = {"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]};
 const pattern73 = new RegExp("^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$", "u");
 const pattern74 = new RegExp("^[!#-\\[\\]-~]+$", "u");
 const pattern77 = new RegExp("^[1-9][0-9]{0,8}(ms|s|m|h)$", "u");
 const pattern79 = new RegExp("^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$", "u");
-const schema119 = {"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
-const schema120 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false};
-const schema121 = {"type":["string","number","boolean"]};
+const schema120 = {"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
+const schema121 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false};
+const schema122 = {"type":["string","number","boolean"]};
 const wrapper0 = {validate: validate53};
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5071,7 +5096,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((((!data || typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema120.type},message:"must be string,number,boolean,array,object",schema:schema120.type,parentSchema:schema120,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema121.type},message:"must be string,number,boolean,array,object",schema:schema121.type,parentSchema:schema121,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5082,7 +5107,7 @@ errors++;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema120,data};
+const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema121,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5095,7 +5120,7 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(((typeof data0 !== "string") && (!((typeof data0 == "number") && (isFinite(data0))))) && (typeof data0 !== "boolean")){
-const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema121.type},message:"must be string,number,boolean",schema:schema121.type,parentSchema:schema121,data:data0};
+const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema122.type},message:"must be string,number,boolean",schema:schema122.type,parentSchema:schema122,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5108,7 +5133,7 @@ errors++;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema120,data};
+const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema121,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5118,8 +5143,8 @@ vErrors.push(err3);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema120.properties, key0))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema120,data};
+if(!(func1.call(schema121.properties, key0))){
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema121,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5132,7 +5157,7 @@ errors++;
 if(data.equals !== undefined){
 let data1 = data.equals;
 if(((typeof data1 !== "string") && (!((typeof data1 == "number") && (isFinite(data1))))) && (typeof data1 !== "boolean")){
-const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema121.type},message:"must be string,number,boolean",schema:schema121.type,parentSchema:schema121,data:data1};
+const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema122.type},message:"must be string,number,boolean",schema:schema122.type,parentSchema:schema122,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5146,7 +5171,7 @@ if(data.one_of !== undefined){
 let data2 = data.one_of;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema120.properties.one_of,data:data2};
+const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema121.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5159,7 +5184,7 @@ const len1 = data2.length;
 for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(((typeof data3 !== "string") && (!((typeof data3 == "number") && (isFinite(data3))))) && (typeof data3 !== "boolean")){
-const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema121.type},message:"must be string,number,boolean",schema:schema121.type,parentSchema:schema121,data:data3};
+const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema122.type},message:"must be string,number,boolean",schema:schema122.type,parentSchema:schema122,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5171,7 +5196,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema120.properties.one_of.type,parentSchema:schema120.properties.one_of,data:data2};
+const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema121.properties.one_of.type,parentSchema:schema121.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5184,7 +5209,7 @@ errors++;
 if(data.contains !== undefined){
 let data4 = data.contains;
 if(((typeof data4 !== "string") && (!((typeof data4 == "number") && (isFinite(data4))))) && (typeof data4 !== "boolean")){
-const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema121.type},message:"must be string,number,boolean",schema:schema121.type,parentSchema:schema121,data:data4};
+const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema122.type},message:"must be string,number,boolean",schema:schema122.type,parentSchema:schema122,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5197,7 +5222,7 @@ errors++;
 if(data.below !== undefined){
 let data5 = data.below;
 if(!((typeof data5 == "number") && (isFinite(data5)))){
-const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema120.properties.below.type,parentSchema:schema120.properties.below,data:data5};
+const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema121.properties.below.type,parentSchema:schema121.properties.below,data:data5};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5210,7 +5235,7 @@ errors++;
 if(data.at_most !== undefined){
 let data6 = data.at_most;
 if(!((typeof data6 == "number") && (isFinite(data6)))){
-const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema120.properties.at_most.type,parentSchema:schema120.properties.at_most,data:data6};
+const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema121.properties.at_most.type,parentSchema:schema121.properties.at_most,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5223,7 +5248,7 @@ errors++;
 if(data.above !== undefined){
 let data7 = data.above;
 if(!((typeof data7 == "number") && (isFinite(data7)))){
-const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema120.properties.above.type,parentSchema:schema120.properties.above,data:data7};
+const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema121.properties.above.type,parentSchema:schema121.properties.above,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5236,7 +5261,7 @@ errors++;
 if(data.at_least !== undefined){
 let data8 = data.at_least;
 if(!((typeof data8 == "number") && (isFinite(data8)))){
-const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema120.properties.at_least.type,parentSchema:schema120.properties.at_least,data:data8};
+const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema121.properties.at_least.type,parentSchema:schema121.properties.at_least,data:data8};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5250,7 +5275,7 @@ if(data.matches !== undefined){
 let data9 = data.matches;
 if(typeof data9 === "string"){
 if(func2(data9) < 1){
-const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema120.properties.matches,data:data9};
+const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema121.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5261,7 +5286,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema120.properties.matches.type,parentSchema:schema120.properties.matches,data:data9};
+const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.matches.type,parentSchema:schema121.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5274,7 +5299,7 @@ errors++;
 if(data.present !== undefined){
 let data10 = data.present;
 if(typeof data10 !== "boolean"){
-const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema120.properties.present.type,parentSchema:schema120.properties.present,data:data10};
+const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema121.properties.present.type,parentSchema:schema121.properties.present,data:data10};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5293,7 +5318,7 @@ errors = vErrors.length;
 if(data.integer !== undefined){
 let data12 = data.integer;
 if(true !== data12){
-const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema120.properties.integer,data:data12};
+const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema121.properties.integer,data:data12};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5322,7 +5347,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema119,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema120,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5335,7 +5360,7 @@ for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
 if(func2(key0) < 1){
-const err1 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.propertyNames,data:key0,propertyName:key0};
+const err1 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema120.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5347,7 +5372,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema119.propertyNames,parentSchema:schema119,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema120.propertyNames,parentSchema:schema120,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5365,7 +5390,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema119.type,parentSchema:schema119,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema120.type,parentSchema:schema120,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5379,9 +5404,9 @@ return errors === 0;
 }
 validate52.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema125 = {"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
-const schema126 = {"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
-const schema128 = {"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
+const schema126 = {"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
+const schema127 = {"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
+const schema129 = {"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
 const wrapper2 = {validate: validate57};
 
 function validate59(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5396,7 +5421,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema128,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5414,7 +5439,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema128.type,parentSchema:schema128,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema129.type,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5443,7 +5468,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema126,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5456,7 +5481,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema118.type},message:"must be string,array",schema:schema118.type,parentSchema:schema118,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema119.type},message:"must be string,array",schema:schema119.type,parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5467,7 +5492,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern73.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema118,data:data0};
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5479,7 +5504,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema118,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5493,7 +5518,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(!pattern74.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema118.items,data:data1};
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema119.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5504,7 +5529,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.items.type,parentSchema:schema118.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.items.type,parentSchema:schema119.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5544,7 +5569,7 @@ if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
 if(!pattern77.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema129,data:data6};
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema130,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5555,7 +5580,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.type,parentSchema:schema129,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.type,parentSchema:schema130,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5567,7 +5592,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.type,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5594,7 +5619,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema125,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5612,7 +5637,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema125.type,parentSchema:schema125,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema126.type,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5626,8 +5651,8 @@ return errors === 0;
 }
 validate56.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema132 = {"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
-const schema136 = {"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
+const schema133 = {"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
+const schema137 = {"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
 const pattern84 = new RegExp("^/", "u");
 
 function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5642,7 +5667,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema136,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema137,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5655,7 +5680,7 @@ for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
 if(!pattern84.test(key0)){
-const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema136.propertyNames,data:key0,propertyName:key0};
+const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema137.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5667,7 +5692,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema136.propertyNames,parentSchema:schema136,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema137.propertyNames,parentSchema:schema137,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5685,7 +5710,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema136.type,parentSchema:schema136,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.type,parentSchema:schema137,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5713,7 +5738,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "because")) || (key0 === "arguments"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema132,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema133,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5726,7 +5751,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema118.type},message:"must be string,array",schema:schema118.type,parentSchema:schema118,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema119.type},message:"must be string,array",schema:schema119.type,parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5737,7 +5762,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern73.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema118,data:data0};
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5749,7 +5774,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema118,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5763,7 +5788,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(!pattern74.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema118.items,data:data1};
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema119.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5774,7 +5799,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.items.type,parentSchema:schema118.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.items.type,parentSchema:schema119.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5814,7 +5839,7 @@ if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
 if(!pattern77.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema129,data:data6};
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema130,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5825,7 +5850,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.type,parentSchema:schema129,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.type,parentSchema:schema130,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5839,7 +5864,7 @@ if(data.because !== undefined){
 let data7 = data.because;
 if(typeof data7 === "string"){
 if(func2(data7) > 500){
-const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema131,data:data7};
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema132,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5849,7 +5874,7 @@ vErrors.push(err8);
 errors++;
 }
 if(!pattern79.test(data7)){
-const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema131,data:data7};
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema132,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5860,7 +5885,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.type,parentSchema:schema131,data:data7};
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema132.type,parentSchema:schema132,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5878,7 +5903,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema133.type,parentSchema:schema133,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5892,7 +5917,7 @@ return errors === 0;
 }
 validate65.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema137 = {"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false};
+const schema138 = {"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false};
 
 function validate74(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -5907,7 +5932,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "because"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema137,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema138,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5920,7 +5945,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema118.type},message:"must be string,array",schema:schema118.type,parentSchema:schema118,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema119.type},message:"must be string,array",schema:schema119.type,parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5931,7 +5956,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern73.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema118,data:data0};
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5943,7 +5968,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema118,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5957,7 +5982,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(!pattern74.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema118.items,data:data1};
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema119.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5968,7 +5993,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.items.type,parentSchema:schema118.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.items.type,parentSchema:schema119.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6008,7 +6033,7 @@ if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
 if(!pattern77.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema129,data:data6};
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema130,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6019,7 +6044,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.type,parentSchema:schema129,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.type,parentSchema:schema130,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6033,7 +6058,7 @@ if(data.because !== undefined){
 let data7 = data.because;
 if(typeof data7 === "string"){
 if(func2(data7) > 500){
-const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema131,data:data7};
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema132,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6043,7 +6068,7 @@ vErrors.push(err8);
 errors++;
 }
 if(!pattern79.test(data7)){
-const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema131,data:data7};
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema132,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6054,7 +6079,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.type,parentSchema:schema131,data:data7};
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema132.type,parentSchema:schema132,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6066,7 +6091,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.type,parentSchema:schema137,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema138.type,parentSchema:schema138,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6093,8 +6118,8 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func1.call(schema117.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema117,data};
+if(!(func1.call(schema118.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema118,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6107,7 +6132,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema118.type},message:"must be string,array",schema:schema118.type,parentSchema:schema118,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema119.type},message:"must be string,array",schema:schema119.type,parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6118,7 +6143,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern73.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema118,data:data0};
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6130,7 +6155,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema118,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema119,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6144,7 +6169,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(!pattern74.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema118.items,data:data1};
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema119.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6155,7 +6180,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema118.items.type,parentSchema:schema118.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.items.type,parentSchema:schema119.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6195,7 +6220,7 @@ if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
 if(!pattern77.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema129,data:data6};
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema130,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6206,7 +6231,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema129.type,parentSchema:schema129,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema130.type,parentSchema:schema130,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6220,7 +6245,7 @@ if(data.because !== undefined){
 let data7 = data.because;
 if(typeof data7 === "string"){
 if(func2(data7) > 500){
-const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema131,data:data7};
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema132,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6230,7 +6255,7 @@ vErrors.push(err8);
 errors++;
 }
 if(!pattern79.test(data7)){
-const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema131,data:data7};
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema132,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6241,7 +6266,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.type,parentSchema:schema131,data:data7};
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema132.type,parentSchema:schema132,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6254,7 +6279,7 @@ errors++;
 if(data.mode !== undefined){
 let data8 = data.mode;
 if(!((data8 === "enforce") || (data8 === "shadow"))){
-const err11 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema117.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema117.properties.mode.enum,parentSchema:schema117.properties.mode,data:data8};
+const err11 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema118.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema118.properties.mode.enum,parentSchema:schema118.properties.mode,data:data8};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6271,7 +6296,7 @@ for(const key1 in data9){
 const _errs20 = errors;
 if(typeof key1 === "string"){
 if(func2(key1) < 1){
-const err12 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.tools.propertyNames,data:key1,propertyName:key1};
+const err12 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.tools.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6283,7 +6308,7 @@ errors++;
 }
 var valid6 = _errs20 === errors;
 if(!valid6){
-const err13 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema117.properties.tools.propertyNames,parentSchema:schema117.properties.tools,data:data9};
+const err13 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema118.properties.tools.propertyNames,parentSchema:schema118.properties.tools,data:data9};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6301,7 +6326,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.properties.tools.type,parentSchema:schema117.properties.tools,data:data9};
+const err14 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.properties.tools.type,parentSchema:schema118.properties.tools,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6318,7 +6343,7 @@ for(const key3 in data11){
 const _errs25 = errors;
 if(typeof key3 === "string"){
 if(func2(key3) < 1){
-const err15 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.resources.propertyNames,data:key3,propertyName:key3};
+const err15 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.resources.propertyNames,data:key3,propertyName:key3};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6330,7 +6355,7 @@ errors++;
 }
 var valid8 = _errs25 === errors;
 if(!valid8){
-const err16 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema117.properties.resources.propertyNames,parentSchema:schema117.properties.resources,data:data11};
+const err16 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema118.properties.resources.propertyNames,parentSchema:schema118.properties.resources,data:data11};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6348,7 +6373,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.properties.resources.type,parentSchema:schema117.properties.resources,data:data11};
+const err17 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.properties.resources.type,parentSchema:schema118.properties.resources,data:data11};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6365,7 +6390,7 @@ for(const key5 in data13){
 const _errs30 = errors;
 if(typeof key5 === "string"){
 if(func2(key5) < 1){
-const err18 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.prompts.propertyNames,data:key5,propertyName:key5};
+const err18 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.prompts.propertyNames,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6377,7 +6402,7 @@ errors++;
 }
 var valid10 = _errs30 === errors;
 if(!valid10){
-const err19 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema117.properties.prompts.propertyNames,parentSchema:schema117.properties.prompts,data:data13};
+const err19 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema118.properties.prompts.propertyNames,parentSchema:schema118.properties.prompts,data:data13};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6395,7 +6420,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.properties.prompts.type,parentSchema:schema117.properties.prompts,data:data13};
+const err20 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.properties.prompts.type,parentSchema:schema118.properties.prompts,data:data13};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6412,7 +6437,7 @@ for(const key7 in data15){
 const _errs35 = errors;
 if(typeof key7 === "string"){
 if(func2(key7) < 1){
-const err21 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.methods.propertyNames,data:key7,propertyName:key7};
+const err21 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema118.properties.methods.propertyNames,data:key7,propertyName:key7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6424,7 +6449,7 @@ errors++;
 }
 var valid12 = _errs35 === errors;
 if(!valid12){
-const err22 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema117.properties.methods.propertyNames,parentSchema:schema117.properties.methods,data:data15};
+const err22 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema118.properties.methods.propertyNames,parentSchema:schema118.properties.methods,data:data15};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6442,7 +6467,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.properties.methods.type,parentSchema:schema117.properties.methods,data:data15};
+const err23 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.properties.methods.type,parentSchema:schema118.properties.methods,data:data15};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6455,7 +6480,7 @@ errors++;
 if(data.lists !== undefined){
 let data17 = data.lists;
 if(!((data17 === "filter") || (data17 === "show"))){
-const err24 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema117.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema117.properties.lists.enum,parentSchema:schema117.properties.lists,data:data17};
+const err24 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema118.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema118.properties.lists.enum,parentSchema:schema118.properties.lists,data:data17};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6467,7 +6492,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.type,parentSchema:schema117,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.type,parentSchema:schema118,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6482,11 +6507,11 @@ return errors === 0;
 validate51.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policyTest = validate82;
-const schema141 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: callers, calls, and the expected decisions of policies/NAME.yaml. Run by `sallyport test`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/test"},"$defs":{"test":{"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"given":{"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]}}};
-const schema142 = {"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
-const schema143 = {"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
-const schema144 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
-const schema145 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]};
+const schema142 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: callers, calls, and the expected decisions of policies/NAME.yaml. Run by `sallyport test`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/test"},"$defs":{"test":{"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"given":{"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]}}};
+const schema143 = {"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
+const schema144 = {"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
+const schema145 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
+const schema146 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]};
 
 function validate83(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -6500,7 +6525,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema142.required,parentSchema:schema142,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema143.required,parentSchema:schema143,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6510,7 +6535,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.given === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema142.required,parentSchema:schema142,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema143.required,parentSchema:schema143,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6520,7 +6545,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.when === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema142.required,parentSchema:schema142,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema143.required,parentSchema:schema143,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6530,7 +6555,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.then === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema142.required,parentSchema:schema142,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema143.required,parentSchema:schema143,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6541,7 +6566,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "given")) || (key0 === "when")) || (key0 === "then"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema142,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema143,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6555,7 +6580,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema142.properties.name,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema143.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6566,7 +6591,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.name.type,parentSchema:schema142.properties.name,data:data0};
+const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema143.properties.name.type,parentSchema:schema143.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6581,7 +6606,7 @@ let data1 = data.given;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 if(!((((key1 === "scope") || (key1 === "claims")) || (key1 === "lifetime")) || (key1 === "issuer"))){
-const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema143,data:data1};
+const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema144,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6594,7 +6619,7 @@ errors++;
 if(data1.scope !== undefined){
 let data2 = data1.scope;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema143.properties.scope.type},message:"must be string,array",schema:schema143.properties.scope.type,parentSchema:schema143.properties.scope,data:data2};
+const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema144.properties.scope.type},message:"must be string,array",schema:schema144.properties.scope.type,parentSchema:schema144.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6605,7 +6630,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(!pattern73.test(data2)){
-const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema143.properties.scope,data:data2};
+const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema144.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6621,7 +6646,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(!pattern74.test(data3)){
-const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema143.properties.scope.items,data:data3};
+const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema144.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6632,7 +6657,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema143.properties.scope.items.type,parentSchema:schema143.properties.scope.items,data:data3};
+const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.properties.scope.items.type,parentSchema:schema144.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6647,7 +6672,7 @@ errors++;
 if(data1.claims !== undefined){
 let data4 = data1.claims;
 if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
-const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema143.properties.claims.type,parentSchema:schema143.properties.claims,data:data4};
+const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema144.properties.claims.type,parentSchema:schema144.properties.claims,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6661,7 +6686,7 @@ if(data1.lifetime !== undefined){
 let data5 = data1.lifetime;
 if(typeof data5 === "string"){
 if(!pattern77.test(data5)){
-const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema143.properties.lifetime,data:data5};
+const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema144.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6672,7 +6697,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema143.properties.lifetime.type,parentSchema:schema143.properties.lifetime,data:data5};
+const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.properties.lifetime.type,parentSchema:schema144.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6686,7 +6711,7 @@ if(data1.issuer !== undefined){
 let data6 = data1.issuer;
 if(typeof data6 === "string"){
 if(func2(data6) < 1){
-const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema143.properties.issuer,data:data6};
+const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6697,7 +6722,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema143.properties.issuer.type,parentSchema:schema143.properties.issuer,data:data6};
+const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.properties.issuer.type,parentSchema:schema144.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6709,7 +6734,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema143.type,parentSchema:schema143,data:data1};
+const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema144.type,parentSchema:schema144,data:data1};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6724,7 +6749,7 @@ let data7 = data.when;
 if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
 for(const key2 in data7){
 if(!((((((key2 === "tool") || (key2 === "resource")) || (key2 === "template")) || (key2 === "prompt")) || (key2 === "arguments")) || (key2 === "method"))){
-const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema144,data:data7};
+const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema145,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6737,7 +6762,7 @@ errors++;
 if(data7.tool !== undefined){
 let data8 = data7.tool;
 if(typeof data8 !== "string"){
-const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.properties.tool.type,parentSchema:schema144.properties.tool,data:data8};
+const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema145.properties.tool.type,parentSchema:schema145.properties.tool,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6750,7 +6775,7 @@ errors++;
 if(data7.resource !== undefined){
 let data9 = data7.resource;
 if(typeof data9 !== "string"){
-const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.properties.resource.type,parentSchema:schema144.properties.resource,data:data9};
+const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema145.properties.resource.type,parentSchema:schema145.properties.resource,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6763,7 +6788,7 @@ errors++;
 if(data7.template !== undefined){
 let data10 = data7.template;
 if(typeof data10 !== "string"){
-const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.properties.template.type,parentSchema:schema144.properties.template,data:data10};
+const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema145.properties.template.type,parentSchema:schema145.properties.template,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6776,7 +6801,7 @@ errors++;
 if(data7.prompt !== undefined){
 let data11 = data7.prompt;
 if(typeof data11 !== "string"){
-const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.properties.prompt.type,parentSchema:schema144.properties.prompt,data:data11};
+const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema145.properties.prompt.type,parentSchema:schema145.properties.prompt,data:data11};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6789,7 +6814,7 @@ errors++;
 if(data7.arguments !== undefined){
 let data12 = data7.arguments;
 if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
-const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema144.properties.arguments.type,parentSchema:schema144.properties.arguments,data:data12};
+const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema145.properties.arguments.type,parentSchema:schema145.properties.arguments,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6803,7 +6828,7 @@ if(data7.method !== undefined){
 let data13 = data7.method;
 if(typeof data13 === "string"){
 if(func2(data13) < 1){
-const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.properties.method,data:data13};
+const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema145.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6814,7 +6839,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.properties.method.type,parentSchema:schema144.properties.method,data:data13};
+const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema145.properties.method.type,parentSchema:schema145.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6826,7 +6851,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema144.type,parentSchema:schema144,data:data7};
+const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema145.type,parentSchema:schema145,data:data7};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6842,7 +6867,7 @@ const _errs36 = errors;
 let valid8 = false;
 const _errs37 = errors;
 if(!((data14 === "allow") || (data14 === "shadow"))){
-const err27 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema145.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema145.anyOf[0].enum,parentSchema:schema145.anyOf[0],data:data14};
+const err27 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema146.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema146.anyOf[0].enum,parentSchema:schema146.anyOf[0],data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6856,7 +6881,7 @@ valid8 = valid8 || _valid0;
 const _errs38 = errors;
 if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
 if(data14.deny === undefined){
-const err28 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema145.anyOf[1].required,parentSchema:schema145.anyOf[1],data:data14};
+const err28 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema146.anyOf[1].required,parentSchema:schema146.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6867,7 +6892,7 @@ errors++;
 }
 for(const key3 in data14){
 if(!((key3 === "deny") || (key3 === "challenge"))){
-const err29 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema145.anyOf[1],data:data14};
+const err29 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema146.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6880,7 +6905,7 @@ errors++;
 if(data14.deny !== undefined){
 let data15 = data14.deny;
 if(!(((((((((((data15 === "scope.insufficient") || (data15 === "claim.denied")) || (data15 === "argument.denied")) || (data15 === "lifetime.exceeded")) || (data15 === "alternatives.exhausted")) || (data15 === "exclusion.matched")) || (data15 === "tool.unlisted")) || (data15 === "resource.unlisted")) || (data15 === "prompt.unlisted")) || (data15 === "method.unlisted")) || (data15 === "policy.error"))){
-const err30 = {instancePath:instancePath+"/then/deny",schemaPath:"#/$defs/then/anyOf/1/properties/deny/enum",keyword:"enum",params:{allowedValues: schema145.anyOf[1].properties.deny.enum},message:"must be equal to one of the allowed values",schema:schema145.anyOf[1].properties.deny.enum,parentSchema:schema145.anyOf[1].properties.deny,data:data15};
+const err30 = {instancePath:instancePath+"/then/deny",schemaPath:"#/$defs/then/anyOf/1/properties/deny/enum",keyword:"enum",params:{allowedValues: schema146.anyOf[1].properties.deny.enum},message:"must be equal to one of the allowed values",schema:schema146.anyOf[1].properties.deny.enum,parentSchema:schema146.anyOf[1].properties.deny,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6893,7 +6918,7 @@ errors++;
 if(data14.challenge !== undefined){
 let data16 = data14.challenge;
 if(typeof data16 !== "string"){
-const err31 = {instancePath:instancePath+"/then/challenge",schemaPath:"#/$defs/then/anyOf/1/properties/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema145.anyOf[1].properties.challenge.type,parentSchema:schema145.anyOf[1].properties.challenge,data:data16};
+const err31 = {instancePath:instancePath+"/then/challenge",schemaPath:"#/$defs/then/anyOf/1/properties/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema146.anyOf[1].properties.challenge.type,parentSchema:schema146.anyOf[1].properties.challenge,data:data16};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6905,7 +6930,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema145.anyOf[1].type,parentSchema:schema145.anyOf[1],data:data14};
+const err32 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema146.anyOf[1].type,parentSchema:schema146.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -6917,7 +6942,7 @@ errors++;
 var _valid0 = _errs38 === errors;
 valid8 = valid8 || _valid0;
 if(!valid8){
-const err33 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema145.anyOf,parentSchema:schema145,data:data14};
+const err33 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema146.anyOf,parentSchema:schema146,data:data14};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6940,7 +6965,7 @@ vErrors = null;
 }
 }
 else {
-const err34 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema142.type,parentSchema:schema142,data};
+const err34 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema143.type,parentSchema:schema143,data};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6967,7 +6992,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema141,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema142,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6985,7 +7010,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema141.type,parentSchema:schema141,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema142.type,parentSchema:schema142,data};
 if(vErrors === null){
 vErrors = [err1];
 }

@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { load, type Loaded } from '../config/load.ts';
 import { type ExitCode, reportProblems, UsageError } from './exit.ts';
-import { reloadOnEdit } from '../serve/reload.ts';
+import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
 import { startWorkers } from '../serve/primary.ts';
 
@@ -25,17 +25,21 @@ export async function serve(file: string, workersText: string): Promise<ExitCode
   } catch (error) {
     return reportProblems(file, error);
   }
-  // Before the start, so that a signal during the start is not lost.
+  // Before the start, so that a signal during the start is not lost, and SIGHUP does not end the process.
   const stopped = signal();
-  let running: Running;
+  let running: Running | undefined;
+  let reloading: Reloading | undefined;
+  process.on('SIGHUP', () => {
+    running?.reopenLog();
+    reloading?.now();
+  });
   try {
     running = workers === 1 ? await start(loaded.config) : await startWorkers(file, loaded, workers);
   } catch (error) {
     process.stderr.write(`${listenFault(error)}\n`);
     return 1;
   }
-  const reloading = await reloadOnEdit(file, loaded, since, running);
-  process.on('SIGHUP', reloading.now);
+  reloading = await reloadOnEdit(file, loaded, since, running);
   await stopped;
   reloading.close();
   process.once('SIGTERM', exitNow).once('SIGINT', exitNow);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { Config, SharedStore } from '../model/config.ts';
+import type { Config, LogSettings, SharedStore } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../policy/hierarchy.ts';
 import { hostName, network, readAddresses } from './addresses.ts';
@@ -61,7 +61,7 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
   const root = report.root(document.value, expanded.value);
   const { folder, path, folderLabel } = await readPolicyFolder(root.get('policies'), base, read);
   const { tls, files: tlsFiles } = await readTls(root, base, read);
-  const config: Config = { ...readRoot(root, folder, folderLabel), tls, hash: hashOf(text, folder.texts) };
+  const config: Config = { ...readRoot(root, base, folder, folderLabel), tls, hash: hashOf(text, folder.texts) };
 
   const files = [file, path, ...[...folder.texts.keys()].map((name) => join(path, name)), ...expanded.files];
   const problems = [...report.problems(), ...folder.problems];
@@ -90,13 +90,12 @@ async function readPolicyFolder(
   return { folder, path, folderLabel };
 }
 
-function readRoot(root: Field, folder: PolicyFolder, folderLabel: string): Omit<Config, 'tls' | 'hash'> {
+function readRoot(root: Field, base: string, folder: PolicyFolder, folderLabel: string): Omit<Config, 'tls' | 'hash'> {
   // A missing required value is replaced by any other: the reported problem keeps the result from being used.
   const publicUrl = root.get('public_url').read(origin) ?? '';
   const servers = readAuthorizationServers(root.get('authorization_servers'));
   const limits = root.get('limits');
   const rate = readRate(limits.get('rate'), undefined);
-  const log = root.get('log');
   return {
     publicUrl,
     ...readAddresses(root),
@@ -110,12 +109,18 @@ function readRoot(root: Field, folder: PolicyFolder, folderLabel: string): Omit<
     allowedOrigins: new Set([publicUrl, ...root.get('allowed_origins').list(origin)]),
     limits: readLimits(limits),
     telemetry: readTelemetry(root.get('telemetry')),
-    log: {
-      level: log.get('level').read(oneOf('debug', 'info', 'warn', 'error')) ?? 'info',
-      decisions: log.get('decisions').read(oneOf('all', 'denials')) ?? 'all',
-    },
+    log: readLog(root.get('log'), base),
     routes: readRoutes(root.get('routes'), { publicUrl, servers, folder, folderLabel, rate }),
     policies: new Map([...folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined)),
+  };
+}
+
+function readLog(log: Field, base: string): LogSettings {
+  const file = log.get('file').text();
+  return {
+    level: log.get('level').read(oneOf('debug', 'info', 'warn', 'error')) ?? 'info',
+    decisions: log.get('decisions').read(oneOf('all', 'denials')) ?? 'all',
+    file: file === undefined ? undefined : resolve(base, file),
   };
 }
 

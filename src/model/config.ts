@@ -21,6 +21,14 @@ export interface AdminRules {
   readonly token: string | undefined;
 }
 
+/** What is logged, and where besides stdout. */
+export interface LogSettings {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly decisions: 'all' | 'denials';
+  /** The absolute path of the file that decisions are appended to. */
+  readonly file: string | undefined;
+}
+
 /** A configuration as a whole, validated, with every duration in milliseconds and every size in bytes. */
 export interface Config {
   /** An origin (`https://gateway.example`), without a trailing slash. Everything published is built from it. */
@@ -50,7 +58,7 @@ export interface Config {
   readonly limits: Limits;
   /** Undefined: the gateway makes no spans. */
   readonly telemetry: Telemetry | undefined;
-  readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly decisions: 'all' | 'denials' };
+  readonly log: LogSettings;
   readonly routes: readonly Route[];
   readonly policies: ReadonlyMap<string, Policy>;
   /** SHA-256 over all files that were read, in hex; the label of `sallyport_config_info`. */

@@ -152,6 +152,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
     url: url ?? '',
     adminUrl: admin?.url,
     log,
+    reopenLog: () => tellAll({ kind: 'reopen-log' }),
     reload(next: Config, nextSnapshot) {
       snapshot = nextSnapshot;
       tellAll({ kind: 'reload', file, snapshot });

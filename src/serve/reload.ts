@@ -72,6 +72,7 @@ export const needsRestart: Readonly<Record<string, (config: Config) => unknown>>
   'forward_auth.listen': ({ forwardAuth }) => forwardAuth?.listen,
   tls: ({ tls }) => tls,
   telemetry: ({ telemetry }) => telemetry,
+  'log.file': ({ log }) => log.file,
   'limits.request_headers': ({ limits }) => limits.requestHeadersBytes,
 };
 
@@ -79,18 +80,19 @@ export const needsRestart: Readonly<Record<string, (config: Config) => unknown>>
 export type Fixed = ReturnType<typeof fixedIn>;
 
 /** {@link Fixed} of a configuration. */
-export function fixedIn({ listen, forwardAuth, tls, telemetry, limits }: Config) {
-  return { listen, forwardAuth, tls, telemetry, limits };
+export function fixedIn({ listen, forwardAuth, tls, telemetry, limits, log }: Config) {
+  return { listen, forwardAuth, tls, telemetry, limits, logFile: log.file };
 }
 
 /** `config`, with the settings that need a restart as they were at the start. */
-export function asAtStart(config: Config, { listen, forwardAuth, tls, telemetry, limits }: Fixed): Config {
+export function asAtStart(config: Config, { listen, forwardAuth, tls, telemetry, limits, logFile }: Fixed): Config {
   return {
     ...config,
     listen,
     forwardAuth: forwardAuth && { trusted: [], ...config.forwardAuth, listen: forwardAuth.listen },
     tls,
     telemetry,
+    log: { ...config.log, file: logFile },
     limits: { ...config.limits, requestHeadersBytes: limits.requestHeadersBytes },
   };
 }

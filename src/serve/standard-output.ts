@@ -5,6 +5,10 @@ import { promisify } from 'node:util';
 
 const writeSome = promisify(write);
 
+/** Called with the number of lines that could not be written. */
+export type OnLost = (lines: number) => void;
+
+const NEWLINE = 0x0a;
 /** The pause before a full pipe is tried again. */
 const RETRY_MS = 10;
 /** The pause after a write: a system call for each turn of a busy event loop would cost more than the lines. */
@@ -16,9 +20,15 @@ const PACE_MS = 10;
  * is gone or the disk is full, is dropped. Text that comes within {@link PACE_MS} of a write waits, and is written
  * together.
  */
-export function standardOutput(fd: number = process.stdout.fd): Writable {
+export function standardOutput(fd: number = process.stdout.fd, onLost: OnLost = () => {}): Writable {
+  return lineOutput(() => fd, onLost);
+}
+
+/** As {@link standardOutput}, for the descriptor that is open when text is written. */
+export function lineOutput(fd: () => number, onLost: OnLost): Writable {
   const write = async (bytes: Buffer, done: () => void): Promise<void> => {
-    await writeWhole(fd, bytes).catch(() => {});
+    const lost = bytes.subarray(await writeUntilFault(fd(), bytes));
+    if (lost.length > 0) onLost(lost.filter((byte) => byte === NEWLINE).length);
     await setTimeout(PACE_MS);
     done();
   };
@@ -28,18 +38,23 @@ export function standardOutput(fd: number = process.stdout.fd): Writable {
   });
 }
 
-/** Writes all of `chunk`. Reading `process.stdout` makes a pipe non-blocking: it says EAGAIN when it is full. */
-async function writeWhole(fd: number, chunk: Buffer): Promise<void> {
-  for (let at = 0; at < chunk.length;) {
+/**
+ * Writes `chunk`, and returns how many bytes were written before an error. Reading `process.stdout` makes a pipe
+ * non-blocking: it says EAGAIN when it is full.
+ */
+async function writeUntilFault(fd: number, chunk: Buffer): Promise<number> {
+  let at = 0;
+  while (at < chunk.length) {
     try {
       // oxlint-disable-next-line no-await-in-loop -- each part comes after the one before
       at += (await writeSome(fd, chunk, at)).bytesWritten;
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) return at;
       // oxlint-disable-next-line no-await-in-loop -- the same
       await setTimeout(RETRY_MS, undefined, { ref: false });
     }
   }
+  return at;
 }
 
 /** Copies whole lines, as fast as `to` takes them, so that lines of several processes do not mix. */

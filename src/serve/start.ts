@@ -8,6 +8,7 @@ import type { Tracer } from '../model/tracer.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { DecisionFileFault, openDecisionFile } from './decision-file.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
 import { standardOutput } from './standard-output.ts';
 
@@ -21,6 +22,8 @@ export interface Running {
   readonly log: Log;
   /** Serves by `config` from the next request on. `snapshot`: what it was read from. */
   reload(config: Config, snapshot: Snapshot): void;
+  /** Opens `log.file` again, after its rotation. */
+  reopenLog(): void;
   /** Reports to the log, the metrics and the admin listener that the newest files are not in force. */
   reloadRefused(problems: readonly string[]): void;
   /** Drains: accepts no more connections, lets requests finish for `graceMs`, then ends the rest. */
@@ -42,6 +45,8 @@ export interface Serving {
   readonly service: Service;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Opens `log.file` again, after its rotation. */
+  readonly reopenLog: () => void;
   /** The state of this process, for the admin listener. */
   readonly state: () => CurrentState;
   readonly close: (graceMs: number) => Promise<void>;
@@ -53,21 +58,25 @@ export interface Serving {
  * @throws the system's error if the address cannot be listened on; then nothing is left running.
  */
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
-  const { output = standardOutput(), clock = Date.now, key, openCertificate } = options;
-  const lines = createJsonLines(output);
+  const { clock = Date.now, key, openCertificate } = options;
   const metrics = createMetrics();
-  const log = createLog(config.log, lines);
+  const lost = (where: 'stdout' | 'file') => (count: number) => metrics.logLinesLost(where, count);
+  const output = options.output ?? standardOutput(process.stdout.fd, lost('stdout'));
+  const lines = createJsonLines(output, () => metrics.logLinesLost('stdout', 1));
+  const file = config.log.file === undefined ? undefined : await openDecisionFile(config.log.file, lost('file'));
+  const log = createLog(config.log, lines, file?.lines);
   const tracer = config.telemetry && (await startTracer(config.telemetry, log, metrics));
   const service = await startService(config, { log, metrics, clock, key, tracer }, openCertificate);
   return {
     service,
     log,
     metrics,
+    reopenLog: () => file?.reopen(log),
     state: () => ({ servers: service.servers(), store: service.sharedStore(), denials: log.denials() }),
     async close(graceMs) {
       await service.close(graceMs);
       await tracer?.close();
-      await lines.close();
+      await Promise.all([lines.close(), file?.close()]);
     },
   };
 }
@@ -91,7 +100,7 @@ export function adminOptions(log: Log, clock: Clock = Date.now): AdminOptions {
 
 /** Starts the gateway and its admin listener. Throws as {@link startServing}. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
-  const { service, log, metrics, state, close } = await startServing(config, options);
+  const { service, log, metrics, state, reopenLog, close } = await startServing(config, options);
   const inForce: InForce = { config: config.hash, routes: routesOf(config), problems: [] };
   const view = { metrics: metrics.page, inForce, state };
   let admin: Admin | undefined;
@@ -108,6 +117,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     forwardAuthUrl,
     adminUrl: admin?.url,
     log,
+    reopenLog,
     reload(next) {
       service.reload(next);
       admin?.reload(next.admin);
@@ -134,7 +144,7 @@ export class WorkerFault extends Error {
 
 /** Why the gateway cannot listen, in one line. Rethrows any other error, which is a bug. */
 export function listenFault(error: unknown): string {
-  if (error instanceof WorkerFault) return error.message;
+  if (error instanceof WorkerFault || error instanceof DecisionFileFault) return error.message;
   if (!(error instanceof Error) || !('code' in error)) throw error;
   if ('hostname' in error) return `${String(error.hostname)} cannot be resolved to an address (${String(error.code)})`;
   if (!('port' in error)) throw error;

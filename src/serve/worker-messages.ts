@@ -19,6 +19,7 @@ export type ToWorker =
     }
   | { readonly kind: 'reload'; readonly file: string; readonly snapshot: Snapshot }
   | { readonly kind: 'reload-refused' }
+  | { readonly kind: 'reopen-log' }
   | { readonly kind: 'renewed'; readonly certificates: Certificates }
   | { readonly kind: 'state'; readonly id: number }
   | { readonly kind: 'stop'; readonly graceMs: number };

@@ -65,6 +65,9 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
     case 'reload-refused':
       metrics.reloadFailed();
       break;
+    case 'reopen-log':
+      serving.reopenLog();
+      break;
     case 'renewed':
       serving.certificate?.renew(message.certificates);
       break;

@@ -39,8 +39,10 @@ function harmless(text: string): Buffer {
 /**
  * Creates a log that collects the lines of one turn of the event loop, or those that come while the output is busy, and
  * writes them together.
+ *
+ * @param onDropped Called for each line that is dropped.
  */
-export function createJsonLines(output: Writable): JsonLines {
+export function createJsonLines(output: Writable, onDropped: () => void = () => {}): JsonLines {
   let lines: string[] = [];
   /** The length of the lines that are not written yet. */
   let pending = 0;
@@ -82,6 +84,7 @@ export function createJsonLines(output: Writable): JsonLines {
   function writeText(json: string): void {
     if (pending > MAX_PENDING) {
       dropped += 1;
+      onDropped();
       return;
     }
     if (!scheduled) setImmediate(flush);

@@ -1,9 +1,12 @@
-import type { Config } from '../model/config.ts';
+import type { LogSettings } from '../model/config.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { allowedLine, decisionLine } from './decision-line.ts';
 import type { JsonLines } from './json-lines.ts';
 import type { TlsObserver } from '../model/observer.ts';
 import type { Metrics } from './metrics.ts';
+
+/** What decides which lines are logged. */
+type Settings = Omit<LogSettings, 'file'>;
 
 const levels = { debug: 10, info: 20, warn: 30, error: 40 } as const;
 type Level = keyof typeof levels;
@@ -18,28 +21,34 @@ export interface Log {
   /** The newest denials as they were logged, those in shadow mode too. */
   denials(): readonly object[];
   /** Applies the settings of another configuration. */
-  configure(settings: Config['log']): void;
+  configure(settings: Settings): void;
 }
 
 /**
  * Creates the log. Denials are at `info`, so that operators see reasons without a debug level (R-166). No line holds a
  * token, a secret or a body.
+ *
+ * @param decisionFile Gets decisions too, and no events.
  */
-export function createLog(settings: Config['log'], lines: JsonLines): Log {
+export function createLog(settings: Settings, lines: JsonLines, decisionFile?: JsonLines): Log {
   const recent = createRecent<object>(RECENT);
   let { level, decisions } = settings;
   const enabled = (of: Level): boolean => levels[of] >= levels[level];
+  function writeDecision(line: string): void {
+    lines.writeText(line);
+    decisionFile?.writeText(line);
+  }
   return {
     decision(outcome) {
       const denied = !outcome.allow || outcome.shadow !== undefined;
       const logged = enabled('info') && (decisions === 'all' || denied);
       if (!denied) {
-        if (logged) lines.writeText(allowedLine(outcome));
+        if (logged) writeDecision(allowedLine(outcome));
         return;
       }
       const line = decisionLine(outcome);
       recent.add(line);
-      if (logged) lines.write(line);
+      if (logged) writeDecision(JSON.stringify(line));
     },
     denials: recent.list,
     configure(next) {

@@ -17,6 +17,7 @@ export interface Metrics extends ForwardObserver, StoreObserver {
   readonly tokenCache: (kind: string, result: string) => void;
   readonly serverCall: (server: string, operation: ServerOperation, result: string) => void;
   readonly traceSpans: (result: 'exported' | 'dropped', count: number) => void;
+  readonly logLinesLost: (output: 'stdout' | 'file', count: number) => void;
   configLoaded(hash: string): void;
   reloadFailed(): void;
   certificateExpires(at: Date): void;
@@ -107,6 +108,12 @@ export function createMetrics(): Metrics {
     labelNames: ['result'],
     registers,
   });
+  const logLinesLost = new Counter({
+    name: 'sallyport_log_lines_lost_total',
+    help: 'Log lines that could not be written, or not fast enough',
+    labelNames: ['output'],
+    registers,
+  });
   const reloadSuccessful = new Gauge({
     name: 'sallyport_config_last_reload_successful',
     help: '1 when the newest configuration files are in force',
@@ -150,6 +157,7 @@ export function createMetrics(): Metrics {
     storeUp: (up) => (up === undefined ? storeUp.remove() : storeUp.set(Number(up))),
     storeRequest: (operation, result) => storeRequests.inc({ operation, result }),
     traceSpans: (result, count) => traceSpans.inc({ result }, count),
+    logLinesLost: (output, count) => logLinesLost.inc({ output }, count),
     configLoaded(hash) {
       configInfo.reset();
       configInfo.set({ hash }, 1);

@@ -63,6 +63,7 @@ limits.failures.burst
 log
 log.level
 log.decisions
+log.file
 telemetry
 telemetry.otlp!
 telemetry.service_name

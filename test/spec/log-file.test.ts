@@ -1,0 +1,151 @@
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { inFolder } from '../config/folder.ts';
+import { outcome, sallyport, type Sallyport } from '../serve/process.ts';
+
+const yaml = `
+public_url: http://gateway.test
+listen: 127.0.0.1:0
+admin: 127.0.0.1:0
+log: { file: logs/decisions.jsonl }
+authorization_servers: { main: { issuer: http://127.0.0.1:9, jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: api, path: /api, audience: api, upstream: { url: "http://127.0.0.1:9" } }
+`;
+
+interface Started {
+  readonly gateway: Sallyport;
+  readonly folder: string;
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly file: string;
+}
+
+async function started(args: readonly string[], use: (started: Started) => Promise<void>): Promise<void> {
+  await inFolder({ yaml }, async (folder) => {
+    await mkdir(join(folder, 'logs'));
+    const gateway = sallyport(['serve', ...args], folder);
+    const [, url = '', adminUrl = ''] = await gateway.says(
+      /"msg":"listening","url":"(http:[^"]+)","admin":"(http:[^"]+)"/,
+    );
+    await use({ gateway, folder, url, adminUrl, file: join(folder, 'logs/decisions.jsonl') });
+    gateway.signal('SIGTERM');
+    expect(await gateway.ended).toBe(0);
+  });
+}
+
+/** Calls that are refused without a token, each on a connection of its own. */
+async function call(url: string, path: string, count: number): Promise<void> {
+  const one = async (): Promise<void> => {
+    const { status } = await fetch(`${url}${path}`, { headers: { connection: 'close' } });
+    expect(status).toBe(401);
+  };
+  await Promise.all(Array.from({ length: count }, one));
+}
+
+async function linesOf(file: string): Promise<readonly string[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  expect(text).toMatch(/^$|\n$/);
+  return text.split('\n').filter((line) => line !== '');
+}
+
+describe.for(['1', '2'])('serve --workers %s', { timeout: 60_000 }, (workers) => {
+  const args = ['--workers', workers];
+
+  test('R-223: appends every decision to the file, which only its user may read, and none twice', async () => {
+    await started(args, async ({ gateway, url, file }) => {
+      await call(url, '/api', 60);
+      await expect.poll(() => linesOf(file)).toHaveLength(60);
+      const lines = await linesOf(file);
+      expect(new Set(lines.map((line) => (JSON.parse(line) as { decision: string }).decision)).size).toBe(60);
+      await expect
+        .poll(() =>
+          gateway
+            .stdout()
+            .split('\n')
+            .filter((line) => lines.includes(line)),
+        )
+        .toHaveLength(60);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      expect(lines.join('')).not.toContain('"msg":"listening"');
+    });
+  });
+
+  test('R-223: opens the file again on SIGHUP, and loses no line of a rotation', async () => {
+    await started(args, async ({ gateway, url, file }) => {
+      await call(url, '/api', 10);
+      await expect.poll(() => linesOf(file)).toHaveLength(10);
+      await rename(file, `${file}.1`);
+      await call(url, '/api', 10);
+      await expect.poll(() => linesOf(`${file}.1`)).toHaveLength(20);
+      process.kill(gateway.pid, 'SIGHUP');
+      await gateway.says(/configuration reloaded/);
+      await expect
+        .poll(() =>
+          stat(file).then(
+            () => true,
+            () => false,
+          ),
+        )
+        .toBe(true);
+      await call(url, '/api', 10);
+      await expect.poll(async () => [...(await linesOf(`${file}.1`)), ...(await linesOf(file))]).toHaveLength(30);
+    });
+  });
+
+  test('R-223: a file that cannot be opened is an error at start, in one line', async () => {
+    await inFolder({ yaml }, async (folder) => {
+      const { code, stderr } = await outcome(['serve', ...args], folder);
+      const place = join(folder, 'logs/decisions.jsonl');
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `log.file: ENOENT: no such file or directory, open '${place}'\n`,
+      });
+    });
+  });
+});
+
+test('R-223: SIGHUP opens the file again while the newest configuration is refused', { timeout: 60_000 }, async () => {
+  await started([], async ({ gateway, folder, url, file }) => {
+    await writeFile(join(folder, 'gateway.yaml'), 'junk: 1\n');
+    await gateway.says(/configuration refused/);
+    await rename(file, `${file}.1`);
+    process.kill(gateway.pid, 'SIGHUP');
+    await expect
+      .poll(() =>
+        stat(file).then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
+    await call(url, '/api', 1);
+    await expect.poll(() => linesOf(file)).toHaveLength(1);
+  });
+});
+
+test('R-223: the gateway keeps the open file if the path cannot be opened again', { timeout: 60_000 }, async () => {
+  await started([], async ({ gateway, folder, url, file }) => {
+    await rename(join(folder, 'logs'), join(folder, 'moved'));
+    process.kill(gateway.pid, 'SIGHUP');
+    await gateway.says(/the decision log file cannot be opened again; the gateway uses the open one/);
+    await call(url, '/api', 1);
+    await expect.poll(() => linesOf(file.replace('logs', 'moved'))).toHaveLength(1);
+  });
+});
+
+test('R-223, R-169: counts the lines that the file does not take', { timeout: 60_000 }, async () => {
+  await inFolder({ yaml: yaml.replace('logs/decisions.jsonl', '/dev/full') }, async (folder) => {
+    const gateway = sallyport(['serve'], folder);
+    const [, url = '', adminUrl = ''] = await gateway.says(
+      /"msg":"listening","url":"(http:[^"]+)","admin":"(http:[^"]+)"/,
+    );
+    await call(url, '/api', 5);
+    await expect
+      .poll(async () => (await fetch(`${adminUrl}/metrics`)).text())
+      .toContain('sallyport_log_lines_lost_total{output="file"} 5');
+    gateway.signal('SIGTERM');
+    expect(await gateway.ended).toBe(0);
+  });
+});
