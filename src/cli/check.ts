@@ -2,6 +2,7 @@ import { load } from '../config/load.ts';
 import { readPolicyTests } from '../config/policy-tests.ts';
 import { ConfigError } from '../config/problems.ts';
 import { trustsLoopbackOnly, warningsOf } from '../config/warnings.ts';
+import { coloured } from './colour.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
 
 /**
@@ -19,10 +20,12 @@ export async function check(file: string, isStrict = false): Promise<ExitCode> {
       ...warningsOf(config).map((warning) => `${file}: ${warning}`),
       ...(trustsLoopbackOnly(config) ? [] : plainSecrets.map(String)),
     ];
-    for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
-    const verdict = warnings.length === 0 ? 'ok' : `ok, with ${count(warnings.length, 'warning', 'warnings')}`;
+    const label = coloured('warning', 'warning', process.stderr);
+    for (const warning of warnings) process.stderr.write(`${label}: ${warning}\n`);
+    const isClean = warnings.length === 0;
+    const verdict = isClean ? 'ok' : `ok, with ${count(warnings.length, 'warning', 'warnings')}`;
     const counts = `${count(routes.length, 'route', 'routes')}, ${count(policies.size, 'policy', 'policies')}`;
-    process.stdout.write(`${file}: ${counts}: ${verdict}\n`);
+    process.stdout.write(`${file}: ${counts}: ${coloured(isClean ? 'good' : 'warning', verdict)}\n`);
     return isStrict && warnings.length > 0 ? 1 : 0;
   } catch (error) {
     return reportProblems(file, error);

@@ -25,8 +25,8 @@ export const commands: Commands = {
   }),
   serve: command({
     does: 'run the gateway',
-    about: `Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends it
-at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.`,
+    about: `Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends
+it at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.`,
     options: {
       config,
       workers: { value: 'N', default: '1', does: 'the number of processes; auto: one for each processor' },
@@ -107,6 +107,27 @@ for which callers.`,
     },
     examples: ['replay decisions.jsonl', 'replay decisions.jsonl --policies edited --json'],
     run: async (log = '', values) => (await import('./replay.ts')).replay(log, values),
+  }),
+  log: command({
+    does: 'show the decisions of a log',
+    about: `Prints decisions as a table, the newest last. Without FILE it reads log.file of the configuration, or else
+stdin.`,
+    argument: { name: 'FILE', does: 'the decision log, JSON lines; - reads stdin', isPath: true },
+    options: {
+      since: { value: 'TIME', does: 'only since then: 30m or 1d ago, or 2026-01-31' },
+      route: { value: 'NAME', does: 'only calls of this route' },
+      subject: { value: 'NAME', does: 'only calls of this subject' },
+      client: { value: 'ID', does: 'only calls by this client' },
+      tool: { value: 'NAME', does: 'only calls of this tool, or of this other target or method' },
+      reason: { value: 'REASON', does: 'only this reason, or all that begin with it: token, claim.denied' },
+      denied: { does: 'only denied calls, and those that shadow mode let pass' },
+      follow: { short: 'f', does: 'waits for more decisions, also after the file was rotated' },
+      json: { does: 'prints JSON lines' },
+      summary: { does: 'prints counts by tool, subject and reason instead' },
+      config,
+    },
+    examples: ['log --since 1d --summary', 'log --follow --denied', 'log decisions.jsonl --subject alice --json'],
+    run: async (file, values) => (await import('./log.ts')).log(file, values),
   }),
   schema: command({
     does: 'print a JSON Schema, for editors',

@@ -40,7 +40,8 @@ _sallyport() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD - 1]} command=\${COMP_WORDS[1]}
   local words='' paths=''
   # bash splits --config=FILE at the equals sign.
-  if [[ $current == '=' ]]; then current=''; elif [[ $previous == '=' ]]; then previous=\${COMP_WORDS[COMP_CWORD - 2]}; fi
+  if [[ $current == '=' ]]; then current=''
+  elif [[ $previous == '=' ]]; then previous=\${COMP_WORDS[COMP_CWORD - 2]}; fi
   if ((COMP_CWORD == 1)); then command=''; words='${first}'; fi
   case $command in
 ${cases.join('')}  esac

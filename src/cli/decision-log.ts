@@ -1,11 +1,10 @@
 import { pointerKey } from '../json/pointer.ts';
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import type { DecisionInput } from '../model/decision-input.ts';
 import { policyReasons, unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { principalWith } from './described-call.ts';
+import { followedLines, linesOf } from './log-lines.ts';
 
 /** The members of a decision log line that a decision needs. */
 export interface RecordedDecision {
@@ -27,16 +26,19 @@ export interface RecordedDecision {
   readonly policy: string | undefined;
   readonly rule: string | undefined;
   readonly input: DecisionInput;
+  /** All members of the line. */
+  readonly entry: Readonly<Record<string, unknown>>;
 }
 
 /**
  * The decisions of a log, one JSON object a line; undefined for any other line, and for one that was cut off.
  *
+ * @param file `-` reads stdin.
+ * @param follow Whether to wait for more lines at the end of the file.
  * @throws the system's error if the file cannot be read.
  */
-export async function* decisionsIn(file: string): AsyncGenerator<RecordedDecision | undefined> {
-  const input = file === '-' ? process.stdin : createReadStream(file);
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+export async function* decisionsIn(file: string, follow = false): AsyncGenerator<RecordedDecision | undefined> {
+  for await (const line of follow && file !== '-' ? followedLines(file) : linesOf(file)) {
     if (line.trim() !== '') yield decisionOf(line);
   }
 }
@@ -75,6 +77,7 @@ function decisionOf(line: string): RecordedDecision | undefined {
     policy: text('policy'),
     rule: text('rule'),
     input: entry['input'] ?? {},
+    entry,
   };
 }
 

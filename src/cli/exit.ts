@@ -1,3 +1,4 @@
+import { coloured } from './colour.ts';
 import { ConfigError } from '../config/problems.ts';
 
 /** The exit code of a command. 0: done; 1: refused or failed; 2: wrong usage. */
@@ -19,6 +20,7 @@ export function reportProblems(file: string, error: unknown): ExitCode {
   if (!(error instanceof ConfigError)) throw error;
   const { problems } = error;
   for (const problem of problems) process.stderr.write(`${String(problem)}\n`);
-  process.stderr.write(`${file}: ${problems.length} problem${problems.length === 1 ? '' : 's'}\n`);
+  const count = `${problems.length} problem${problems.length === 1 ? '' : 's'}`;
+  process.stderr.write(`${file}: ${coloured('bad', count, process.stderr)}\n`);
   return 1;
 }

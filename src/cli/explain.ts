@@ -10,6 +10,7 @@ import type { AccessToken } from '../model/grant.ts';
 import type { Attempt, Decision, Explanation } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
+import { coloured } from './colour.ts';
 import {
   decisionsIn,
   isPolicyDecision,
@@ -59,7 +60,9 @@ export async function explain(options: ExplainOptions): Promise<ExitCode> {
     if (!(error instanceof Denial)) throw error;
     const { reason, detail } = error;
     process.stdout.write(
-      options.json ? `${JSON.stringify({ allow: false, reason, detail }, null, 2)}\n` : `deny ${reason}: ${detail}\n`,
+      options.json
+        ? `${JSON.stringify({ allow: false, reason, detail }, null, 2)}\n`
+        : `${coloured('bad', 'deny')} ${reason}: ${detail}\n`,
     );
     return 0;
   }

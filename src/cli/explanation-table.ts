@@ -1,5 +1,6 @@
 import { printable } from '../config/wording.ts';
 import type { Explanation } from '../model/policy.ts';
+import { coloured } from './colour.ts';
 
 /** The explanation of a decision. */
 export interface Explained {
@@ -33,7 +34,7 @@ export function explanationJson(explained: Explained): string {
 /** An explanation for people: the decision, what each condition wanted and found, and what would change it. */
 export function explanationTable(explained: Explained): string {
   const { route, decidedBy, reason, detail, rule, neededScope, notes, conditions } = explained;
-  const verdict = verdictOf(explained);
+  const verdict = coloured(explained.allow ? 'good' : 'bad', verdictOf(explained));
   const place = route === undefined ? 'no route' : `route ${printable(route)}`;
   const head = [
     `${verdict}${reason === undefined ? '' : ` ${printable(reason)}`}   (${place}, ${printable(decidedBy)})`,

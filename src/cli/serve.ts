@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { load, type Loaded } from '../config/load.ts';
 import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { servedText } from './served.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
 import { startWorkers } from '../serve/primary.ts';
@@ -39,6 +40,7 @@ export async function serve(file: string, workersText: string): Promise<ExitCode
     process.stderr.write(`${listenFault(error)}\n`);
     return 1;
   }
+  if (process.stderr.isTTY) process.stderr.write(servedText(loaded.config, running));
   reloading = await reloadOnEdit(file, loaded, since, running);
   await stopped;
   reloading.close();

@@ -5,6 +5,7 @@ import { type PolicyTestFile, readPolicyTests } from '../config/policy-tests.ts'
 import { ConfigError } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
 import { printable } from '../config/wording.ts';
+import { coloured } from './colour.ts';
 import { type Decided, gapsOf } from './coverage.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
 import { attemptOf, callerOf, foundOf, fulfils, wantedOf } from './test-case.ts';
@@ -141,9 +142,9 @@ function table(rows: readonly Row[]): string {
   const nameWidth = Math.max(...rows.map(({ name }) => name.length));
   const lines = rows.map(({ file, line, name, fault }) => {
     const start = `${file.padEnd(fileWidth)}  ${name.padEnd(nameWidth)}  `;
-    if (fault === undefined) return `${start}ok\n`;
+    if (fault === undefined) return `${start}${coloured('good', 'ok')}\n`;
     // The place of the test, so that a terminal can open it.
-    return `${start}FAILED\n  ${file}:${line}\n    ${fault.join('\n    ')}\n`;
+    return `${start}${coloured('bad', 'FAILED')}\n  ${file}:${line}\n    ${fault.join('\n    ')}\n`;
   });
   return lines.join('');
 }

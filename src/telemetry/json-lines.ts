@@ -28,12 +28,17 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
+/** JSON without characters that a terminal obeys, with the same values. */
+export function harmlessJson(json: string): string {
+  return json.replaceAll(actsOnTerminals, escaped);
+}
+
 /** Text for a terminal, in UTF-8. */
 function harmless(text: string): Buffer {
   const bytes = Buffer.from(text);
   // Most text is ASCII: a search by `actsOnTerminals` takes longer than to encode it.
   const isPlain = bytes.length === text.length && !bytes.includes(DELETE);
-  return isPlain ? bytes : Buffer.from(text.replaceAll(actsOnTerminals, escaped));
+  return isPlain ? bytes : Buffer.from(harmlessJson(text));
 }
 
 /**

@@ -5,6 +5,7 @@ import { commands } from '../../src/cli/commands.ts';
 import { commandHelp, programHelp as listOf } from '../../src/cli/help.ts';
 import { base, edited, inFolder } from '../config/folder.ts';
 import { outcome } from '../serve/process.ts';
+import { hasTerminal, onTerminal } from '../serve/terminal.ts';
 
 const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for MCP servers and HTTP APIs
 
@@ -14,6 +15,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   test        run the tests of the policies
   explain     explain the decision on a call
   replay      decide a log again with edited policies
+  log         show the decisions of a log
   schema      print a JSON Schema, for editors
   completion  print a completion script for a shell
   help        print this help, or the help of a command
@@ -26,8 +28,8 @@ Exit status: 0 done, 1 refused or failed, 2 wrong usage.
 
 const serveHelp = `sallyport serve [OPTIONS]
 
-Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends it
-at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.
+Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends
+it at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.
 
   -c, --config FILE  the configuration; default: gateway.yaml
       --workers N    the number of processes; auto: one for each processor; default: 1
@@ -233,5 +235,32 @@ describe('schema', () => {
     const { code, stdout, stderr } = await outcome(args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toEqual(JSON.parse(readFileSync(`schema/${name}.schema.json`, 'utf8')));
+  });
+});
+
+describe.runIf(hasTerminal)('colours', () => {
+  test('mark the result on a terminal, and NO_COLOR turns them off', async () => {
+    const files = {
+      'policies/a.yaml': '{}',
+      'policies/a.test.yaml': '- { name: n, given: {}, when: {}, then: { deny: claim.denied } }\n',
+    };
+    await inFolder({ yaml: `${base}trusted_proxies: [0.0.0.0/0]\n`, files }, async (folder) => {
+      const { code, text } = await onTerminal(['check'], folder);
+      expect(code).toBe(0);
+      expect(text).toContain('\u001b[33mwarning\u001b[39m: gateway.yaml');
+      expect(text).toContain('1 policy: \u001b[33mok, with 1 warning\u001b[39m\n');
+      const failed = await onTerminal(['test'], folder);
+      expect(failed).toMatchObject({
+        code: 1,
+        text: expect.stringContaining('\u001b[31mFAILED\u001b[39m\n') as string,
+      });
+      const plain = await onTerminal(['check'], folder, { NO_COLOR: '1' });
+      expect(plain.text).not.toContain('\u001b');
+      const broken = await onTerminal(['check', '--config', 'nope.yaml'], folder);
+      expect(broken).toMatchObject({
+        code: 1,
+        text: expect.stringContaining('nope.yaml: \u001b[31m1 problem\u001b[39m\n') as string,
+      });
+    });
   });
 });

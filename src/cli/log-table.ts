@@ -1,0 +1,87 @@
+import type { WriteStream } from 'node:tty';
+import { printable } from '../config/wording.ts';
+import { coloured } from './colour.ts';
+import type { RecordedDecision } from './decision-log.ts';
+
+/** Decisions as a table for people. */
+export interface LogTable {
+  /** The line of a decision; before the first one, that of the titles. */
+  row(decision: RecordedDecision): string;
+}
+
+const titles = ['time (UTC)', 'decision', 'subject', 'client', 'route', 'called'] as const;
+/** The widths for 100 columns. The first two do not grow: a time, and the longest usual reason. */
+const widths = [14, 20, 16, 12, 12, 16] as const;
+const FIXED = 2;
+const GAP = '  ';
+const USUAL_COLUMNS = 100;
+/** Narrower columns say nothing. */
+const MIN_WIDTH = 8;
+
+/**
+ * Creates a table. On a terminal, a value that is too long for its column is cut; in a file or a pipe it is whole. The
+ * callers chose some of the values: characters that a terminal obeys are replaced.
+ */
+export function createTable(output: Pick<WriteStream, 'isTTY' | 'columns'>): LogTable {
+  const columns = widthsFor(output.isTTY ? output.columns : USUAL_COLUMNS);
+  let begun = false;
+
+  function line(cells: readonly string[], decorate = (padded: string) => padded): string {
+    const padded = cells.map((cell, index) => {
+      const width = columns[index] ?? 0;
+      return (output.isTTY ? cut(cell, width) : cell).padEnd(width);
+    });
+    return `${padded
+      .with(1, decorate(padded[1] ?? ''))
+      .join(GAP)
+      .trimEnd()}\n`;
+  }
+
+  return {
+    row(decision) {
+      const { time, subject, clientId, route } = decision;
+      const cells = [
+        time.slice(5, 19).replace('T', ' '),
+        verdict(decision),
+        subject,
+        clientId,
+        route,
+        calledIn(decision),
+      ];
+      const kind = decision.shadow ? 'warning' : decision.allow ? 'good' : 'bad';
+      const titled = begun ? '' : line(titles);
+      begun = true;
+      return `${titled}${line(
+        cells.map((cell) => printable(cell ?? '')),
+        (padded) => coloured(kind, padded),
+      )}`;
+    },
+  };
+}
+
+/** What was called: the tool, or another target, or the method. */
+export function calledIn({ tool, input, method }: RecordedDecision): string {
+  return tool ?? input.targets?.[0]?.name ?? method ?? '';
+}
+
+function verdict({ allow, shadow, reason = '' }: RecordedDecision): string {
+  if (shadow) return `shadow ${reason}`;
+  return allow ? 'allow' : reason;
+}
+
+function widthsFor(columns: number): readonly number[] {
+  const fixed = widths.slice(0, FIXED).reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+  const shares = USUAL_COLUMNS - fixed;
+  return widths.map((width, index) =>
+    index < FIXED ? width : Math.max(MIN_WIDTH, Math.floor(((columns - fixed) * width) / shares)),
+  );
+}
+
+/** Characters as people count them, so that none is cut in two. */
+const segmenter = new Intl.Segmenter();
+
+function cut(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const characters = Array.from(segmenter.segment(text), ({ segment }) => segment);
+  return characters.length > width ? `${characters.slice(0, width - 1).join('')}…` : text;
+}

@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs';
+import { load } from '../config/load.ts';
+import { ConfigError } from '../config/problems.ts';
+import { durationMs } from '../lib/quantity.ts';
+import { harmlessJson } from '../telemetry/json-lines.ts';
+import { decisionsIn, type RecordedDecision } from './decision-log.ts';
+import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { calledIn, createTable } from './log-table.ts';
+import { createSummary } from './log-summary.ts';
+
+/** The options of `sallyport log`: a filter is a text, undefined for all. */
+export interface LogOptions {
+  readonly config: string;
+  /** A duration until now, or a date. */
+  readonly since: string | undefined;
+  readonly route: string | undefined;
+  readonly subject: string | undefined;
+  readonly client: string | undefined;
+  readonly tool: string | undefined;
+  /** A reason, or the first part of one: `token` for all `token.…`. */
+  readonly reason: string | undefined;
+  readonly denied: boolean;
+  readonly follow: boolean;
+  readonly json: boolean;
+  readonly summary: boolean;
+}
+
+/**
+ * `sallyport log`: prints the decisions of a log, or their counts.
+ *
+ * @param file `-` for stdin; undefined: `log.file` of the configuration, or else stdin.
+ * @throws {UsageError} for options that contradict each other, and without a log.
+ */
+export async function log(file: string | undefined, options: LogOptions): Promise<ExitCode> {
+  if (options.summary && options.follow) throw new UsageError('--summary needs the end of the log: omit --follow');
+  const isWanted = filterOf(options, Date.now());
+  try {
+    const from = file ?? (await configuredFile(options.config));
+    if (from === '-' && file === undefined && process.stdin.isTTY) {
+      throw new UsageError(`FILE is missing: ${options.config} has no log.file`);
+    }
+    return await printed(from, isWanted, options);
+  } catch (error) {
+    if (error instanceof ConfigError) return reportProblems(options.config, error);
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    process.stderr.write(`sallyport: ${error.message}\n`);
+    return 1;
+  }
+}
+
+async function configuredFile(config: string): Promise<string> {
+  if (!existsSync(config)) return '-';
+  return (await load(config)).config.log.file ?? '-';
+}
+
+type Filter = (decision: RecordedDecision) => boolean;
+
+/** @throws {UsageError} for a `since` that is no time. */
+function filterOf({ since, route, subject, client, tool, reason, denied }: LogOptions, now: number): Filter {
+  const start = since === undefined ? undefined : timeOf(since, now);
+  return (decision) =>
+    (start === undefined || Date.parse(decision.time) >= start) &&
+    (route ?? decision.route) === decision.route &&
+    (subject ?? decision.subject) === decision.subject &&
+    (client ?? decision.clientId) === decision.clientId &&
+    (tool === undefined || tool === calledIn(decision)) &&
+    (reason === undefined || `${decision.reason}.`.startsWith(`${reason}.`)) &&
+    (!denied || !decision.allow || decision.shadow);
+}
+
+/** Milliseconds since the epoch, of a duration before `now` or of a date. */
+function timeOf(since: string, now: number): number {
+  const [, days] = /^([1-9][0-9]{0,4})d$/.exec(since) ?? [];
+  const ago = durationMs(days === undefined ? since : `${Number(days) * 24}h`);
+  const time = ago === undefined && /^\d{4}-\d\d-\d\d/.test(since) ? Date.parse(since) : now - (ago ?? NaN);
+  if (!Number.isNaN(time)) return time;
+  throw new UsageError(`--since: ${JSON.stringify(since)} is neither a duration such as 30m or 1d nor a date`);
+}
+
+async function printed(file: string, isWanted: Filter, options: LogOptions): Promise<ExitCode> {
+  const summary = createSummary();
+  const table = createTable(process.stdout);
+  let decisions = 0;
+  let otherLines = 0;
+  for await (const decision of decisionsIn(file, options.follow)) {
+    decisions += Number(decision !== undefined);
+    otherLines += Number(decision === undefined);
+    if (decision === undefined || !isWanted(decision)) continue;
+    if (options.summary) summary.add(decision);
+    else process.stdout.write(options.json ? `${harmlessJson(JSON.stringify(decision.entry))}\n` : table.row(decision));
+  }
+  if (decisions === 0 && otherLines > 0) {
+    process.stderr.write(`sallyport: ${file}: none of its lines is a decision; pass the output of sallyport serve\n`);
+    return 1;
+  }
+  if (options.summary) process.stdout.write(options.json ? summary.json() : summary.text());
+  return 0;
+}

@@ -1,0 +1,213 @@
+import { spawn } from 'node:child_process';
+import { appendFile, mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { outcome, sallyport } from '../serve/process.ts';
+import { hasTerminal, onTerminal } from '../serve/terminal.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sallyport-log-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function line(members: object = {}): string {
+  return `${JSON.stringify({
+    time: '2026-11-21T08:00:00.000Z',
+    level: 'info',
+    msg: 'decision',
+    decision: 'd1',
+    request_id: 'r1',
+    route: 'tools',
+    allow: true,
+    subject: 'alice',
+    client_id: 'desk',
+    method: 'tools/call',
+    tool: 'read_account',
+    ...members,
+  })}\n`;
+}
+
+const denied = { allow: false, reason: 'claim.denied', subject: 'bob', tool: 'pay', time: '2026-11-21T09:00:00.000Z' };
+const expired = {
+  allow: false,
+  reason: 'token.expired',
+  route: 'api',
+  method: 'GET',
+  time: '2026-11-22T11:00:00.000Z',
+  subject: undefined,
+  client_id: undefined,
+  tool: undefined,
+};
+const log = [
+  line(),
+  line(denied),
+  line({ shadow: true, reason: 'scope.insufficient', client_id: 'phone', time: '2026-11-22T10:00:00.000Z' }),
+  line(expired),
+  '{"time":"2026-11-22T12:00:00.000Z","level":"info","msg":"listening"}\n',
+].join('');
+
+const title = 'time (UTC)      decision              subject           client        route         called\n';
+const rows = {
+  allowed: '11-21 08:00:00  allow                 alice             desk          tools         read_account\n',
+  denied: '11-21 09:00:00  claim.denied          bob               desk          tools         pay\n',
+  shadow: '11-22 10:00:00  shadow scope.insufficient  alice             phone         tools         read_account\n',
+  expired: '11-22 11:00:00  token.expired                                         api           GET\n',
+};
+
+async function shown(args: readonly string[], content = log): Promise<string> {
+  await writeFile(join(folder, 'log'), content);
+  const { code, stdout, stderr } = await outcome(['log', 'log', ...args], folder);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
+describe('the table', () => {
+  test.for([
+    [[], title + rows.allowed + rows.denied + rows.shadow + rows.expired],
+    [['--denied'], title + rows.denied + rows.shadow + rows.expired],
+    [['--route', 'api'], title + rows.expired],
+    [['--subject', 'bob'], title + rows.denied],
+    [['--client', 'phone'], title + rows.shadow],
+    [['--tool', 'pay'], title + rows.denied],
+    [['--tool', 'GET'], title + rows.expired],
+    [['--reason', 'token'], title + rows.expired],
+    [['--reason', 'claim.denied'], title + rows.denied],
+    [['--reason', 'claim.d'], ''],
+    [['--since', '2026-11-22'], title + rows.shadow + rows.expired],
+    [['--since', '1m'], ''],
+    [['--since', '9999d', '--subject', 'alice', '--denied'], title + rows.shadow],
+  ] as const)('%j', async ([args, stdout]) => {
+    expect(await shown(args)).toBe(stdout);
+  });
+
+  test('reads stdin, and lines that a collector put something before', async () => {
+    const child = spawn(process.execPath, [fileURLToPath(new URL('../../src/main.ts', import.meta.url)), 'log'], {
+      cwd: folder,
+    });
+    child.stdin.end(`2026-11-21 stdout F ${line()}`);
+    expect(await text(child.stdout)).toBe(title + rows.allowed);
+  });
+
+  test('--json prints the lines with all their members', async () => {
+    const lines = (await shown(['--json', '--subject', 'bob'])).trimEnd().split('\n');
+    expect(lines.map((each) => JSON.parse(each) as unknown)).toEqual([JSON.parse(line(denied)) as unknown]);
+  });
+
+  test('is the log that the configuration names', async () => {
+    const yaml =
+      'public_url: http://a.test\nlog: { file: kept/log }\nroutes: [{ name: r, path: /, public: true, upstream: { url: "http://127.0.0.1:9" } }]\n';
+    await writeFile(join(folder, 'gateway.yaml'), yaml);
+    expect(await outcome(['log'], folder)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `sallyport: ENOENT: no such file or directory, open '${join(folder, 'kept/log')}'\n`,
+    });
+  });
+});
+
+describe('--summary', () => {
+  test('counts by tool, subject and reason', async () => {
+    expect(await shown(['--summary'])).toBe(`2 allowed, 2 denied, 2026-11-21T08:00:00.000Z to 2026-11-22T11:00:00.000Z
+
+  allowed   denied  tool
+        2        0  read_account
+        0        1  pay
+        0        1  GET
+
+  allowed   denied  subject
+        2        0  alice
+        0        1  bob
+        0        1  (none)
+
+  allowed   denied  reason
+        0        1  claim.denied
+        1        0  scope.insufficient
+        0        1  token.expired
+`);
+  });
+
+  test('of nothing is a line', async () => {
+    expect(await shown(['--summary', '--tool', 'none'])).toBe('0 allowed, 0 denied\n');
+  });
+
+  test('--json has all names', async () => {
+    const many = Array.from({ length: 30 }, (_, index) => line({ tool: `tool-${index}` })).join('');
+    expect(await shown(['--summary'], many)).toContain('  … and 10 more\n');
+    expect(JSON.parse(await shown(['--summary', '--json'], many))).toMatchObject({
+      allowed: 30,
+      denied: 0,
+      tools: { length: 30 },
+      subjects: [{ name: 'alice', allowed: 30, denied: 0 }],
+      reasons: [],
+    });
+  });
+});
+
+describe('wrong usage', () => {
+  test.for([
+    [['--since', 'yesterday'], '--since: "yesterday" is neither a duration such as 30m or 1d nor a date'],
+    [['--since', '2026-99-99'], '--since: "2026-99-99" is neither a duration such as 30m or 1d nor a date'],
+    [['--summary', '--follow'], '--summary needs the end of the log: omit --follow'],
+  ] as const)('%j', async ([args, message]) => {
+    const stderr = `sallyport: ${message}; see sallyport help log\n`;
+    expect(await outcome(['log', '-', ...args], folder)).toEqual({ code: 2, stdout: '', stderr });
+  });
+
+  test('a file without decisions, and one that is not there', async () => {
+    await writeFile(join(folder, 'other'), 'hello\n');
+    expect(await outcome(['log', 'other'], folder)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'sallyport: other: none of its lines is a decision; pass the output of sallyport serve\n',
+    });
+    expect(await outcome(['log', '--follow', 'none'], folder)).toMatchObject({ code: 1, stdout: '' });
+  });
+});
+
+test('--follow shows what is appended, also to the file that replaces the first one, and to a truncated one', async () => {
+  const file = join(folder, 'log');
+  await writeFile(file, line({ tool: 'one' }));
+  const following = sallyport(['log', 'log', '--follow'], folder);
+  await following.says(/ one\n/);
+  await appendFile(file, line({ tool: 'two' }).slice(0, 40));
+  await appendFile(file, line({ tool: 'two' }).slice(40));
+  await following.says(/ two\n/);
+  await rename(file, join(folder, 'log.1'));
+  await appendFile(join(folder, 'log.1'), line({ tool: 'three' }));
+  await writeFile(file, line({ tool: 'four' }));
+  await following.says(/ three\n(?:.*\n)*.* four\n/);
+  await truncate(file);
+  await following.says(/ four\n/);
+  // Shorter than what was read: a poll cannot tell a truncated file that has grown again from one that only grew.
+  await appendFile(file, line({ tool: 'five', client_id: '' }));
+  await following.says(/ five\n/);
+  following.signal('SIGTERM');
+  await following.ended;
+  expect(following.stdout().match(/ (?:one|two|three|four|five)\n/g)).toHaveLength(5);
+});
+
+describe.runIf(hasTerminal)('on a terminal', () => {
+  test('a table fits into 100 columns, and has colours', async () => {
+    const long = 'x'.repeat(80);
+    await writeFile(join(folder, 'log'), line({ ...denied, subject: long, client_id: long, route: long, tool: long }));
+    const { code, text } = await onTerminal(['log', 'log'], folder);
+    expect(code).toBe(0);
+    expect(text).toContain('\u001b[31mclaim.denied        \u001b[39m  xxxxxxxxxxxxxxx…  xxxxxxxxxxx…');
+    const widths = stripVTControlCharacters(text)
+      .split('\n')
+      .map((each) => each.length);
+    expect(Math.max(...widths)).toBe(100);
+    expect((await onTerminal(['log', 'log'], folder, { NO_COLOR: '1' })).text).not.toContain('\u001b');
+  });
+});
+
+test('FORCE_COLOR colours what is piped', async () => {
+  await writeFile(join(folder, 'log'), line());
+  const { stdout } = await outcome(['log', 'log'], folder, { env: { FORCE_COLOR: '1', NO_COLOR: undefined } });
+  expect(stdout).toContain('\u001b[32mallow');
+});

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { inFolder } from '../config/folder.ts';
+import { sallyport } from '../serve/process.ts';
+import { hasTerminal, startOnTerminal } from '../serve/terminal.ts';
+
+const yaml = `
+public_url: https://tools.example
+listen: 127.0.0.1:0
+admin: 127.0.0.1:0
+log: { file: decisions.jsonl }
+authorization_servers: { main: { issuer: http://127.0.0.1:9, jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, policy: a, resource: { scopes_supported: [read] }, upstream: { url: "http://127.0.0.1:9" } }
+  - { name: api-of-old, path: /api/v1, audience: api, upstream: { url: "http://127.0.0.1:9" } }
+  - { name: site, path: /, public: true, upstream: { url: "http://127.0.0.1:9" } }
+`;
+const files = { 'policies/a.yaml': '{}' };
+
+test.runIf(hasTerminal)('R-225: serve prints on a terminal what it serves', { timeout: 60_000 }, async () => {
+  await inFolder({ yaml, files }, async (folder) => {
+    const gateway = startOnTerminal(['serve'], folder);
+    await gateway.says(/ decisions .*\n/);
+    gateway.interrupt();
+    expect(await gateway.ended).toBe(0);
+    const lines = gateway
+      .text()
+      .split('\n')
+      .filter((line) => line.startsWith('  '));
+    expect(lines.map((line) => line.replaceAll(/127\.0\.0\.1:\d+/g, 'HOST').replace(folder, 'FOLDER'))).toEqual([
+      '  listens on   http://HOST',
+      '  route        tools       https://tools.example/mcp     policy a',
+      '  route        api-of-old  https://tools.example/api/v1  any valid token',
+      '  route        site        https://tools.example/        public',
+      '  metadata     https://tools.example/.well-known/oauth-protected-resource/mcp',
+      '  console      http://HOST/',
+      '  metrics      http://HOST/metrics',
+      '  decisions    stdout, FOLDER/decisions.jsonl',
+    ]);
+  });
+});
+
+test('R-225: serve prints nothing to standard error without a terminal', { timeout: 60_000 }, async () => {
+  await inFolder({ yaml, files }, async (folder) => {
+    const gateway = sallyport(['serve'], folder);
+    await gateway.says(/"msg":"listening"/);
+    gateway.signal('SIGTERM');
+    expect(await gateway.ended).toBe(0);
+    expect(gateway.stderr()).toBe('');
+  });
+});
