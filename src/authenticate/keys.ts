@@ -157,7 +157,12 @@ function ownKeys(set: JSONWebKeySet, issuer: string): JSONWebKeySet {
   return { ...set, keys: set.keys.filter(isOwn) };
 }
 
-async function publishedKeys(
+/**
+ * Fetches the keys that the server publishes for itself.
+ *
+ * @throws {Denial} `authorization_server.unavailable` without a readable key set.
+ */
+export async function publishedKeys(
   client: AuthorizationServerClient,
 ): Promise<{ readonly set: LocalJWKSet; readonly maxAgeMs: number | undefined }> {
   const location = client.server.jwt?.jwksUri ?? (await client.metadata()).jwksUri;

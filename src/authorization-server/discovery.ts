@@ -151,6 +151,7 @@ function read(body: object, server: AuthorizationServer, location: string): Serv
     jwksUri: endpoint('jwks_uri'),
     introspectionEndpoint: endpoint('introspection_endpoint'),
     tokenEndpoint: endpoint('token_endpoint'),
+    document: metadata,
   };
 }
 

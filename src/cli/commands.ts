@@ -15,13 +15,26 @@ const json = { does: 'prints JSON' } as const satisfies Option;
 export const commands: Commands = {
   init: command({
     does: 'write a configuration to begin with',
-    about: 'Writes gateway.yaml, a policy and its tests, all with comments. It never overwrites a file.',
+    about: `Writes gateway.yaml, a policy and its tests, all with comments. It never overwrites a file. With
+--client and an existing gateway.yaml, it only prints.`,
     argument: { name: 'DIR', does: 'the folder to write to; default: the current one', isPath: true },
     options: {
+      upstream: { value: 'URL', does: 'the MCP server to protect: asks it for its tools and lists them in the policy' },
+      issuer: { value: 'URL', does: 'the authorization server: asks it for its algorithms' },
+      client: {
+        value: 'NAME',
+        does: "also prints this client's configuration for the gateway",
+        oneOf: ['claude', 'vscode', 'cursor', 'inspector'],
+      },
       compose: { does: 'also writes docker-compose.yml, in which only the gateway can reach your server' },
     },
-    examples: ['init', 'init gateway --compose'],
-    run: async (folder = '.', { compose }) => (await import('./init.ts')).init(folder, compose),
+    examples: [
+      'init',
+      'init --upstream http://127.0.0.1:3001/mcp --issuer https://login.example.com',
+      'init --client vscode',
+      'init gateway --compose',
+    ],
+    run: async (folder = '.', values) => (await import('./init.ts')).init(folder, values),
   }),
   serve: command({
     does: 'run the gateway',

@@ -111,7 +111,8 @@ export function tokenPrefix(text: string): string {
   return /^[A-Za-z0-9._~+/-]+$/.test(text) ? text : reject('is not the beginning of a token, RFC 6750 §2.1');
 }
 
-const algorithms = oneOf(
+/** Every signature algorithm that may be accepted. */
+export const signatureAlgorithms = [
   'RS256',
   'RS384',
   'RS512',
@@ -123,7 +124,8 @@ const algorithms = oneOf(
   'ES512',
   'EdDSA',
   'Ed25519',
-);
+] as const;
+const algorithms = oneOf(...signatureAlgorithms);
 
 /** An asymmetric signature algorithm, RFC 7518 §3.1, RFC 8037, RFC 9864. */
 export function algorithm(text: string): string {

@@ -82,6 +82,8 @@ export interface ServerMetadata {
   readonly jwksUri: string | undefined;
   readonly introspectionEndpoint: string | undefined;
   readonly tokenEndpoint: string | undefined;
+  /** All of the metadata as the server published them, unchecked but for the issuer: for commands only. */
+  readonly document: Readonly<Record<string, unknown>>;
 }
 
 /** The state of an authorization server, for `/readyz`. */

@@ -19,11 +19,14 @@ export const layers: readonly (readonly string[])[] = [
     'shared',
     'config',
     'telemetry',
+    'mcp-client',
   ],
   ['pipeline.ts'],
   ['gateway'],
   ['admin'],
   ['serve'],
+  // What commands do beside serving.
+  ['init'],
   ['cli'],
   ['main.ts'],
 ];
@@ -37,6 +40,7 @@ const outside: Readonly<Record<string, RegExp>> = { config: /^schema\//, cli: /^
 /** Each package that `src/` uses, with the folders that own it. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
   '@eslint-community/regexpp': ['config'],
+  '@modelcontextprotocol/client': ['mcp-client'],
   '@opentelemetry/api': ['telemetry'],
   '@opentelemetry/exporter-trace-otlp-proto': ['telemetry'],
   '@opentelemetry/resources': ['telemetry'],

@@ -69,6 +69,7 @@ test('reaches endpoints below the issuer through the backchannel, others unchang
     introspectionEndpoint: `${issuer.url}/introspect?x=1`,
     jwksUri: 'https://cdn.example/keys',
     tokenEndpoint: undefined,
+    document: expect.objectContaining({ token_endpoint: 'no url' }),
   });
 });
 

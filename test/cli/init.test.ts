@@ -1,9 +1,14 @@
+import { createServer } from 'node:http';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import { listen } from '../../demo/listen.ts';
+import { startMcpServer } from '../../demo/mcp-server.ts';
+import { load } from '../../src/config/load.ts';
 import { violations } from '../../src/config/schema.ts';
+import { startOidcProvider } from '../support/oidc-provider.ts';
 import { outcome, sallyport } from '../serve/process.ts';
 
 const files = [
@@ -140,6 +145,135 @@ describe('--compose', () => {
     expect(await outcome(['check'], folder, { env })).toMatchObject({ code: 0, stderr: '' });
   });
 });
+
+describe('--upstream', () => {
+  test('writes a policy for the tools of the server, which passes check and test at once', async () => {
+    const server = await startMcpServer({ port: 0, apiUrl: 'http://127.0.0.1:9' });
+    onTestFinished(() => server.close());
+    const { code, stdout, stderr } = await outcome(['init', '--upstream', `${server.url}/mcp`], folder);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('\npolicies/tools.yaml lists 5 tools for read, 2 for read and write.\n');
+    const policy = parse(await readFile(join(folder, 'policies/tools.yaml'), 'utf8'));
+    expect(policy.tools).toMatchObject({ get_balance: {}, transfer_funds: { scope: 'write' } });
+    const { config } = await load(join(folder, 'gateway.yaml'), {});
+    expect(config.routes[0]?.upstream).toMatchObject({ origin: server.url, path: '/mcp' });
+    expect(await outcome(['check'], folder)).toMatchObject({ code: 0, stderr: '' });
+    const tests = await outcome(['test', '--require-coverage'], folder);
+    expect(tests.stdout).toMatch(/\n12 passed, 0 failed; 11 of 11 rules decided by a test\n$/);
+    expect(tests.code).toBe(0);
+  });
+
+  test('writes nothing if the server demands a token, and names the remedy', async () => {
+    const server = await listen(
+      createServer((_, response) => void response.writeHead(401).end()),
+      0,
+    );
+    onTestFinished(() => server.close());
+    expect(await outcome(['init', '--upstream', server.url], folder)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        `sallyport: nothing was written: --upstream: ${server.url} answered 401: it demands credentials of its own: ` +
+        'the gateway will authorize callers, so disable its own authorization\n',
+    });
+    expect(await filesIn(folder)).toEqual([]);
+  });
+
+  test.for(['ftp://x', 'http://u:p@h/mcp', 'http://h/mcp?key=1', 'http://h/${env:X}', 'http://h/a b'])(
+    'refuses %s, which could not be `upstream.url`',
+    async (url) => {
+      const { code, stderr } = await outcome(['init', '--upstream', url], folder);
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringMatching(/^sallyport: --upstream: ".* \w+ .*\n$/),
+      });
+    },
+  );
+});
+
+describe('--issuer', () => {
+  test('fills in the issuer and the algorithms of its keys', async () => {
+    const provider = await startOidcProvider([]);
+    onTestFinished(() => provider.close());
+    const { code, stdout } = await outcome(['init', '--compose', '--issuer', provider.issuer], folder);
+    expect(code).toBe(0);
+    expect(stdout).toContain('It can introspect opaque tokens');
+    const { config } = await load(join(folder, 'gateway.yaml'), {});
+    expect(config.authorizationServers.get('main')).toMatchObject({
+      issuer: provider.issuer,
+      jwt: { algorithms: ['RS256', 'ES256'] },
+      introspection: undefined,
+    });
+    expect(await readFile(join(folder, 'docker-compose.yml'), 'utf8')).toContain(`\${ISSUER:-${provider.issuer}}`);
+    expect(await outcome(['check'], folder)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('asks for introspection alone if the server publishes no keys', async () => {
+    const issuer = await issuerThatSays((url) => ({ issuer: url, introspection_endpoint: `${url}/introspect` }));
+    expect(await outcome(['init', '--issuer', issuer], folder)).toMatchObject({ code: 0, stderr: '' });
+    const { config } = await load(join(folder, 'gateway.yaml'), {});
+    expect(config.authorizationServers.get('main')).toMatchObject({
+      jwt: undefined,
+      introspection: { credentials: { clientId: 'gateway', clientSecret: 'CHANGE' } },
+    });
+  });
+
+  test('names the scopes that the server does not list', async () => {
+    const issuer = await issuerThatSays((url) => ({
+      issuer: url,
+      introspection_endpoint: `${url}/introspect`,
+      scopes_supported: ['openid', 'read'],
+    }));
+    const { stdout } = await outcome(['init', '--issuer', issuer], folder);
+    expect(stdout).toContain('The authorization server does not list the scopes write: ');
+  });
+
+  test('refuses a server that offers no way to verify tokens', async () => {
+    const issuer = await issuerThatSays((url) => ({ issuer: url }));
+    expect(await outcome(['init', '--issuer', issuer], folder)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `sallyport: nothing was written: --issuer: ${issuer} publishes neither usable keys nor introspection\n`,
+    });
+  });
+});
+
+describe('--client', () => {
+  test.for(['claude', 'vscode', 'cursor', 'inspector'])(
+    'prints the configuration of %s, and writes nothing',
+    async (client) => {
+      await outcome(['init'], folder);
+      const before = await filesIn(folder);
+      const { code, stdout, stderr } = await outcome(['init', '--client', client], folder);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toContain('http://127.0.0.1:8080/mcp');
+      expect(await filesIn(folder)).toEqual(before);
+    },
+  );
+
+  test('prints it after a first configuration, too', async () => {
+    const { code, stdout } = await outcome(['init', '--client', 'cursor'], folder);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^wrote\n[^]*\n\{\n {2}"mcpServers": \{\n {4}"tools": \{\n {6}"url": "http:/);
+  });
+
+  test('prints the problems of a configuration that cannot be used', async () => {
+    await writeFile(join(folder, 'gateway.yaml'), 'routes: []\n');
+    expect(await outcome(['init', '--client', 'cursor'], folder)).toMatchObject({ code: 1, stdout: '' });
+  });
+});
+
+/** The URL of a server with metadata that the test sets. */
+async function issuerThatSays(metadata: (url: string) => object): Promise<string> {
+  const server = await listen(
+    createServer((_, response) => {
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(metadata(server.url)));
+    }),
+    0,
+  );
+  onTestFinished(() => server.close());
+  return server.url;
+}
 
 describe('existing files', () => {
   test('are listed, and init writes nothing', async () => {
