@@ -55,6 +55,18 @@ and probably wrong.`,
     examples: ['check', 'check --strict --config staging/gateway.yaml'],
     run: async (_, values) => (await import('./check.ts')).check(values.config, values.strict),
   }),
+  doctor: command({
+    does: 'examine a deployment: public URL, servers, upstreams, certificates',
+    about: `Looks at everything that the configuration needs, from this machine, and prints one line for each finding:
+ok, warn or fail, with the remedy. It changes nothing and calls no tool.`,
+    options: {
+      token: { value: '-', does: 'also compares the access token on stdin with what its route takes' },
+      route: { value: 'NAME', does: 'that route; default: the one whose audience the token names' },
+      config,
+    },
+    examples: ['doctor', 'doctor --token - --route tools < token.txt'],
+    run: async (_, values) => (await import('./doctor.ts')).doctor(values),
+  }),
   test: command({
     does: 'run the tests of the policies',
     about: `Runs the tests in each NAME.test.yaml beside a policy, with the code that serves requests. Prints each

@@ -26,7 +26,7 @@ export const layers: readonly (readonly string[])[] = [
   ['admin'],
   ['serve'],
   // What commands do beside serving.
-  ['init'],
+  ['init', 'doctor'],
   ['cli'],
   ['main.ts'],
 ];

@@ -12,6 +12,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   init        write a configuration to begin with
   serve       run the gateway
   check       check the configuration and its policies
+  doctor      examine a deployment: public URL, servers, upstreams, certificates
   test        run the tests of the policies
   explain     explain the decision on a call
   replay      decide a log again with edited policies
