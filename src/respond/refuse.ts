@@ -72,7 +72,7 @@ function send(call: Call, status: number, headers: OutgoingHttpHeaders, { type, 
 
 /** Whether the answer to a call is a tool result. */
 function expectsToolResult(action: Action | undefined): action is Action {
-  if (action?.attempt.kind !== 'mcp' || action.attempt.method !== 'tools/call') return false;
+  if (action?.attempt.kind !== 'mcp' || action.attempt.targets[0]?.kind !== 'tool') return false;
   const { messageId, era, mayYieldHandle } = action;
   // A notification has no answer, and the answer to a call of MCP 2025-11-25 that asks for a task is a task.
   return messageId !== null && (era === 'modern' || !mayYieldHandle);

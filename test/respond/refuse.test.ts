@@ -17,7 +17,12 @@ const mcp = {
   firstChallenge: 'policy',
 } as unknown as Route;
 const http = { protocol: 'http', path: '/api' } as Route;
-const promptGet = { kind: 'mcp', method: 'prompts/get', targets: [], arguments: undefined } as const;
+const promptGet = {
+  kind: 'mcp',
+  method: 'prompts/get',
+  targets: [{ kind: 'prompt', name: 'greet' }],
+  arguments: undefined,
+} as const;
 
 interface Around {
   readonly route?: Route | undefined;
@@ -31,7 +36,12 @@ interface Around {
 }
 
 const toolCall: Action = {
-  attempt: { kind: 'mcp', method: 'tools/call', targets: [], arguments: unknownArguments },
+  attempt: {
+    kind: 'mcp',
+    method: 'tools/call',
+    targets: [{ kind: 'tool', name: 'pay' }],
+    arguments: unknownArguments,
+  },
   messageId: 7,
   era: 'legacy',
   sessionId: undefined,
@@ -200,6 +210,7 @@ describe('a tool error', () => {
     ['a rate limit', 'rate.exceeded', around, 429],
     ['an outage', 'authorization_server.unavailable', around, 503],
     ['another method', 'claim.denied', { ...around, action: { ...toolCall, attempt: promptGet } }, 403],
+    ['a list', 'claim.denied', { ...around, action: { ...toolCall, attempt: { ...promptGet, targets: [] } } }, 403],
     ['a plain request', 'claim.denied', { ...around, action: { ...toolCall, attempt: { kind: 'http' } } }, 403],
     ['a notification', 'claim.denied', { ...around, action: { ...toolCall, messageId: null } }, 403],
     ['a call for a task', 'claim.denied', { ...around, action: { ...toolCall, mayYieldHandle: true } }, 403],
