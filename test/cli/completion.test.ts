@@ -41,13 +41,15 @@ const offered: Readonly<Record<Shell, (line: string) => Promise<readonly string[
     return linesOf(await run('bash', ['--norc', '-c', script], { cwd: folder }));
   },
   async zsh(line) {
-    // A pseudo-terminal with a real line editor: completion widgets work nowhere else.
+    // A pseudo-terminal with a real line editor: completion widgets work nowhere else. It may not complete while more
+    // input is pending.
     const script = `zmodload zsh/zpty; zpty shell zsh -f -i
       zpty -w shell 'PS1= PS2= RPS1=; autoload -U compinit; compinit -u -D; source ./.zsh; zstyle ":completion:*" list-grouped false'
       zpty -w shell 'compadd() { builtin compadd -O offered "$@"; print -rl -- "<$^offered>" >> offered.zsh; builtin compadd "$@" }'
       zpty -w shell 'setopt no_beep; print ready'
       zpty -r shell seen '*ready*ready*'
       zpty -n -w shell '${line.replaceAll("'", '')}'$'\\t'
+      repeat 600; do [[ -e offered.zsh ]] && break; sleep 0.05; done
       zpty -n -w shell $'\\x15print done\\n'
       zpty -r shell seen '*done*done*'`;
     await run('zsh', ['-f', '-c', script], { cwd: folder });
