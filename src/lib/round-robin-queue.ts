@@ -1,6 +1,8 @@
 /** A queue that serves owners in turn, one entry of each owner at a time. */
 export interface RoundRobinQueue {
   readonly isEmpty: () => boolean;
+  /** The number of owners with entries. */
+  readonly owners: () => number;
   /** The number of entries of one owner. */
   waiting(owner: string): number;
   add(owner: string, act: () => void): void;
@@ -16,6 +18,7 @@ export function createRoundRobinQueue(): RoundRobinQueue {
   const row = new Map<string, (() => void)[]>();
   return {
     isEmpty: () => row.size === 0,
+    owners: () => row.size,
     waiting: (owner) => row.get(owner)?.length ?? 0,
     add(owner, act) {
       const acts = row.get(owner);

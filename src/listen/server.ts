@@ -5,10 +5,13 @@ import { http } from '../http/node-http.ts';
 import type { Address } from '../model/config.ts';
 import type { Reason } from '../model/denial.ts';
 import type { TlsObserver } from '../model/observer.ts';
-import { createAdmissionScheduler, type OnRequest } from './admission-scheduler.ts';
+import { createAdmissionScheduler } from './admission-scheduler.ts';
 import { createConnections, endSoon, responseOn, watchSlowBodies } from './connections.ts';
 import type { OwnCertificate } from './own-certificate.ts';
 import { createSecureServer } from './secure-server.ts';
+
+/** Serves one request. `head`: the first bytes after a WebSocket handshake; undefined for all other requests. */
+export type OnRequest = (request: IncomingMessage, response: ServerResponse, head?: Buffer) => void;
 
 /** Decides the answer to bytes that are not a request. */
 export type OnMalformed = (reason: Reason, detail: string) => RawAnswer;
@@ -59,7 +62,7 @@ const IDLE_MS = 65_000;
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { address, maxHeaderBytes, onRequest, onMalformed, security } = options;
   const connections = createConnections();
-  const begin = createAdmissionScheduler(onRequest);
+  const scheduler = createAdmissionScheduler();
   const serverOptions: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -93,11 +96,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (request.socket.writableEnded) return;
     const earlier = connections.begun(request, response);
     if (earlier !== undefined) serveAfter(earlier, request, response);
-    else begin(request, response, head);
+    else scheduler.take(request.socket.remoteAddress ?? '', () => onRequest(request, response, head));
   };
   const serveAfter = (earlier: ServerResponse, request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    if (socket.destroyed || connections.serveAfter(earlier, socket, () => begin(request, response))) return;
+    if (socket.destroyed || connections.serveAfter(earlier, socket, () => onRequest(request, response))) return;
     refuse(socket, 'request.framing', 'too many requests behind an unanswered one');
     socket.destroy();
   };

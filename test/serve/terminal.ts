@@ -30,7 +30,7 @@ export function startOnTerminal(args: readonly string[], cwd: string, env: NodeJ
   const words = [process.execPath, main, ...args].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`);
   const child = spawn('script', ['-qec', `stty cols 100; exec ${words.join(' ')}`, '/dev/null'], {
     cwd,
-    env: { ...process.env, TERM: 'xterm-256color', NO_COLOR: undefined, FORCE_COLOR: undefined, ...env },
+    env: { ...process.env, TERM: 'xterm-256color', CI: undefined, NO_COLOR: undefined, FORCE_COLOR: undefined, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let written = '';
