@@ -16,6 +16,7 @@ import {
   recordedPrincipal,
 } from './decision-log.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
+import { calledIn } from './log-table.ts';
 
 /** The options of `sallyport replay`. */
 export interface ReplayOptions {
@@ -151,7 +152,7 @@ function differenceOf(
   const before = outcome(kindOf(record.allow, record.shadow), record.reason, record.neededScope);
   const base = {
     route: record.route,
-    called: printable(record.tool ?? record.input.targets?.[0]?.name ?? record.method ?? ''),
+    called: printable(calledIn(record)),
     subject: printable(record.subject ?? record.clientId ?? ''),
     before,
   };

@@ -1,3 +1,4 @@
+import { jsonEscapes } from '../json/escaped.ts';
 import type { Tool } from '../mcp-client/list-tools.ts';
 
 /** The scope of every request, and the one that all but reading tools need in addition. */
@@ -115,10 +116,6 @@ function key(text: string): string {
 export function escaped(text: string): string {
   return JSON.stringify(text.length > MAX_NAME ? `${text.slice(0, MAX_NAME)}…` : text).replaceAll(
     /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu,
-    (character) =>
-      Array.from(
-        { length: character.length },
-        (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
-      ).join(''),
+    jsonEscapes,
   );
 }

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { jsonEscapes } from '../json/escaped.ts';
 
 /** A log of one JSON object a line, written after the request. */
 export interface JsonLines {
@@ -24,13 +25,9 @@ const actsOnTerminals = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 /** The only one of them in ASCII. */
 const DELETE = 0x7f;
 
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
-
 /** JSON without characters that a terminal obeys, with the same values. */
 export function harmlessJson(json: string): string {
-  return json.replaceAll(actsOnTerminals, escaped);
+  return json.replaceAll(actsOnTerminals, jsonEscapes);
 }
 
 /** Text for a terminal, in UTF-8. */
