@@ -85,7 +85,7 @@ function audienceOf(claims: Claims): readonly string[] {
 }
 
 /** `scope` as a space-separated string (RFC 9068 §2.2.3), or `scope` or `scp` as a list (Okta, Entra ID). */
-function scopesOf(claims: Claims): readonly string[] {
+export function scopesOf(claims: Claims): readonly string[] {
   const name = claims['scope'] === undefined ? 'scp' : 'scope';
   const value = claims[name];
   if (value === undefined) return [];

@@ -1,6 +1,7 @@
 import { createAuthenticators } from '../authenticate/authenticator.ts';
 import { notAccepted, notAcceptedOf, outOfTime } from '../authenticate/found.ts';
 import { claimedIssuer, requireAlgorithm, requireType } from '../authenticate/jwt.ts';
+import { scopesOf } from '../authenticate/principal.ts';
 import { createServerClient } from '../authorization-server/client.ts';
 import { isObject } from '../json/own-member.ts';
 import { parsedJson } from '../json/parsed.ts';
@@ -152,9 +153,10 @@ function examineTimes({ exp, nbf }: Claims, toleranceMs: number, now: number): r
 }
 
 /** The scope of every request; calls may need more, for which the gateway sends a challenge. */
-function examineScope({ scope, scp }: Claims, { policy }: Route): readonly Finding[] {
-  const found = scope ?? scp ?? '';
-  const granted = typeof found === 'string' ? found.split(' ') : Array.isArray(found) ? found.map(String) : [];
+function examineScope(claims: Claims, { policy }: Route): readonly Finding[] {
+  let granted: readonly string[] = [];
+  // The verdict says why a scope of the wrong type is refused.
+  faultOf(() => (granted = scopesOf(claims)));
   const missing = (policy?.scope ?? []).filter((each) => !granted.includes(each));
   const text = `scope is ${describeValue(granted.join(' '))}`;
   if (missing.length === 0) return [on.ok(text)];
