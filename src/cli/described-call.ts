@@ -4,11 +4,11 @@ import { durationMs } from '../lib/quantity.ts';
 import type { Config } from '../model/config.ts';
 import { namedBy } from '../model/mcp-methods.ts';
 import { unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
-import { callerKey, type Claims, type Principal } from '../model/principal.ts';
+import type { Claims, Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { UsageError } from './exit.ts';
 import { quoted } from '../config/wording.ts';
-import { expandScopes } from '../policy/hierarchy.ts';
+import { principalWith } from '../review/described-caller.ts';
 
 /** The options that describe a call. */
 export interface DescribedCall {
@@ -95,41 +95,4 @@ function jsonObject(text: string, option: '--claims' | '--arguments'): Claims {
   }
   const kind = value === undefined ? 'JSON' : 'a JSON object';
   throw new UsageError(`${option}: ${quoted(text)} is not ${kind}; ${wanted}`);
-}
-
-/** The description of a caller. */
-export interface DescribedCaller {
-  readonly issuer: string;
-  readonly subject: string | undefined;
-  readonly clientId: string | undefined;
-  readonly scope: readonly string[];
-  readonly claims: Claims;
-  /** `exp - iat`; undefined: the token says neither. */
-  readonly lifetimeSeconds: number | undefined;
-}
-
-/** The `iat` of described tokens; arbitrary, since no policy can read it. */
-const issuedAt = 1_800_000_000;
-
-/** The principal of a described caller. Members of `claims` take precedence over the rest of the description. */
-export function principalWith(
-  { issuer, subject, clientId, scope, claims, lifetimeSeconds }: DescribedCaller,
-  hierarchy: ReadonlyMap<string, readonly string[]>,
-): Principal {
-  const dates = lifetimeSeconds === undefined ? undefined : { iat: issuedAt, exp: issuedAt + lifetimeSeconds };
-  return {
-    issuer,
-    subject,
-    clientId,
-    callerKey: callerKey({ issuer, subject, clientId }),
-    grantedScopes: scope,
-    scopes: expandScopes(scope, hierarchy),
-    audience: [],
-    expiresAt: dates?.exp,
-    issuedAt: dates?.iat,
-    form: 'jwt',
-    confirmation: undefined,
-    introspectionJwt: undefined,
-    claims: { iss: issuer, ...(scope.length > 0 && { scope: scope.join(' ') }), ...dates, ...claims },
-  };
 }

@@ -5,23 +5,17 @@ import { load } from '../config/load.ts';
 import { didYouMean } from '../config/wording.ts';
 import { unlimitedFailures } from '../limit/failures.ts';
 import type { Config } from '../model/config.ts';
-import { Denial, refusals } from '../model/denial.ts';
+import { Denial } from '../model/denial.ts';
 import type { AccessToken } from '../model/grant.ts';
-import type { Attempt, Decision, Explanation } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { coloured } from './colour.ts';
-import {
-  decisionsIn,
-  isPolicyDecision,
-  recordedAttempt,
-  type RecordedDecision,
-  recordedPrincipal,
-} from './decision-log.ts';
+import { type Explained, explainCall, explainRecord } from '../review/explained.ts';
+import type { RecordedDecision } from '../review/recorded-decision.ts';
+import { decisionsIn } from './decision-log.ts';
 import { describedCall, type DescribedCall } from './described-call.ts';
 import { type ExitCode, reportProblems, UsageError } from './exit.ts';
-import { nearMisses } from './near-misses.ts';
-import { type Explained, explanationJson, explanationTable } from './explanation-table.ts';
+import { explanationJson, explanationTable } from './explanation-table.ts';
 
 /** The options of `sallyport explain`. */
 export interface ExplainOptions extends DescribedCall {
@@ -75,8 +69,8 @@ async function explained(config: Config, options: ExplainOptions): Promise<Expla
   }
   const route = routeNamed(config, options.route);
   const { attempt, principal } = describedCall(route, config, options);
-  if (options.token === undefined) return ofCall(route, principal, attempt);
-  return ofCall(route, await tokenPrincipal(route, config, options.token), attempt);
+  if (options.token === undefined) return explainCall(route, principal, attempt);
+  return explainCall(route, await tokenPrincipal(route, config, options.token), attempt);
 }
 
 function routeNamed(config: Config, name: string | undefined): Route {
@@ -92,29 +86,6 @@ function routeNamed(config: Config, name: string | undefined): Route {
   throw new UsageError(`there is no route ${JSON.stringify(name)}${hint}; there are: ${names}`);
 }
 
-function ofCall(route: Route, principal: Principal, attempt: Attempt): Explained {
-  const { policy } = route;
-  const decision: Decision = policy?.decide(principal, attempt) ?? { allow: true, rule: '' };
-  const conditions = policy?.explain(principal, attempt) ?? [];
-  const denial = decision.allow ? decision.shadow : decision.denial;
-  const isConditional = decision.allow && hasUnknown(conditions);
-  const near = policy === undefined ? [] : nearMisses(policy, principal, attempt, conditions, denial?.scope ?? []);
-  return {
-    route: route.name,
-    decidedBy: policy === undefined ? 'no policy: any valid token' : `policy ${policy.name}`,
-    policy: policy?.name,
-    allow: decision.allow,
-    isConditional,
-    shadow: decision.allow && denial !== undefined,
-    reason: denial?.reason,
-    detail: denial?.detail,
-    rule: denial?.rule ?? decision.rule,
-    neededScope: denial?.scope ?? [],
-    notes: [...(hasUnknown(conditions) ? ['without --arguments, the conditions on them are unknown'] : []), ...near],
-    conditions,
-  };
-}
-
 /**
  * Explains a logged decision: the decision and its reason as the log has them. If a policy decided, it also evaluates
  * each condition of the current policy with the values in the log.
@@ -127,100 +98,14 @@ function ofCall(route: Route, principal: Principal, attempt: Attempt): Explained
 export async function explainDecision(config: Config, id: string, log: string): Promise<Explained> {
   const found: RecordedDecision[] = [];
   for await (const record of decisionsIn(log)) {
-    if (record?.decision === id) return ofRecord(config, record);
+    if (record?.decision === id) return explainRecord(config, record);
     if (record?.requestId === id) found.push(record);
   }
   const [only, ...others] = found;
   if (only === undefined) throw new UsageError(`${log} has neither a decision nor a request ${id}`);
-  if (others.length === 0) return ofRecord(config, only);
+  if (others.length === 0) return explainRecord(config, only);
   const ids = found.map(({ decision }) => decision).join(', ');
   throw new UsageError(`${log} has ${found.length} decisions of the request ${id}; pass one of them: ${ids}`);
-}
-
-/** Whether the outcome of any of the conditions is unknown. */
-function hasUnknown(conditions: readonly Explanation[]): boolean {
-  return conditions.some(({ outcome, parts }) => outcome === 'unknown' || hasUnknown(parts));
-}
-
-function ofRecord(config: Config, record: RecordedDecision): Explained {
-  const { allow, shadow, reason, detail, rule, neededScope, policy } = record;
-  const route = config.routes.find(({ name }) => name === record.route);
-  return {
-    route: record.route === '' ? undefined : record.route,
-    decidedBy: decidedBy(record),
-    policy,
-    allow,
-    isConditional: false,
-    shadow,
-    reason,
-    detail,
-    rule,
-    neededScope: neededScope?.split(' ') ?? [],
-    ...(isPolicyDecision(record)
-      ? underCurrentPolicy(record, route, config)
-      : { notes: otherStageNotes(record, route), conditions: [] }),
-  };
-}
-
-function decidedBy(record: RecordedDecision): string {
-  if (!record.allow && !isPolicyDecision(record)) return 'not refused by a policy';
-  return record.policy === undefined ? 'no policy' : `policy ${record.policy}`;
-}
-
-/** The note on a decision that no policy made. */
-function otherStageNotes({ allow, reason = '' }: RecordedDecision, route: Route | undefined): readonly string[] {
-  if (allow) return ['the route is public, or has no policy'];
-  const status = Object.hasOwn(refusals, reason) ? refusals[reason as keyof typeof refusals].status : undefined;
-  const answer = status === undefined ? '' : `the client got ${status}; `;
-  const explained = `${answer}docs/reasons.md explains ${reason} and its remedy`;
-  return reason.startsWith('token.') && route !== undefined ? [explained, ...tokenNotes(route)] : [explained];
-}
-
-/** The tokens that a route accepts now: the log says what it accepted then. */
-function tokenNotes({ audiences, authorizationServers, tokens }: Route): readonly string[] {
-  const quoted = (values: Iterable<string>): string => [...values].map((each) => JSON.stringify(each)).join(', ');
-  const issuers = quoted(authorizationServers.map(({ issuer }) => issuer));
-  return [
-    `the route accepts the audience ${quoted(audiences)}`,
-    `the route accepts ${[...tokens].join(' and ')} tokens of ${issuers}`,
-  ];
-}
-
-function underCurrentPolicy(
-  record: RecordedDecision,
-  route: Route | undefined,
-  config: Config,
-): Pick<Explained, 'notes' | 'conditions'> {
-  if (route === undefined) {
-    return { notes: ['the configuration no longer has this route: its conditions are unknown'], conditions: [] };
-  }
-  const { policy } = route;
-  if (policy === undefined) {
-    const notes = record.policy === undefined ? ['any valid token may call'] : ['the route no longer has a policy'];
-    return { notes, conditions: [] };
-  }
-  const principal = recordedPrincipal(record, config.scopeHierarchy);
-  const attempt = recordedAttempt(record, route);
-  const conditions = policy.explain(principal, attempt);
-  const { omitted = [] } = record.input;
-  const unknown = hasUnknown(conditions);
-  const now = policy.decide(principal, attempt);
-  const notes = [
-    ...(unknown ? ['arguments are not logged: the conditions on them are unknown'] : []),
-    ...omitted.map((name) => `claim ${name} was too long for the log: the conditions on it are unknown`),
-    ...changeNotes(record, now, unknown || omitted.length > 0),
-    ...nearMisses(policy, principal, attempt, conditions, now.allow ? [] : now.denial.scope),
-  ];
-  return { notes, conditions };
-}
-
-/** Notes that the current policy decides otherwise. A decision that depends on unknown values is not compared. */
-function changeNotes(record: RecordedDecision, now: Decision, isUnknown: boolean): readonly string[] {
-  const denial = now.allow ? now.shadow : now.denial;
-  if (now.allow === record.allow && denial?.reason === record.reason) return [];
-  if (isUnknown && now.allow) return [];
-  const words = now.allow ? 'would allow the call' : `would deny the call: ${now.denial.reason}`;
-  return [`the current policy ${words}`];
 }
 
 /** There is no request, and so no proof of possession of the key that the token is bound to. */

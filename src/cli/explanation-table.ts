@@ -1,27 +1,7 @@
 import { printable } from '../config/wording.ts';
 import type { Explanation } from '../model/policy.ts';
+import { type Explained, remediesIn } from '../review/explained.ts';
 import { coloured } from './colour.ts';
-
-/** The explanation of a decision. */
-export interface Explained {
-  /** Undefined if the call matched no route. */
-  readonly route: string | undefined;
-  /** What made the decision, in words: `policy tools`. */
-  readonly decidedBy: string;
-  readonly policy: string | undefined;
-  readonly allow: boolean;
-  /** Whether the call would be allowed only with arguments that the policy accepts, which are unknown. */
-  readonly isConditional: boolean;
-  /** Whether the call was allowed only because the policy is in shadow mode. */
-  readonly shadow: boolean;
-  readonly reason: string | undefined;
-  readonly detail: string | undefined;
-  readonly rule: string | undefined;
-  readonly neededScope: readonly string[];
-  /** Unknown and outdated parts of the explanation; a sentence each. */
-  readonly notes: readonly string[];
-  readonly conditions: readonly Explanation[];
-}
 
 /** An explanation for programs. */
 export function explanationJson(explained: Explained): string {
@@ -76,17 +56,7 @@ function columns(rows: readonly Row[]): readonly string[] {
   );
 }
 
-/** What the caller would need: one line for each condition that fails. */
 function remedies(conditions: readonly Explanation[]): readonly string[] {
-  const wanted = conditions.flatMap(failing);
-  if (wanted.length === 0) return [];
-  return ['to be allowed:', ...wanted.map((each) => `  ${printable(each)}`)];
-}
-
-function failing({ kind, outcome, wanted, rule, parts }: Explanation): readonly string[] {
-  if (outcome === 'holds' || outcome === 'unknown') return [];
-  if (kind === 'any') return [`one of: ${parts.map((part) => failing(part).join(' and ')).join(', or ')}`];
-  if (kind === 'not') return [`${rule}: that its conditions do not all hold`];
-  if (parts.length > 0) return parts.flatMap(failing);
-  return [wanted];
+  const wanted = remediesIn(conditions);
+  return wanted.length === 0 ? [] : ['to be allowed:', ...wanted.map((each) => `  ${printable(each)}`)];
 }

@@ -1,7 +1,6 @@
 import { printable } from '../config/wording.ts';
 import { harmlessJson } from '../telemetry/json-lines.ts';
-import type { RecordedDecision } from './decision-log.ts';
-import { calledIn } from './log-table.ts';
+import { calledIn, type RecordedDecision } from '../review/recorded-decision.ts';
 
 /** Counts of decisions. */
 export interface LogSummary {

@@ -1,7 +1,7 @@
 import type { WriteStream } from 'node:tty';
 import { printable } from '../config/wording.ts';
 import { coloured } from './colour.ts';
-import type { RecordedDecision } from './decision-log.ts';
+import { calledIn, type RecordedDecision } from '../review/recorded-decision.ts';
 
 /** Decisions as a table for people. */
 export interface LogTable {
@@ -57,11 +57,6 @@ export function createTable(output: Pick<WriteStream, 'isTTY' | 'columns'>): Log
       )}`;
     },
   };
-}
-
-/** What was called: the tool, or another target, or the method. */
-export function calledIn({ tool, input, method }: RecordedDecision): string {
-  return tool ?? input.targets?.[0]?.name ?? method ?? '';
 }
 
 function verdict({ allow, shadow, reason = '' }: RecordedDecision): string {

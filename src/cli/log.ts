@@ -3,9 +3,10 @@ import { load } from '../config/load.ts';
 import { ConfigError } from '../config/problems.ts';
 import { durationMs } from '../lib/quantity.ts';
 import { harmlessJson } from '../telemetry/json-lines.ts';
-import { decisionsIn, type RecordedDecision } from './decision-log.ts';
+import { calledIn, type RecordedDecision } from '../review/recorded-decision.ts';
+import { decisionsIn } from './decision-log.ts';
 import { type ExitCode, reportProblems, UsageError } from './exit.ts';
-import { calledIn, createTable } from './log-table.ts';
+import { createTable } from './log-table.ts';
 import { createSummary } from './log-summary.ts';
 
 /** The options of `sallyport log`: a filter is a text, undefined for all. */

@@ -1,22 +1,12 @@
-import { isDeepStrictEqual } from 'node:util';
 import { disk } from '../config/files.ts';
 import { load, type Loaded } from '../config/load.ts';
 import { readPolicies } from '../config/policies.ts';
 import { ConfigError, Problem } from '../config/problems.ts';
-import { printable } from '../config/wording.ts';
-import type { Config } from '../model/config.ts';
-import type { Attempt, Decision, Policy } from '../model/policy.ts';
-import type { Principal } from '../model/principal.ts';
-import type { Route } from '../model/route.ts';
-import {
-  decisionsIn,
-  isPolicyDecision,
-  recordedAttempt,
-  type RecordedDecision,
-  recordedPrincipal,
-} from './decision-log.ts';
+import type { Policy } from '../model/policy.ts';
+import { countDifference, type CountedDifference, differenceOf } from '../review/difference.ts';
+import { isPolicyDecision } from '../review/recorded-decision.ts';
+import { decisionsIn } from './decision-log.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
-import { calledIn } from './log-table.ts';
 
 /** The options of `sallyport replay`. */
 export interface ReplayOptions {
@@ -40,7 +30,7 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
     return reportProblems(options.config, error);
   }
   const routes = new Map(loaded.config.routes.map((route) => [route.name, route]));
-  const rows = new Map<string, Row>();
+  const rows = new Map<string, CountedDifference>();
   let decided = 0;
   let passedOver = 0;
   let skippedLines = 0;
@@ -57,7 +47,7 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
       }
       decided += 1;
       const difference = differenceOf(record, route, edited.get(route.policy.name), loaded.config.scopeHierarchy);
-      if (difference !== undefined) count(rows, difference);
+      if (difference !== undefined) countDifference(rows, difference);
     }
   } catch (error) {
     process.stderr.write(`sallyport: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -84,13 +74,6 @@ async function policiesIn(folder: string): Promise<ReadonlyMap<string, Policy | 
   return policies;
 }
 
-function count(rows: Map<string, Row>, difference: Difference): void {
-  const key = JSON.stringify(Object.values(difference));
-  const known = rows.get(key);
-  if (known === undefined) rows.set(key, { ...difference, count: 1 });
-  else known.count += 1;
-}
-
 /** Why a log has no decision to decide again, and which log to pass instead. */
 function nothingDecided(passedOver: number, skippedLines: number): string {
   if (passedOver > 0) {
@@ -106,7 +89,12 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-function report(changes: readonly Row[], decided: number, passedOver: number, skippedLines: number): string {
+function report(
+  changes: readonly CountedDifference[],
+  decided: number,
+  passedOver: number,
+  skippedLines: number,
+): string {
   const callers = new Set(changes.map(({ subject }) => subject)).size;
   const total = changes.reduce((sum, row) => sum + row.count, 0);
   const summary =
@@ -123,89 +111,4 @@ function report(changes: readonly Row[], decided: number, passedOver: number, sk
       `${String(times).padStart(7)}  ${change.padEnd(25)}  ${route}  ${called}  ${subject}: ${before} → ${after}\n`,
   );
   return `${lines.join('')}${lines.length > 0 ? '\n' : ''}${summary}${other}\n`;
-}
-
-/** How a decision would change. `unknown`: it depends on values that are not logged. */
-type Change = 'would be denied' | 'would be allowed' | 'would get another answer' | 'unknown';
-
-/** A decision that would change, in words. */
-interface Difference {
-  readonly change: Change;
-  readonly route: string;
-  /** The tool, or what else was called. */
-  readonly called: string;
-  readonly subject: string;
-  readonly before: string;
-  readonly after: string;
-}
-
-/** A difference, and the number of decisions that have it. */
-type Row = Difference & { count: number };
-
-/** How the decision of `policy` differs from the recorded one on `route`; undefined if it does not. */
-function differenceOf(
-  record: RecordedDecision,
-  route: Route,
-  policy: Policy | undefined,
-  hierarchy: Config['scopeHierarchy'],
-): Difference | undefined {
-  const before = outcome(kindOf(record.allow, record.shadow), record.reason, record.neededScope);
-  const base = {
-    route: record.route,
-    called: printable(calledIn(record)),
-    subject: printable(record.subject ?? record.clientId ?? ''),
-    before,
-  };
-  if (policy === undefined) return { ...base, change: 'unknown', after: 'the policy is gone' };
-  const principal = recordedPrincipal(record, hierarchy);
-  const attempt = recordedAttempt(record, route);
-  const decision = policy.decide(principal, attempt);
-  const unknown = whatIsMissing(record, decision, argumentsChanged(policy, route.policy, principal, attempt));
-  if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
-  // The conditions on arguments are the same, so that the logged arguments would be denied again.
-  const after = !record.allow && record.reason === 'argument.denied' && decision.allow ? before : outcomeOf(decision);
-  return after === before ? undefined : { ...base, change: changeOf(before, after), after };
-}
-
-/** The values that the log lacks. They matter only if all other conditions would allow the call. */
-function whatIsMissing(
-  { input: { omitted = [] } }: RecordedDecision,
-  decision: Decision,
-  argumentsMatter: boolean,
-): string | undefined {
-  if (omitted.length > 0) return `depends on a claim that is too long for the log: ${omitted.join(', ')}`;
-  return decision.allow && argumentsMatter ? 'depends on arguments, which are not logged' : undefined;
-}
-
-function argumentsChanged(policy: Policy, before: Policy | undefined, principal: Principal, attempt: Attempt): boolean {
-  const asked = (of: Policy | undefined): readonly unknown[] =>
-    (of?.explain(principal, attempt) ?? [])
-      .flatMap(({ parts }) => parts)
-      .filter(({ kind }) => kind === 'argument')
-      .map(({ rule, wanted }) => [rule, wanted]);
-  return !isDeepStrictEqual(asked(policy), asked(before));
-}
-
-function outcomeOf(decision: Decision): string {
-  const denial = decision.allow ? decision.shadow : decision.denial;
-  const kind = kindOf(decision.allow, decision.allow && decision.shadow !== undefined);
-  return outcome(kind, denial?.reason, denial?.scope.join(' '));
-}
-
-type Kind = 'allow' | 'shadow deny' | 'deny';
-
-function kindOf(allow: boolean, shadow: boolean): Kind {
-  if (!allow) return 'deny';
-  return shadow ? 'shadow deny' : 'allow';
-}
-
-function outcome(kind: Kind, reason: string | undefined, scope: string | undefined): string {
-  if (kind === 'allow') return kind;
-  return `${kind} ${reason ?? ''}${scope === undefined || scope === '' ? '' : ` (${scope})`}`;
-}
-
-function changeOf(before: string, after: string): Change {
-  const [passed, passes] = [before, after].map((each) => !each.startsWith('deny'));
-  if (passed === passes) return 'would get another answer';
-  return passes === true ? 'would be allowed' : 'would be denied';
 }

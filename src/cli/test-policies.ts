@@ -6,9 +6,9 @@ import { ConfigError } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
 import { printable } from '../config/wording.ts';
 import { coloured } from './colour.ts';
-import { type Decided, gapsOf } from './coverage.ts';
+import { gapsOf } from '../review/coverage.ts';
+import { runTests, type TestResult } from '../review/run-tests.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
-import { attemptOf, callerOf, foundOf, fulfils, wantedOf } from './test-case.ts';
 
 /** The options of `sallyport test`. */
 export interface TestOptions {
@@ -23,16 +23,6 @@ export interface TestOptions {
   readonly coverage: boolean;
   /** Whether such a rule is a failure. */
   readonly requireCoverage: boolean;
-}
-
-/** One test, decided. */
-interface Row extends Decided {
-  readonly policy: string;
-  readonly file: string;
-  readonly line: number;
-  readonly name: string;
-  /** What the test wanted and what the policy decided; undefined if the test passed. */
-  readonly fault: readonly [wanted: string, found: string] | undefined;
 }
 
 /** `sallyport test`: runs every test of a policy against the policy as it would be served. */
@@ -66,7 +56,7 @@ async function runOnce(options: TestOptions): Promise<{ readonly code: ExitCode;
     const files = error instanceof ConfigError ? error.files : [];
     return { code: reportProblems(options.config, error), files };
   }
-  const all = tests.flatMap((each) => run(each, loaded));
+  const all = tests.flatMap((each) => runTests(each, loaded.config));
   const rows = all.filter(({ policy, name }) => `${policy} ${name}`.includes(options.filter ?? ''));
   const gaps = options.filter === undefined ? gapLines(loaded, rows) : [];
   if (options.junit !== undefined) await writeFile(options.junit, junit(rows));
@@ -92,29 +82,7 @@ async function testFiles({ config, policyFolder, files }: Loaded): Promise<reado
   return found.files;
 }
 
-function run({ file, policy: name, tests }: PolicyTestFile, { config }: Loaded): readonly Row[] {
-  const policy = config.policies.get(name);
-  if (policy === undefined) throw new TypeError(`no policy ${name}`);
-  const [server] = config.authorizationServers.values();
-  return tests.map(({ test, line }) => {
-    const principal = callerOf(test.given, config.scopeHierarchy, server?.issuer ?? '');
-    const attempt = attemptOf(test.when);
-    const decision = policy.decide(principal, attempt);
-    const wanted = `wanted ${wantedOf(test.then)}`;
-    const found = `found  ${foundOf(decision)}`;
-    return {
-      decision,
-      conditions: policy.explain(principal, attempt),
-      policy: name,
-      file: printable(file),
-      line,
-      name: printable(test.name),
-      fault: fulfils(decision, test.then) ? undefined : [printable(wanted), printable(found)],
-    };
-  });
-}
-
-function gapLines({ config, policyFolder }: Loaded, rows: readonly Row[]): readonly string[] {
+function gapLines({ config, policyFolder }: Loaded, rows: readonly TestResult[]): readonly string[] {
   return [...config.policies.values()].flatMap((policy) => {
     const own = rows.filter((row) => row.policy === policy.name);
     const file = `${policyFolder.label}/${policy.name}.yaml`;
@@ -123,7 +91,7 @@ function gapLines({ config, policyFolder }: Loaded, rows: readonly Row[]): reado
 }
 
 function report(
-  rows: readonly Row[],
+  rows: readonly TestResult[],
   gaps: readonly string[],
   { config, policyFolder }: Loaded,
   { coverage, requireCoverage, filter }: TestOptions,
@@ -137,7 +105,7 @@ function report(
   return `${table(rows)}${untested}\n${rows.length - failed} passed, ${failed} failed${covered}\n`;
 }
 
-function table(rows: readonly Row[]): string {
+function table(rows: readonly TestResult[]): string {
   const fileWidth = Math.max(...rows.map(({ file }) => file.length));
   const nameWidth = Math.max(...rows.map(({ name }) => name.length));
   const lines = rows.map(({ file, line, name, fault }) => {
@@ -150,7 +118,7 @@ function table(rows: readonly Row[]): string {
 }
 
 /** A report in the XML that CI servers read: one suite for each file of tests. */
-function junit(rows: readonly Row[]): string {
+function junit(rows: readonly TestResult[]): string {
   const suites = Map.groupBy(rows, ({ policy }) => policy);
   const bodies = [...suites].map(([suite, own]) => {
     const failures = own.filter(({ fault }) => fault !== undefined).length;
@@ -160,7 +128,7 @@ function junit(rows: readonly Row[]): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${bodies.join('')}</testsuites>\n`;
 }
 
-function testcase({ policy, name, file, line, fault }: Row): string {
+function testcase({ policy, name, file, line, fault }: TestResult): string {
   const place = `file="${escaped(file)}" line="${line}"`;
   const start = `    <testcase classname="${escaped(policy)}" name="${escaped(name)}" ${place}`;
   if (fault === undefined) return `${start}/>\n`;

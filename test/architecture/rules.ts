@@ -22,7 +22,7 @@ export const layers: readonly (readonly string[])[] = [
     'mcp-client',
   ],
   ['pipeline.ts'],
-  ['gateway'],
+  ['gateway', 'review'],
   ['admin'],
   ['serve'],
   // What commands do beside serving.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gapsOf } from '../../src/cli/coverage.ts';
+import { gapsOf } from '../../src/review/coverage.ts';
 import type { Attempt } from '../../src/model/policy.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';

@@ -3,7 +3,7 @@ import { namedBy, type TargetKind } from '../model/mcp-methods.ts';
 import type { Attempt, Decision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { durationSeconds } from '../policy/condition.ts';
-import { principalWith } from './described-call.ts';
+import { principalWith } from './described-caller.ts';
 
 /** The principal that a test describes. */
 export function callerOf(

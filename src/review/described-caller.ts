@@ -1,0 +1,39 @@
+import { callerKey, type Claims, type Principal } from '../model/principal.ts';
+import { expandScopes } from '../policy/hierarchy.ts';
+
+/** The description of a caller. */
+export interface DescribedCaller {
+  readonly issuer: string;
+  readonly subject: string | undefined;
+  readonly clientId: string | undefined;
+  readonly scope: readonly string[];
+  readonly claims: Claims;
+  /** `exp - iat`; undefined: the token says neither. */
+  readonly lifetimeSeconds: number | undefined;
+}
+
+/** The `iat` of described tokens; arbitrary, since no policy can read it. */
+const issuedAt = 1_800_000_000;
+
+/** The principal of a described caller. Members of `claims` take precedence over the rest of the description. */
+export function principalWith(
+  { issuer, subject, clientId, scope, claims, lifetimeSeconds }: DescribedCaller,
+  hierarchy: ReadonlyMap<string, readonly string[]>,
+): Principal {
+  const dates = lifetimeSeconds === undefined ? undefined : { iat: issuedAt, exp: issuedAt + lifetimeSeconds };
+  return {
+    issuer,
+    subject,
+    clientId,
+    callerKey: callerKey({ issuer, subject, clientId }),
+    grantedScopes: scope,
+    scopes: expandScopes(scope, hierarchy),
+    audience: [],
+    expiresAt: dates?.exp,
+    issuedAt: dates?.iat,
+    form: 'jwt',
+    confirmation: undefined,
+    introspectionJwt: undefined,
+    claims: { iss: issuer, ...(scope.length > 0 && { scope: scope.join(' ') }), ...dates, ...claims },
+  };
+}

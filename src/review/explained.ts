@@ -1,0 +1,158 @@
+import { refusals } from '../model/denial.ts';
+import type { Config } from '../model/config.ts';
+import type { Attempt, Decision, Explanation } from '../model/policy.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Route } from '../model/route.ts';
+import { nearMisses } from './near-misses.ts';
+import { isPolicyDecision, recordedAttempt, type RecordedDecision, recordedPrincipal } from './recorded-decision.ts';
+
+/** The explanation of a decision. */
+export interface Explained {
+  /** Undefined if the call matched no route. */
+  readonly route: string | undefined;
+  /** What made the decision, in words: `policy tools`. */
+  readonly decidedBy: string;
+  readonly policy: string | undefined;
+  readonly allow: boolean;
+  /** Whether the call would be allowed only with arguments that the policy accepts, which are unknown. */
+  readonly isConditional: boolean;
+  /** Whether the call was allowed only because the policy is in shadow mode. */
+  readonly shadow: boolean;
+  readonly reason: string | undefined;
+  readonly detail: string | undefined;
+  readonly rule: string | undefined;
+  readonly neededScope: readonly string[];
+  /** Unknown and outdated parts of the explanation; a sentence each. */
+  readonly notes: readonly string[];
+  readonly conditions: readonly Explanation[];
+}
+
+/** What an explanation needs of a configuration. */
+type InForce = Pick<Config, 'routes' | 'scopeHierarchy'>;
+
+/** The decision on a described call, by the policy of its route. */
+export function explainCall(route: Route, principal: Principal, attempt: Attempt): Explained {
+  const { policy } = route;
+  const decision: Decision = policy?.decide(principal, attempt) ?? { allow: true, rule: '' };
+  const conditions = policy?.explain(principal, attempt) ?? [];
+  const denial = decision.allow ? decision.shadow : decision.denial;
+  const isConditional = decision.allow && hasUnknown(conditions);
+  const near = policy === undefined ? [] : nearMisses(policy, principal, attempt, conditions, denial?.scope ?? []);
+  return {
+    route: route.name,
+    decidedBy: policy === undefined ? 'no policy: any valid token' : `policy ${policy.name}`,
+    policy: policy?.name,
+    allow: decision.allow,
+    isConditional,
+    shadow: decision.allow && denial !== undefined,
+    reason: denial?.reason,
+    detail: denial?.detail,
+    rule: denial?.rule ?? decision.rule,
+    neededScope: denial?.scope ?? [],
+    notes: [...(hasUnknown(conditions) ? ['without --arguments, the conditions on them are unknown'] : []), ...near],
+    conditions,
+  };
+}
+
+/** Whether the outcome of any of the conditions is unknown. */
+function hasUnknown(conditions: readonly Explanation[]): boolean {
+  return conditions.some(({ outcome, parts }) => outcome === 'unknown' || hasUnknown(parts));
+}
+
+/**
+ * The decision of a record as it was made. If a policy decided, each condition of the current policy is evaluated with
+ * the recorded values.
+ */
+export function explainRecord(config: InForce, record: RecordedDecision): Explained {
+  const { allow, shadow, reason, detail, rule, neededScope, policy } = record;
+  const route = config.routes.find(({ name }) => name === record.route);
+  return {
+    route: record.route === '' ? undefined : record.route,
+    decidedBy: decidedBy(record),
+    policy,
+    allow,
+    isConditional: false,
+    shadow,
+    reason,
+    detail,
+    rule,
+    neededScope: neededScope?.split(' ') ?? [],
+    ...(isPolicyDecision(record)
+      ? underCurrentPolicy(record, route, config)
+      : { notes: otherStageNotes(record, route), conditions: [] }),
+  };
+}
+
+function decidedBy(record: RecordedDecision): string {
+  if (!record.allow && !isPolicyDecision(record)) return 'not refused by a policy';
+  return record.policy === undefined ? 'no policy' : `policy ${record.policy}`;
+}
+
+/** The note on a decision that no policy made. */
+function otherStageNotes({ allow, reason = '' }: RecordedDecision, route: Route | undefined): readonly string[] {
+  if (allow) return ['the route is public, or has no policy'];
+  const status = Object.hasOwn(refusals, reason) ? refusals[reason as keyof typeof refusals].status : undefined;
+  const answer = status === undefined ? '' : `the client got ${status}; `;
+  const explained = `${answer}docs/reasons.md explains ${reason} and its remedy`;
+  return reason.startsWith('token.') && route !== undefined ? [explained, ...tokenNotes(route)] : [explained];
+}
+
+/** The tokens that a route accepts now: the log says what it accepted then. */
+function tokenNotes({ audiences, authorizationServers, tokens }: Route): readonly string[] {
+  const quoted = (values: Iterable<string>): string => [...values].map((each) => JSON.stringify(each)).join(', ');
+  const issuers = quoted(authorizationServers.map(({ issuer }) => issuer));
+  return [
+    `the route accepts the audience ${quoted(audiences)}`,
+    `the route accepts ${[...tokens].join(' and ')} tokens of ${issuers}`,
+  ];
+}
+
+function underCurrentPolicy(
+  record: RecordedDecision,
+  route: Route | undefined,
+  config: InForce,
+): Pick<Explained, 'notes' | 'conditions'> {
+  if (route === undefined) {
+    return { notes: ['the configuration no longer has this route: its conditions are unknown'], conditions: [] };
+  }
+  const { policy } = route;
+  if (policy === undefined) {
+    const notes = record.policy === undefined ? ['any valid token may call'] : ['the route no longer has a policy'];
+    return { notes, conditions: [] };
+  }
+  const principal = recordedPrincipal(record, config.scopeHierarchy);
+  const attempt = recordedAttempt(record, route);
+  const conditions = policy.explain(principal, attempt);
+  const { omitted = [] } = record.input;
+  const unknown = hasUnknown(conditions);
+  const now = policy.decide(principal, attempt);
+  const notes = [
+    ...(unknown ? ['arguments are not logged: the conditions on them are unknown'] : []),
+    ...omitted.map((name) => `claim ${name} was too long for the log: the conditions on it are unknown`),
+    ...changeNotes(record, now, unknown || omitted.length > 0),
+    ...nearMisses(policy, principal, attempt, conditions, now.allow ? [] : now.denial.scope),
+  ];
+  return { notes, conditions };
+}
+
+/** Notes that the current policy decides otherwise. A decision that depends on unknown values is not compared. */
+function changeNotes(record: RecordedDecision, now: Decision, isUnknown: boolean): readonly string[] {
+  const denial = now.allow ? now.shadow : now.denial;
+  if (now.allow === record.allow && denial?.reason === record.reason) return [];
+  if (isUnknown && now.allow) return [];
+  const words = now.allow ? 'would allow the call' : `would deny the call: ${now.denial.reason}`;
+  return [`the current policy ${words}`];
+}
+
+/** What the caller would need to be allowed: one line for each condition that fails. */
+export function remediesIn(conditions: readonly Explanation[]): readonly string[] {
+  return conditions.flatMap(failing);
+}
+
+function failing({ kind, outcome, wanted, rule, parts }: Explanation): readonly string[] {
+  if (outcome === 'holds' || outcome === 'unknown') return [];
+  if (kind === 'any') return [`one of: ${parts.map((part) => failing(part).join(' and ')).join(', or ')}`];
+  if (kind === 'not') return [`${rule}: that its conditions do not all hold`];
+  if (parts.length > 0) return parts.flatMap(failing);
+  return [wanted];
+}
