@@ -1,10 +1,17 @@
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { addressBlock } from '../lib/ip-address.ts';
 import { createRoundRobinQueue } from '../lib/round-robin-queue.ts';
 
 /** Starts a few requests in each turn of the event loop, so that one client with many does not delay the others. */
 export interface AdmissionScheduler {
   /** Calls `begin` at once, or in a later turn. In each turn the waiting addresses get equal shares. */
-  take(address: string, begin: () => void): void;
+  take(socket: Socket, begin: () => void): void;
+  /**
+   * Begins the request of `socket` that waits, if one does. It is due before the connection ends: the outcome of a
+   * request does not depend on when it begins.
+   */
+  beginWaiting(socket: Duplex): void;
 }
 
 /** A request takes about 0.1 ms of a core, and up to a quarter less if four begin in one turn. */
@@ -19,6 +26,7 @@ const CONTENTION_MS = 100;
  */
 export function createAdmissionScheduler(perTurn = PER_TURN): AdmissionScheduler {
   const queue = createRoundRobinQueue();
+  const waiting = new Map<Duplex, () => void>();
   /** The requests that may still begin in this turn. */
   let left = perTurn;
   let turnStartedAt = 0;
@@ -37,7 +45,8 @@ export function createAdmissionScheduler(perTurn = PER_TURN): AdmissionScheduler
   }
 
   return {
-    take(address, begin) {
+    take(socket, begin) {
+      const { remoteAddress: address = '' } = socket;
       const now = performance.now();
       if (address !== lastAddress) {
         if (lastAddress !== '') contendedAt = now;
@@ -52,7 +61,14 @@ export function createAdmissionScheduler(perTurn = PER_TURN): AdmissionScheduler
         }
         setImmediate(next);
       }
-      queue.add(addressBlock(address), begin);
+      const act = (): void => {
+        if (waiting.get(socket) !== act) return;
+        waiting.delete(socket);
+        begin();
+      };
+      waiting.set(socket, act);
+      queue.add(addressBlock(address), act);
     },
+    beginWaiting: (socket) => waiting.get(socket)?.(),
   };
 }

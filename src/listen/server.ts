@@ -96,7 +96,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (request.socket.writableEnded) return;
     const earlier = connections.begun(request, response);
     if (earlier !== undefined) serveAfter(earlier, request, response);
-    else scheduler.take(request.socket.remoteAddress ?? '', () => onRequest(request, response, head));
+    else scheduler.take(request.socket, () => begin(request, response, head));
+  };
+  const begin: OnRequest = (request, response, head) => {
+    // The client may have left while the request waited.
+    if (!response.closed) onRequest(request, response, head);
   };
   const serveAfter = (earlier: ServerResponse, request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
@@ -105,6 +109,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     socket.destroy();
   };
   const refuse = (socket: Duplex, reason: Reason, detail: string): void => {
+    scheduler.beginWaiting(socket);
     const { status, requestId } = onMalformed(reason, detail);
     if (connections.canBeAnswered(socket)) {
       socket.write(

@@ -18,8 +18,10 @@ export function answer(call: Call, status: number, headers: OutgoingHttpHeaders,
     response.destroy();
     return;
   }
+  // `complete` would depend on what was parsed before the request began. A body that no stage has read to its end is
+  // still to come, whatever part of it has arrived.
   const stillSending =
-    !request.complete &&
+    !request.readableEnded &&
     (fields.transferEncoding !== undefined ||
       Number(fields.contentLength ?? 0) > DRAINED_BYTES ||
       // RFC 9110 §10.1.1: the client may send the body or not, so the start of its next request is unknown.

@@ -4,10 +4,14 @@ import { type AttackWorld, startAttackWorld } from '../worlds/attacks.ts';
 
 const tools = (method: string, params = {}): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
 
-describe.each(['http', 'https'])('a client that expects 100-continue, over %s', (scheme) => {
+describe.each([
+  ['http', { tls: false }],
+  ['https', { tls: true }],
+  ['http beside another client', { inTurn: true }],
+])('a client that expects 100-continue, over %s', (_how, options) => {
   let world: AttackWorld;
   beforeAll(async () => {
-    world = await startAttackWorld({ tls: scheme === 'https' });
+    world = await startAttackWorld(options);
   });
   afterAll(() => world.close());
 

@@ -58,11 +58,15 @@ function framedBody(wire: string): string {
   return body;
 }
 
-describe.each(['http', 'https'])('a second request within a body, over %s', (scheme) => {
+describe.each([
+  ['http', { tls: false }],
+  ['https', { tls: true }],
+  ['http beside another client', { inTurn: true }],
+])('a second request within a body, over %s', (_how, options) => {
   let world: AttackWorld;
   beforeAll(async () => {
     world = await startAttackWorld({
-      tls: scheme === 'https',
+      ...options,
       routes: ['name: small, path: /small, public: true, upstream: { url: "UPSTREAM/small" }'],
     });
   });
@@ -93,7 +97,9 @@ describe.each(['http', 'https'])('a second request within a body, over %s', (sch
     });
 
     test.each(methods)('does not reach the upstream after a refusal: %s', async (method) => {
-      for (const credential of ['X-Kept: 1', 'Authorization: Bearer x']) {
+      // The signature of the last one is verified in another thread, while the rest of the bytes is parsed.
+      const foreign = `Authorization: Bearer ${await world.token({ aud: 'https://other.example' })}`;
+      for (const credential of ['X-Kept: 1', 'Authorization: Bearer x', foreign]) {
         const attack = head(`${method} /api/outer`, credential, line) + bytes;
         await world.withstand(attack + lastHead('GET /nowhere'), {
           statuses: line.startsWith('Content-Length') ? [401, 404] : [401],
@@ -114,12 +120,16 @@ describe.each(['http', 'https'])('a second request within a body, over %s', (sch
   });
 });
 
-describe('many requests on one connection', () => {
+describe.each([
+  ['alone', false],
+  ['beside another client', true],
+])('many requests on one connection, %s', (_how, inTurn) => {
   let world: AttackWorld;
   /** Answers that the upstream holds back. */
   const held: (() => void)[] = [];
   beforeAll(async () => {
     world = await startAttackWorld({
+      inTurn,
       answer(request, response) {
         const answer = (): void => void response.end(UPSTREAM_TEXT);
         if (request.url?.startsWith('/public/held') === true) held.push(answer);
@@ -170,6 +180,17 @@ describe('many requests on one connection', () => {
         statuses: [401],
         reasons: ['credentials.missing'],
       });
+    }
+  });
+
+  test('are answered before malformed bytes or an upgrade behind them end the connection', async () => {
+    const handshake = head('GET /socket', 'Connection: Upgrade', 'Upgrade: websocket', world.authorization);
+    for (const [behind, reason] of [
+      ['GARBAGE\r\n\r\n', 'request.malformed'],
+      [handshake, 'request.framing'],
+      [head('CONNECT gateway.test:443'), 'request.target'],
+    ] as const) {
+      await world.withstand(head('GET /api') + behind, { statuses: [401], reasons: ['credentials.missing', reason] });
     }
   });
 

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createAdmissionScheduler, type AdmissionScheduler } from '../../src/listen/admission-scheduler.ts';
@@ -7,7 +8,11 @@ const ONE = '192.0.2.2';
 
 /** As many as come at once; tells who has begun, in order. */
 function come(turns: AdmissionScheduler, address: string, count: number, begun: string[]): void {
-  for (let index = 0; index < count; index += 1) turns.take(address, () => begun.push(address));
+  for (let index = 0; index < count; index += 1) turns.take(socketFrom(address), () => begun.push(address));
+}
+
+function socketFrom(address: string): Socket {
+  return Object.defineProperty(new Socket(), 'remoteAddress', { value: address });
 }
 
 /** All that begin, turn by turn. */
@@ -34,11 +39,11 @@ test('one after the other begins at once', () => {
 test('of many at once few begin, and the rest in the turns after, in order', async () => {
   const turns = createAdmissionScheduler(3);
   const begun: number[] = [];
-  for (let index = 0; index < 8; index += 1) turns.take(MANY, () => begun.push(index));
+  for (let index = 0; index < 8; index += 1) turns.take(socketFrom(MANY), () => begun.push(index));
   expect(begun).toEqual([0, 1, 2]);
   await setImmediate();
   expect(begun).toHaveLength(6);
-  turns.take(MANY, () => begun.push(8));
+  turns.take(socketFrom(MANY), () => begun.push(8));
   await setImmediate();
   expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
 });

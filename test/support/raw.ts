@@ -4,11 +4,15 @@ import { connect as connectSecure } from 'node:tls';
 import { pem } from './certificates.ts';
 import { until } from './until.ts';
 
-/** Connects to the host and port of a URL; over TLS for `https:`, where the certificates of the tests are trusted. */
-export function connectTo(url: string, onConnect: () => void): Socket {
-  const { protocol, hostname, port } = new URL(url);
-  if (protocol === 'https:') return connectSecure({ host: hostname, port: Number(port), ca: pem('ca') }, onConnect);
-  return connect(Number(port), hostname, onConnect);
+/**
+ * Connects to the host and port of a URL; over TLS for `https:`, where the certificates of the tests are trusted.
+ *
+ * @param localAddress The address of the client; default: the system's choice.
+ */
+export function connectTo(url: string, onConnect: () => void, localAddress?: string): Socket {
+  const { protocol, hostname: host, port } = new URL(url);
+  const options = { host, port: Number(port), ...(localAddress !== undefined && { localAddress }) };
+  return protocol === 'https:' ? connectSecure({ ...options, ca: pem('ca') }, onConnect) : connect(options, onConnect);
 }
 
 /** The longest wait for the first byte of a peer, on a busy machine. */
@@ -20,11 +24,15 @@ const STEPS = 8;
  * Sends bytes as they are and returns what comes back until the peer ends, or `quietMs` pass without a byte after the
  * first.
  */
-export function exchangeRaw(url: string, bytes: string | Buffer, quietMs = 400): Promise<string> {
+export function exchangeRaw(url: string, bytes: string | Buffer, quietMs?: number): Promise<string> {
+  return exchange(url, (socket) => socket.write(bytes), quietMs);
+}
+
+function exchange(url: string, send: (socket: Socket) => void, quietMs = 400): Promise<string> {
   return new Promise((resolve) => {
     let received = '';
     let quiet = 0;
-    const socket = connectTo(url, () => socket.write(bytes));
+    const socket = connectTo(url, () => send(socket));
     const watch = setInterval(() => {
       quiet++;
       if (quiet > (received === '' ? (STEPS * PATIENCE_MS) / quietMs : STEPS)) socket.destroy();
@@ -39,6 +47,32 @@ export function exchangeRaw(url: string, bytes: string | Buffer, quietMs = 400):
       resolve(received);
     });
   });
+}
+
+/** An address of this machine that no other client of the tests uses. */
+const OTHER_CLIENT = '127.0.0.9';
+/** More requests than the gateway begins at once if the addresses of clients compete. */
+const OTHERS = 8;
+
+/**
+ * Sends bytes as they are, together with `request` on connections of another client: the gateway has parsed all of the
+ * bytes before it begins the first request in them. Returns the same as {@link exchangeRaw}.
+ */
+export async function exchangeInTurn(url: string, bytes: string | Buffer, request: string): Promise<string> {
+  const others = await Promise.all(Array.from({ length: OTHERS }, () => connected(url, OTHER_CLIENT)));
+  const received = await exchange(url, (socket) => {
+    for (const other of others) other.write(request);
+    socket.write(bytes);
+  });
+  for (const other of others) other.destroy();
+  return received;
+}
+
+async function connected(url: string, localAddress?: string): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const socket = connectTo(url, resolve, localAddress).once('error', reject);
+  await promise;
+  return socket;
 }
 
 /** A request head of lines, with the Host of the gateway. */
@@ -74,10 +108,8 @@ export interface RawConnection {
 
 /** Connects and sends `bytes`. */
 export async function open(url: string, bytes: string | Buffer): Promise<RawConnection> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const socket = connectTo(url, resolve).once('error', reject);
+  const socket = await connected(url);
   const connection = watched(socket);
-  await promise;
   socket.write(bytes);
   return connection;
 }

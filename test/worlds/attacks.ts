@@ -10,7 +10,7 @@ import { expect } from 'vitest';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { Reason } from '../../src/model/denial.ts';
 import { tlsLine } from '../support/certificates.ts';
-import { exchangeRaw } from '../support/raw.ts';
+import { exchangeInTurn, exchangeRaw, lastHead } from '../support/raw.ts';
 import type { RequestHandler, SeenRequest, Upstream } from '../support/upstream.ts';
 import { until } from '../support/until.ts';
 import { startWorld, type World } from './gateway.ts';
@@ -63,6 +63,8 @@ export interface AttackWorld extends World {
 export interface AttackWorldOptions {
   /** Whether the gateway serves https. */
   readonly tls?: boolean;
+  /** Whether each attack arrives with requests of another client, so that it waits for its turn. */
+  readonly inTurn?: boolean;
   /** More lines at the top level of gateway.yaml. */
   readonly yaml?: string;
   /** More keys of the authorization server `main` besides `issuer` and `jwt`: `introspection: {…}`. */
@@ -80,7 +82,16 @@ export interface AttackWorldOptions {
 
 /** Starts it on free ports. */
 export async function startAttackWorld(options: AttackWorldOptions = {}): Promise<AttackWorld> {
-  const { tls = false, yaml = '', server = '', servers = '', routes = [], policies = {}, answer = say } = options;
+  const {
+    tls = false,
+    inTurn = false,
+    yaml = '',
+    server = '',
+    servers = '',
+    routes = [],
+    policies = {},
+    answer = say,
+  } = options;
   const publicUrl = tls ? 'https://gateway.test' : 'http://gateway.test';
   const base = await startWorld({
     publicUrl,
@@ -135,6 +146,9 @@ ${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream)} }\n`).j
   const authorization = `Authorization: Bearer ${await token({ exp: Math.floor(Date.now() / 1000) + 86_400 })}`;
   const ordinary = `GET /alive HTTP/1.1\r\nHost: gateway.test\r\nConnection: close\r\n${authorization}\r\n\r\n`;
 
+  // No decision, so that it is not logged.
+  const unlogged = lastHead('GET /.well-known/oauth-protected-resource/mcp');
+
   /** Asserts that the gateway answers, and that the attack sends nothing more to the upstream. */
   async function requireAlive(): Promise<void> {
     expect(await exchangeRaw(gateway.url, ordinary)).toMatch(/^HTTP\/1\.1 200 /);
@@ -160,7 +174,8 @@ ${routes.map((route) => `  - { ${route.replaceAll('UPSTREAM', upstream)} }\n`).j
       await gateway.clearLog();
       upstream.seen.length = 0;
       takeWire();
-      const answers = answersIn(await exchangeRaw(url, attack));
+      const received = inTurn ? exchangeInTurn(url, attack, unlogged) : exchangeRaw(url, attack);
+      const answers = answersIn(await received);
       expect(answers.map((text) => Number(text.slice(9, 12)))).toEqual(statuses);
       await until(() => upstream.seen.length >= reached.length, `${reached.join()} to reach the upstream`);
       const outcome = { answers, reached: [...upstream.seen], wire: takeWire() };
