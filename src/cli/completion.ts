@@ -5,6 +5,7 @@
  * @module
  */
 
+import { quotedWord } from '../lib/shell-word.ts';
 import type { Argument, Command, Commands, Option } from './command.ts';
 import { helpOption, programOptions } from './help.ts';
 
@@ -83,7 +84,7 @@ function bashValues(options: readonly Named[]): readonly string[] {
 }
 
 function zsh(all: Commands): string {
-  const list = Object.entries(all).map(([name, { does }]) => `    ${quoted(`${name}:${does}`)}\n`);
+  const list = Object.entries(all).map(([name, { does }]) => `    ${quotedWord(`${name}:${does}`)}\n`);
   const cases = Object.entries(all).map(([name, command]) => zshCase(name, command, wordsOf(name, command, all)));
   return `#compdef sallyport
 # zsh completion of sallyport; in ~/.zshrc, after compinit: source <(sallyport completion zsh)
@@ -108,7 +109,7 @@ if [[ $funcstack[1] == _sallyport ]]; then _sallyport "$@"; else compdef _sallyp
 
 function zshCase(name: string, command: Command, words: readonly string[]): string {
   const specs = [...optionsOf(command).flatMap(zshOption), ...zshArgument(command.argument, words)];
-  return `    ${name}) _arguments -s ${specs.map((spec) => `\\\n      ${quoted(spec)}`).join(' ')} ;;\n`;
+  return `    ${name}) _arguments -s ${specs.map((spec) => `\\\n      ${quotedWord(spec)}`).join(' ')} ;;\n`;
 }
 
 function zshOption(named: Named): readonly string[] {
@@ -150,7 +151,7 @@ ${Object.entries(programOptions)
 function fishLines(name: string, command: Command, words: readonly string[]): readonly string[] {
   const within = `complete -c sallyport -n '__fish_seen_subcommand_from ${name}; and not __fish_is_nth_token 1'`;
   return [
-    `complete -c sallyport -n '__fish_is_nth_token 1' -a ${name} -d ${quoted(command.does)}`,
+    `complete -c sallyport -n '__fish_is_nth_token 1' -a ${name} -d ${quotedWord(command.does)}`,
     ...optionsOf(command).map((option) => `${within} ${fishOption(option)}`),
     ...(words.length === 0 ? [] : [`${within} -a '${words.join(' ')}'`]),
     ...(command.argument?.isPath === true ? [`${within} -F`] : []),
@@ -163,13 +164,8 @@ function fishOption([name, { short, value, oneOf, isPath, does }]: Named): strin
     ...(short === undefined ? [] : [`-s ${short}`]),
     ...(value === undefined ? [] : ['-x']),
     ...(oneOf === undefined ? [] : [`-a '${oneOf.join(' ')}'`]),
-    `-d ${quoted(does)}`,
+    `-d ${quotedWord(does)}`,
   ];
   const line = parts.join(' ');
   return isPath === true ? line.replace(' -x', ' -r -F') : line;
-}
-
-/** A text quoted for any of the shells. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

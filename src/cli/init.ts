@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path';
 import { loadConfig } from '../config/load.ts';
 import { plainUrl } from '../config/urls.ts';
 import { InvalidValue } from '../config/values.ts';
-import { type ClientName, clientConfiguration, type Endpoint, quoted } from '../init/client-configuration.ts';
+import { type ClientName, clientConfiguration, type Endpoint } from '../init/client-configuration.ts';
 import { compositionFiles, configurationFiles, draft, type Known } from '../init/draft.ts';
+import { shellWord } from '../lib/shell-word.ts';
 import { Denial } from '../model/denial.ts';
 import { type ExitCode, print, reportProblems, UsageError } from './exit.ts';
 
@@ -35,7 +36,7 @@ export async function init(folder: string, options: InitOptions): Promise<ExitCo
     const files = compose ? [...configurationFiles, ...compositionFiles] : configurationFiles;
     const inTheWay = await existing(folder, files);
     if (inTheWay.length > 0) {
-      return failed(`nothing was written: these files exist already\n${listOf(folder, inTheWay)}`);
+      return failed(inTheWayText(folder, inTheWay));
     }
     const known = { upstream: await upstreamOf(upstream), server: await serverOf(issuer) };
     const texts = await Promise.all(files.map(async (file) => [file, await draft(file, known)] as const));
@@ -143,7 +144,7 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 function written(folder: string, files: readonly string[], known: Known, compose: boolean): string {
-  const change = folder === '.' ? '' : `  cd ${quoted(folder)}\n`;
+  const change = folder === '.' ? '' : `  cd ${shellWord(folder)}\n`;
   return `wrote
 ${listOf(folder, files)}
 ${findings(known)}Replace every value marked CHANGE, then run
@@ -155,6 +156,11 @@ ${change}  npx sallyport check
 
 function listOf(folder: string, files: readonly string[]): string {
   return files.map((file) => `  ${join(folder, file)}\n`).join('');
+}
+
+function inTheWayText(folder: string, files: readonly string[]): string {
+  const list = `nothing was written: these files exist already\n${listOf(folder, files)}`;
+  return `${list}write to a new folder instead: npx sallyport init DIR\n`;
 }
 
 /** What the servers said that the operator has to know. */
@@ -173,7 +179,9 @@ function findings({ upstream, server }: Known): string {
       lines.push(`The authorization server does not list the scopes ${names}: add them there, or rename them here.`);
     }
     if (server.algorithms.length > 0 && server.introspectionEndpoint !== undefined) {
-      lines.push('It can introspect opaque tokens: if it issues those, enable introspection in gateway.yaml.');
+      lines.push(
+        'It can introspect opaque tokens: if it issues those, enable introspection in gateway.yaml, at CHANGE.',
+      );
     }
   }
   return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;

@@ -1,3 +1,5 @@
+import { shellWord as word } from '../lib/shell-word.ts';
+
 /** The clients whose configuration `init` prints. */
 export type ClientName = 'claude' | 'vscode' | 'cursor' | 'inspector';
 
@@ -15,7 +17,7 @@ export function clientConfiguration(client: ClientName, endpoints: readonly Endp
 
 const texts: Readonly<Record<ClientName, (endpoints: readonly Endpoint[]) => string>> = {
   claude: (endpoints) => `Claude Code: run
-${lines(endpoints, ({ name, url }) => `  claude mcp add --transport http ${quoted(name)} ${quoted(url)}`)}
+${lines(endpoints, ({ name, url }) => `  claude mcp add --transport http ${word(name)} ${word(url)}`)}
 or write .mcp.json in the folder of a project:
 ${json({ mcpServers: entries(endpoints, (url) => ({ type: 'http', url })) })}
 Then \`/mcp\` in Claude Code signs you in.
@@ -31,7 +33,7 @@ ${json({ servers: entries(endpoints, (url) => ({ type: 'http', url })) })}`,
   cursor: (endpoints) => `Cursor: write .cursor/mcp.json in the project, or ~/.cursor/mcp.json for all projects:
 ${json({ mcpServers: entries(endpoints, (url) => ({ url })) })}`,
   inspector: (endpoints) => `MCP Inspector: run
-${lines(endpoints, ({ url }) => `  npx @modelcontextprotocol/inspector --transport http --server-url ${quoted(url)}`)}
+${lines(endpoints, ({ url }) => `  npx @modelcontextprotocol/inspector --transport http --server-url ${word(url)}`)}
 `,
 };
 
@@ -45,9 +47,4 @@ function entries(endpoints: readonly Endpoint[], entry: (url: string) => object)
 
 function json(value: object): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
-}
-
-/** A word quoted for a shell. */
-export function quoted(word: string): string {
-  return /^[\w./@:-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -59,11 +59,10 @@ function withServer(text: string, server: Discovered | undefined): string {
     '# CHANGE: your authorization server',
     '# Your authorization server',
   );
-  if (algorithms.length > 0) return replaced(named, 'algorithms: [RS256]', `algorithms: [${algorithms.join(', ')}]`);
-  if (introspectionEndpoint === undefined) return named;
   // It signs no tokens: all of them are opaque.
-  const opaque = replaced(named, signed, '');
-  return replaced(opaque, commented, commented.replaceAll('# ', '').replace('SECRET}', 'SECRET:-CHANGE}'));
+  if (algorithms.length === 0) return replaced(replaced(named, signed, ''), commented, enabled);
+  const signing = replaced(named, 'algorithms: [RS256]', `algorithms: [${algorithms.join(', ')}]`);
+  return introspectionEndpoint === undefined ? replaced(signing, `\n${commented}`, '') : signing;
 }
 
 const signed = `    jwt:
@@ -71,9 +70,18 @@ const signed = `    jwt:
       algorithms: [RS256]
 
 `;
-const commented = `    # introspection:
+const commented = `\
+    # CHANGE: if the server issues opaque tokens, enable the next 3 lines. As a client that you register there, the
+    # gateway asks about each token (RFC 7662).
+    # introspection:
     #   client_id: gateway
     #   client_secret: \${env:GATEWAY_CLIENT_SECRET}
+`;
+const enabled = `\
+    # CHANGE: a client that you register there. As that client, the gateway asks about each token (RFC 7662).
+    introspection:
+      client_id: gateway
+      client_secret: \${env:GATEWAY_CLIENT_SECRET:-CHANGE}
 `;
 
 /** @throws {TypeError} unless `from` stands in the template once. */

@@ -87,7 +87,7 @@ function sentence(kind: string, found: string, wanted: string): string {
 /** Whether a name is probably meant by a name or pattern that it does not match. */
 function resembles(name: string, pattern: string): boolean {
   if (covers(pattern, name)) return false;
-  if (covers(folded(pattern), folded(name))) return true;
+  if (covers(bareName(pattern), bareName(name))) return true;
   const [head = '', ...tail] = pattern.split('*');
   if (tail.length === 0) return didYouMean(name, [pattern]) !== undefined;
   return head !== '' && didYouMean(name.slice(0, head.length), [head]) !== undefined;
@@ -98,6 +98,6 @@ function covers(pattern: string, name: string): boolean {
 }
 
 /** A name without case and separators: `getSum`, `get-sum` and `get_sum` are alike. */
-function folded(name: string): string {
+function bareName(name: string): string {
   return name.toLowerCase().replaceAll(/[-_./: ]/g, '');
 }

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -102,6 +103,7 @@ describe('what it writes', () => {
     // A commented line of YAML, not of prose: it is indented like its neighbours, and says `key:` or `- name:`.
     const on = text.replaceAll(/^( *)# ((?: *)(?:- )?[a-z_]+:(?: [^A-Z].*)?)$/gm, '$1$2');
     expect(on).toContain('\n    introspection:\n      client_id: gateway\n');
+    expect(on).toContain('\nlog:\n  file: decisions.jsonl\n');
     expect(on).toContain('\nsession_key: ${env:SESSION_KEY}\n');
     expect(on).toContain('\n  - name: api\n    path: /api\n');
     expect(violations('gateway', parse(on))).toEqual([]);
@@ -198,6 +200,9 @@ describe('--issuer', () => {
     const { code, stdout } = await outcome(['init', '--compose', '--issuer', provider.issuer], folder);
     expect(code).toBe(0);
     expect(stdout).toContain('It can introspect opaque tokens');
+    expect(await readFile(join(folder, 'gateway.yaml'), 'utf8')).toMatch(
+      /# CHANGE: if the server issues opaque .*\n.*\n +# introspection:\n/,
+    );
     const { config } = await load(join(folder, 'gateway.yaml'), {});
     expect(config.authorizationServers.get('main')).toMatchObject({
       issuer: provider.issuer,
@@ -216,6 +221,14 @@ describe('--issuer', () => {
       jwt: undefined,
       introspection: { credentials: { clientId: 'gateway', clientSecret: 'CHANGE' } },
     });
+  });
+
+  test('writes nothing of introspection for a server that signs its tokens and cannot introspect', async () => {
+    const key = { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), kid: 'k' };
+    const issuer = await issuerThatSays((url) => ({ issuer: url, jwks_uri: `${url}/jwks`, keys: [key] }));
+    expect(await outcome(['init', '--issuer', issuer], folder)).toMatchObject({ code: 0, stderr: '' });
+    expect(await readFile(join(folder, 'gateway.yaml'), 'utf8')).not.toContain('introspection');
+    expect(await outcome(['check'], folder)).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('names the scopes that the server does not list', async () => {
@@ -284,7 +297,8 @@ describe('existing files', () => {
     expect(await outcome(['init', '--compose'], folder)).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'sallyport: nothing was written: these files exist already\n  gateway.yaml\n  policies/tools.yaml\n',
+      stderr:
+        'sallyport: nothing was written: these files exist already\n  gateway.yaml\n  policies/tools.yaml\nwrite to a new folder instead: npx sallyport init DIR\n',
     });
     expect(await filesIn(folder)).toEqual(['policies/tools.yaml']);
     expect(await readFile(join(folder, 'policies/tools.yaml'), 'utf8')).toBe('mine');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clientConfiguration, quoted } from '../../src/init/client-configuration.ts';
+import { clientConfiguration } from '../../src/init/client-configuration.ts';
 
 const endpoints = [
   { name: 'tools', url: 'https://mcp.example.com/mcp' },
@@ -39,9 +39,4 @@ test('the Inspector gets a command line', () => {
   expect(clientConfiguration('inspector', endpoints)).toContain(
     '  npx @modelcontextprotocol/inspector --transport http --server-url https://mcp.example.com/mcp\n',
   );
-});
-
-test('words are quoted for a shell only where they need it', () => {
-  expect(quoted('https://h/mcp')).toBe('https://h/mcp');
-  expect(quoted("a'b;c")).toBe(String.raw`'a'\''b;c'`);
 });
