@@ -114,6 +114,8 @@ export function createMetrics(): Metrics {
     labelNames: ['output'],
     registers,
   });
+  // From 0, so that Prometheus sees the first loss as an increase.
+  for (const output of ['stdout', 'file']) logLinesLost.inc({ output }, 0);
   const reloadSuccessful = new Gauge({
     name: 'sallyport_config_last_reload_successful',
     help: '1 when the newest configuration files are in force',
