@@ -1,7 +1,7 @@
 import { coloured } from './colour.ts';
 import { ConfigError } from '../config/problems.ts';
 
-/** The exit code of a command. 0: done; 1: refused or failed; 2: wrong usage. */
+/** The exit code of a command. 0: done; 1: failed, or found something wrong; 2: wrong usage. */
 export type ExitCode = 0 | 1 | 2;
 
 /** A wrong use of options; the message is for the operator who typed them. */

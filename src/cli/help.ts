@@ -17,7 +17,7 @@ export function programHelp(commands: Commands): string {
 
 ${aligned(rows)}
 ${aligned(optionRows(programOptions))}
-Exit status: 0 done, 1 refused or failed, 2 wrong usage.
+Exit status: 0 done, also if explain shows a denial; 1 failed, or found something wrong; 2 wrong usage.
 `;
 }
 

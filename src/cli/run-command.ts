@@ -35,12 +35,9 @@ interface Parsed {
 function parsed(name: string, { argument, options: own }: Command, args: readonly string[]): Parsed {
   const table: Options = { ...own, help: helpOption };
   const options = Object.fromEntries(Object.entries(table).map(([long, option]) => [long, forParseArgs(option)]));
-  const setup = { args: [...args], options, allowPositionals: true };
-  for (const token of parseArgs({ ...setup, strict: false, tokens: true }).tokens) {
-    if (token.kind !== 'option' || Object.hasOwn(table, token.name)) continue;
-    throw new UsageError(unknownOption(token.rawName, name, table));
-  }
-  const { values, positionals } = parsedStrictly(setup);
+  const found = parseArgs({ args: [...args], options, allowPositionals: true, strict: false, tokens: true });
+  for (const token of found.tokens) if (token.kind === 'option') requireForm(token, name, table);
+  const { values, positionals } = found;
   const odd = positionals.find((word, index) => index > 0 || !takes(argument, word));
   if (odd !== undefined) throw new UsageError(`${JSON.stringify(odd)} is not an argument of ${name}`);
   for (const [long, { oneOf }] of Object.entries(table)) {
@@ -57,15 +54,26 @@ function forParseArgs({ value, short, default: preset }: Option) {
   return { type: 'string' as const, ...(preset !== undefined && { default: preset }), ...letter };
 }
 
-/** As `parseArgs`, but without its advice for programmers. */
-function parsedStrictly(setup: NonNullable<Parameters<typeof parseArgs>[0]>) {
-  try {
-    return parseArgs(setup);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (!code.startsWith('ERR_PARSE_ARGS_')) throw error;
-    throw new UsageError((error as Error).message.split(/[.\n]/, 1)[0]);
+/** An option as it was written. */
+interface Written {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value: string | undefined;
+  readonly inlineValue: boolean | undefined;
+}
+
+/** @throws {UsageError} for an option that the command does not have, without its value, or with a value too many. */
+function requireForm({ name, rawName, value, inlineValue }: Written, command: string, table: Options): void {
+  const option = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (option === undefined) throw new UsageError(unknownOption(rawName, command, table));
+  if (option.value === undefined) {
+    if (value !== undefined) throw new UsageError(`${rawName} takes no value`);
+    return;
   }
+  // What looks like the next option is no value, unless the same word has both: --scope=-x.
+  const isMissing = value === undefined || (inlineValue !== true && /^-./.test(value));
+  const choice = option.oneOf === undefined ? '' : `, one of ${option.oneOf.join(', ')}`;
+  if (isMissing) throw new UsageError(`${rawName} needs a value: ${rawName} ${option.value}${choice}`);
 }
 
 function takes(argument: Command['argument'], word: string): boolean {

@@ -24,7 +24,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   -h, --help     this help, or the help of a command
   -v, --version  the version of the program
 
-Exit status: 0 done, 1 refused or failed, 2 wrong usage.
+Exit status: 0 done, also if explain shows a denial; 1 failed, or found something wrong; 2 wrong usage.
 `;
 
 const serveHelp = `sallyport serve [OPTIONS]
@@ -98,7 +98,13 @@ describe('wrong usage', () => {
     [['check', '--frobnicate'], '"--frobnicate" is not an option of check; see sallyport help check'],
     [['check', '--constructor'], '"--constructor" is not an option of check; see sallyport help check'],
     [['check', '-x'], '"-x" is not an option of check; see sallyport help check'],
-    [['check', '--config'], "Option '-c, --config <value>' argument missing; see sallyport help check"],
+    [['check', '--config'], '--config needs a value: --config FILE; see sallyport help check'],
+    [['check', '-c', '--strict'], '-c needs a value: -c FILE; see sallyport help check'],
+    [['check', '--strict=yes'], '--strict takes no value; see sallyport help check'],
+    [
+      ['init', '--client'],
+      '--client needs a value: --client NAME, one of claude, vscode, cursor, inspector; see sallyport help init',
+    ],
     [['check', 'gateway.yaml'], '"gateway.yaml" is not an argument of check; see sallyport help check'],
     [['schema', 'routes'], '"routes" is not an argument of schema; see sallyport help schema'],
     [['schema', 'gateway', 'policy'], '"policy" is not an argument of schema; see sallyport help schema'],
