@@ -5,8 +5,8 @@ import { calledIn, type RecordedDecision } from '../review/recorded-decision.ts'
 
 /** Decisions as a table for people. */
 export interface LogTable {
-  /** The line of a decision; before the first one, that of the titles. */
-  row(decision: RecordedDecision): string;
+  /** A line for each decision, all aligned; before the first one, that of the titles. */
+  rows(decisions: readonly RecordedDecision[]): string;
 }
 
 const titles = ['time (UTC)', 'decision', 'subject', 'client', 'route', 'called'] as const;
@@ -19,11 +19,11 @@ const USUAL_COLUMNS = 100;
 const MIN_WIDTH = 8;
 
 /**
- * Creates a table. On a terminal, a value that is too long for its column is cut; in a file or a pipe it is whole. The
- * callers chose some of the values: characters that a terminal obeys are replaced.
+ * Creates a table. On a terminal, a value that is too long for its column is cut; in a file or a pipe it is whole, and
+ * its column stays as wide. The callers chose some of the values: characters that a terminal obeys are replaced.
  */
 export function createTable(output: Pick<WriteStream, 'isTTY' | 'columns'>): LogTable {
-  const columns = widthsFor(output.isTTY ? output.columns : USUAL_COLUMNS);
+  let columns = widthsFor(output.isTTY ? output.columns : USUAL_COLUMNS);
   let begun = false;
 
   function line(cells: readonly string[], decorate = (padded: string) => padded): string {
@@ -38,25 +38,28 @@ export function createTable(output: Pick<WriteStream, 'isTTY' | 'columns'>): Log
   }
 
   return {
-    row(decision) {
-      const { time, subject, clientId, route } = decision;
-      const cells = [
-        time.slice(5, 19).replace('T', ' '),
-        verdict(decision),
-        subject,
-        clientId,
-        route,
-        calledIn(decision),
-      ];
-      const kind = decision.shadow ? 'warning' : decision.allow ? 'good' : 'bad';
-      const titled = begun ? '' : line(titles);
-      begun = true;
-      return `${titled}${line(
-        cells.map((cell) => printable(cell ?? '')),
-        (padded) => coloured(kind, padded),
-      )}`;
+    rows(decisions) {
+      const rows = decisions.map((decision) => ({ decision, cells: cellsOf(decision) }));
+      if (!output.isTTY) {
+        columns = columns.map((width, index) => Math.max(width, ...rows.map(({ cells }) => cells[index]?.length ?? 0)));
+      }
+      const titled = begun || rows.length === 0 ? '' : line(titles);
+      begun ||= rows.length > 0;
+      const lines = rows.map(({ decision, cells }) => line(cells, (padded) => coloured(colourOf(decision), padded)));
+      return titled + lines.join('');
     },
   };
+}
+
+function cellsOf(decision: RecordedDecision): readonly string[] {
+  const { time, subject, clientId, route } = decision;
+  const cells = [time.slice(5, 19).replace('T', ' '), verdict(decision), subject, clientId, route, calledIn(decision)];
+  return cells.map((cell) => printable(cell ?? ''));
+}
+
+function colourOf({ allow, shadow }: RecordedDecision): 'warning' | 'good' | 'bad' {
+  if (shadow) return 'warning';
+  return allow ? 'good' : 'bad';
 }
 
 function verdict({ allow, shadow, reason = '' }: RecordedDecision): string {

@@ -38,7 +38,7 @@ export async function log(file: string | undefined, options: LogOptions): Promis
   try {
     const from = file ?? (await configuredFile(options.config));
     if (from === '-' && file === undefined && process.stdin.isTTY) {
-      throw new UsageError(`FILE is missing: ${options.config} has no log.file`);
+      throw new UsageError(`FILE is missing: pass the output of serve, or set log.file in ${options.config}`);
     }
     return await printed(from, isWanted, options);
   } catch (error) {
@@ -78,9 +78,16 @@ function timeOf(since: string, now: number): number {
   throw new UsageError(`--since: ${JSON.stringify(since)} is neither a duration such as 30m or 1d nor a date`);
 }
 
+const stdin = 'stdin; pass a file with the output of sallyport serve, or set log.file in gateway.yaml';
+
+/** How many lines of a finished file are aligned together. What is still being written is printed line by line. */
+const BATCH = 1000;
+
 async function printed(file: string, isWanted: Filter, options: LogOptions): Promise<ExitCode> {
   const summary = createSummary();
   const table = createTable(process.stdout);
+  const batch: RecordedDecision[] = [];
+  const batchSize = options.follow || file === '-' ? 1 : BATCH;
   let decisions = 0;
   let otherLines = 0;
   for await (const decision of decisionsIn(file, options.follow)) {
@@ -88,12 +95,15 @@ async function printed(file: string, isWanted: Filter, options: LogOptions): Pro
     otherLines += Number(decision === undefined);
     if (decision === undefined || !isWanted(decision)) continue;
     if (options.summary) summary.add(decision);
-    else process.stdout.write(options.json ? `${harmlessJson(JSON.stringify(decision.entry))}\n` : table.row(decision));
+    else if (options.json) process.stdout.write(`${harmlessJson(JSON.stringify(decision.entry))}\n`);
+    else if (batch.push(decision) >= batchSize) process.stdout.write(table.rows(batch.splice(0)));
   }
+  process.stdout.write(table.rows(batch));
   if (decisions === 0 && otherLines > 0) {
     process.stderr.write(`sallyport: ${file}: none of its lines is a decision; pass the output of sallyport serve\n`);
     return 1;
   }
+  if (decisions === 0) process.stderr.write(`sallyport: no decisions read from ${file === '-' ? stdin : file}\n`);
   if (options.summary) process.stdout.write(options.json ? summary.json() : summary.text());
   return 0;
 }

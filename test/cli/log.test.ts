@@ -58,6 +58,8 @@ const rows = {
   shadow: '11-22 10:00:00  shadow scope.insufficient  alice             phone         tools         read_account\n',
   expired: '11-22 11:00:00  token.expired                                         api           GET\n',
 };
+/** As they are beside `rows.shadow`, whose decision is longer than its column. */
+const aligned = (text: string): string => text.replaceAll(/^.{36}/gm, '$&     ');
 
 async function shown(args: readonly string[], content = log): Promise<string> {
   await writeFile(join(folder, 'log'), content);
@@ -68,19 +70,19 @@ async function shown(args: readonly string[], content = log): Promise<string> {
 
 describe('the table', () => {
   test.for([
-    [[], title + rows.allowed + rows.denied + rows.shadow + rows.expired],
-    [['--denied'], title + rows.denied + rows.shadow + rows.expired],
+    [[], aligned(title + rows.allowed + rows.denied) + rows.shadow + aligned(rows.expired)],
+    [['--denied'], aligned(title + rows.denied) + rows.shadow + aligned(rows.expired)],
     [['--route', 'api'], title + rows.expired],
     [['--subject', 'bob'], title + rows.denied],
-    [['--client', 'phone'], title + rows.shadow],
+    [['--client', 'phone'], aligned(title) + rows.shadow],
     [['--tool', 'pay'], title + rows.denied],
     [['--tool', 'GET'], title + rows.expired],
     [['--reason', 'token'], title + rows.expired],
     [['--reason', 'claim.denied'], title + rows.denied],
     [['--reason', 'claim.d'], ''],
-    [['--since', '2026-11-22'], title + rows.shadow + rows.expired],
+    [['--since', '2026-11-22'], aligned(title) + rows.shadow + aligned(rows.expired)],
     [['--since', '1m'], ''],
-    [['--since', '9999d', '--subject', 'alice', '--denied'], title + rows.shadow],
+    [['--since', '9999d', '--subject', 'alice', '--denied'], aligned(title) + rows.shadow],
   ] as const)('%j', async ([args, stdout]) => {
     expect(await shown(args)).toBe(stdout);
   });
@@ -91,6 +93,12 @@ describe('the table', () => {
     });
     child.stdin.end(`2026-11-21 stdout F ${line()}`);
     expect(await text(child.stdout)).toBe(title + rows.allowed);
+  });
+
+  test('stays aligned under the long ids of clients that registered themselves', async () => {
+    const id = 'k'.repeat(43);
+    const lines = (await shown([], line() + line({ client_id: id }) + line())).trimEnd().split('\n');
+    expect(new Set(lines.map((each) => each.search(/route|tools/)))).toEqual(new Set([101]));
   });
 
   test('--json prints the lines with all their members', async () => {
@@ -165,6 +173,15 @@ describe('wrong usage', () => {
       stdout: '',
       stderr: 'sallyport: other: none of its lines is a decision; pass the output of sallyport serve\n',
     });
+    await writeFile(join(folder, 'other'), '');
+    for (const options of [[], ['--json'], ['--summary']])
+      expect(await outcome(['log', 'other', ...options], folder)).toMatchObject({
+        code: 0,
+        stderr: 'sallyport: no decisions read from other\n',
+      });
+    expect((await outcome(['log', '-'], folder)).stderr).toMatch(
+      /^sallyport: no decisions read from stdin; pass a file /,
+    );
     expect(await outcome(['log', '--follow', 'none'], folder)).toMatchObject({ code: 1, stdout: '' });
   });
 });
