@@ -5,7 +5,7 @@ import type { Call } from '../model/call.ts';
 import { Denial, isTokenDenial } from '../model/denial.ts';
 import type { AccessToken, PresentedToken, RefusedToken } from '../model/grant.ts';
 import type { Failures } from '../model/limits.ts';
-import type { Principal } from '../model/principal.ts';
+import type { Principal, TokenForm } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { notAccepted } from './found.ts';
 import { introspectAtEach, shortestReuse, type TokenAuthority } from './introspect-each.ts';
@@ -100,9 +100,8 @@ export function createCachedVerifier(
   /** @throws {Denial} `token.form`, `token.issuer`, without a call to a server. */
   function tokenCheckOf(token: AccessToken): TokenCheck {
     const issuer = claimedIssuer(token);
-    if (!forms.has(issuer === undefined ? 'opaque' : 'jwt')) {
-      throw new Denial('token.form', `the route does not accept ${issuer === undefined ? 'opaque tokens' : 'JWTs'}`);
-    }
+    const form = issuer === undefined ? 'opaque' : 'jwt';
+    if (!forms.has(form)) throw new Denial('token.form', notAcceptedForm(form, authorities));
     const trusted = authorities.filter((each) => (issuer === undefined ? each.maySee(token) : each.issuer === issuer));
     const [first] = trusted;
     if (first === undefined) {
@@ -166,6 +165,16 @@ export function createCachedVerifier(
 type TokenCheck =
   | { readonly verify: JwtVerifier; readonly keys: KeySource; readonly issuers: readonly string[] }
   | { readonly verify: undefined; readonly trusted: readonly Authority[]; readonly issuers: readonly string[] };
+
+/** Names the setting that makes a route refuse tokens of `form`. */
+function notAcceptedForm(form: TokenForm, authorities: readonly Authority[]): string {
+  const isOpaque = form === 'opaque';
+  const canValidate = authorities.some(({ introspect, verify }) => (isOpaque ? introspect : verify) !== undefined);
+  const cause = canValidate
+    ? `its tokens lack ${form}`
+    : `none of its authorization servers has ${isOpaque ? 'introspection' : 'jwt'}`;
+  return `the route does not accept ${isOpaque ? 'opaque tokens' : 'JWTs'}: ${cause}`;
+}
 
 function expiryOf(principal: Principal): number {
   return principal.expiresAt === undefined ? Infinity : principal.expiresAt * 1000;

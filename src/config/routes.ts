@@ -72,6 +72,7 @@ function readRoute(field: Field, referents: Referents): Route {
     authorizationServers: servers,
     audiences: open ? [] : readAudiences(field, protocol, referents.publicUrl + path),
     tokens,
+    statesTokens: field.get('tokens').present,
     policy: open ? undefined : readPolicy(field.get('policy'), protocol, referents),
     upstream,
     keepaliveMs: field.get('keepalive').read(duration('1ms')),

@@ -24,10 +24,15 @@ export async function examineServer(server: AuthorizationServer, config: Config)
       ...(server.jwt === undefined ? [] : [guarded(on, () => examineKeys(on, client, server.jwt?.algorithms ?? []))]),
       ...(server.introspection === undefined ? [] : [guarded(on, () => examineIntrospection(on, client, config))]),
     ];
-    return (await Promise.all(found)).flat();
+    return withoutRepetition((await Promise.all(found)).flat());
   } finally {
     client.close();
   }
+}
+
+/** Keys and introspection fail as the metadata do that name their URLs: the first finding has the remedy for all. */
+function withoutRepetition(findings: readonly Finding[]): readonly Finding[] {
+  return findings.filter(({ text }, index) => index === findings.findIndex((each) => each.text === text));
 }
 
 /** A refusal of the code that serves is a finding: its detail says what was expected and what was found. */
@@ -50,7 +55,8 @@ async function examineMetadata(
     const { document } = await client.metadata();
     const mcp = routes.filter(({ protocol, resource }) => protocol === 'mcp' && resource !== undefined);
     const forClients = mcp.length === 0 ? [] : examineForClients(on, document, mcp, config);
-    return [on.ok(`its metadata name the issuer ${client.server.issuer}`), ...forClients];
+    const opaque = examineOpaqueTokens(on, document, client.server, routes);
+    return [on.ok(`its metadata name the issuer ${client.server.issuer}`), ...forClients, ...opaque];
   } catch (error) {
     if (!(error instanceof Denial)) throw error;
     const remedy =
@@ -74,8 +80,24 @@ function examineForClients(
       metadata,
       routes.map(({ path }) => publicUrl + path),
     ),
-    ...routes.flatMap((route) => examineStepUp(on, metadata, route)),
+    ...examineStepUp(on, metadata, routes),
   ];
+}
+
+/** RFC 8414 has no member for the form of access tokens. A server that introspects them may issue opaque ones. */
+function examineOpaqueTokens(
+  on: Findings,
+  metadata: Metadata,
+  { introspection }: AuthorizationServer,
+  routes: readonly Route[],
+): readonly Finding[] {
+  const unsure = routes.filter(({ statesTokens }) => !statesTokens);
+  if (introspection !== undefined || typeof metadata['introspection_endpoint'] !== 'string') return [];
+  if (unsure.length === 0) return [];
+  const text =
+    'it can introspect tokens, and only jwt is configured: the gateway refuses its opaque tokens (token.form)';
+  const names = unsure.map(({ name }) => name).join(', ');
+  return [on.warn(text, `if it issues opaque tokens, add introspection; if not, set tokens: [jwt] on ${names}`)];
 }
 
 function examinePkce(on: Findings, metadata: Metadata): Finding {
@@ -105,13 +127,16 @@ function examineResources(on: Findings, metadata: Metadata, resources: readonly 
   );
 }
 
-function examineStepUp(on: Findings, metadata: Metadata, route: Route): readonly Finding[] {
-  const later = stepUpScopes(route);
+/** A route with `first_challenge: supported` has the remedy; `check` warns if its `scopes_supported` are incomplete. */
+function examineStepUp(on: Findings, metadata: Metadata, routes: readonly Route[]): readonly Finding[] {
   const registers = typeof metadata['registration_endpoint'] === 'string';
-  if (!registers || metadata['client_id_metadata_document_supported'] === true || later.length === 0) return [];
-  const text = `clients register, and route ${route.name} asks for ${later.join(' ')} only later`;
-  const remedy = 'if step-up ends with invalid_scope there, set first_challenge: supported on the route';
-  return [on.warn(text, remedy)];
+  if (!registers || metadata['client_id_metadata_document_supported'] === true) return [];
+  const later = routes
+    .filter((route) => route.firstChallenge !== 'supported' && stepUpScopes(route).length > 0)
+    .map((route) => `route ${route.name} asks for ${stepUpScopes(route).join(' ')}`);
+  if (later.length === 0) return [];
+  const text = `clients register, and ${later.join(' and ')} only later`;
+  return [on.warn(text, 'if step-up ends with invalid_scope there, set first_challenge: supported on the route')];
 }
 
 async function examineKeys(

@@ -8,7 +8,7 @@ import { parsedJson } from '../json/parsed.ts';
 import { unlimitedFailures } from '../limit/failures.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
-import { Denial } from '../model/denial.ts';
+import { Denial, type Reason } from '../model/denial.ts';
 import type { AccessToken } from '../model/grant.ts';
 import type { Claims, Principal } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
@@ -37,7 +37,7 @@ export async function examineToken(
   return [
     on.ok(`it is compared with route ${route.name}`),
     ...(said === undefined ? [] : examineClaims(said, route, now)),
-    verdictOn(verdict, route),
+    verdictOn(verdict, route, jwt === undefined),
   ];
 }
 
@@ -66,10 +66,15 @@ function chosenRoute(name: string | undefined, claims: Claims | undefined, { rou
   if (route !== undefined) return route;
   if (name !== undefined)
     return on.fail(`no route with tokens is named ${JSON.stringify(name)}`, `choose one of ${names}`);
+  if (claims === undefined && !withTokens.some(({ tokens }) => tokens.has('opaque')))
+    return on.fail('it is opaque, and no route accepts opaque tokens', opaqueRemedy);
   const aud =
     claims === undefined ? 'opaque' : `for aud ${audienceOf(claims).map(describeValue).join(', ') || 'nothing'}`;
   return on.fail(`it is ${aud}, which names no route`, `name the route: --route, one of ${names}`);
 }
+
+const opaqueRemedy =
+  'configure introspection of its authorization server: client_id and client_secret of the gateway there';
 
 function isNamedBy(claims: Claims | undefined, { audiences }: Route): boolean {
   return claims !== undefined && audienceOf(claims).some((each) => audiences.includes(String(each)));
@@ -165,13 +170,19 @@ function examineScope(claims: Claims, { policy }: Route): readonly Finding[] {
   ];
 }
 
-function verdictOn(verdict: Principal | Denial, route: Route): Finding {
+function verdictOn(verdict: Principal | Denial, route: Route, isOpaque: boolean): Finding {
   if (!(verdict instanceof Denial)) {
     const bound = verdict.confirmation === undefined ? '' : ', with a proof of possession: it is bound to a key';
     return on.ok(`route ${route.name} accepts it${bound}`);
   }
-  const remedy = 'docs/reasons.md explains the reason; `sallyport explain --token -` shows the decision on a call';
-  return on.fail(`route ${route.name} refuses it: ${verdict.reason}: ${verdict.detail}`, remedy);
+  const text = `route ${route.name} refuses it: ${verdict.reason}: ${verdict.detail}`;
+  return on.fail(text, remedyOf(verdict.reason, isOpaque));
+}
+
+function remedyOf(reason: Reason, isOpaque: boolean): string {
+  if (reason === 'token.form' && isOpaque) return opaqueRemedy;
+  if (reason === 'authorization_server.unavailable') return 'see what doctor says of the authorization server';
+  return 'docs/reasons.md explains the reason; `sallyport explain --token -` shows the decision on a call';
 }
 
 /** The verdict of the code that serves: it fetches keys, and introspects an opaque token. */

@@ -132,6 +132,8 @@ export interface Route {
   /** `aud` must contain one of them exactly; empty only on a public route. */
   readonly audiences: readonly string[];
   readonly tokens: ReadonlySet<TokenForm>;
+  /** Whether the operator chose {@link tokens}; otherwise they are what the servers can validate. */
+  readonly statesTokens: boolean;
   /** Undefined: any valid token for the audience passes. */
   readonly policy: Policy | undefined;
   readonly upstream: Upstream;

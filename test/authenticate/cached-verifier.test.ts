@@ -123,14 +123,27 @@ describe('the validation of a token', () => {
   });
 
   test.for<[form: TokenForm, token: string, why: string]>([
-    ['jwt', 't', 'the route does not accept opaque tokens'],
-    ['opaque', jwt, 'the route does not accept JWTs'],
+    ['jwt', 't', 'the route does not accept opaque tokens: its tokens lack opaque'],
+    ['opaque', jwt, 'the route does not accept JWTs: its tokens lack jwt'],
   ])('calls no server where only %s is accepted', async ([form, token, detail]) => {
     verifier = createOf([form], [authorityOf(issuer)]);
     await expect(authenticate(token)).rejects.toMatchObject({ reason: 'token.form', detail });
     await authenticate(form === 'jwt' ? jwt : 't');
     expect(asked).toHaveLength(1);
   });
+});
+
+test.for<[form: TokenForm, token: string, lacking: keyof Authority, why: string]>([
+  [
+    'jwt',
+    't',
+    'introspect',
+    'the route does not accept opaque tokens: none of its authorization servers has introspection',
+  ],
+  ['opaque', jwt, 'verify', 'the route does not accept JWTs: none of its authorization servers has jwt'],
+])('names the setting without which only %s is accepted', async ([form, token, lacking, detail]) => {
+  verifier = createOf([form], [authorityOf(issuer, { [lacking]: undefined })]);
+  await expect(authenticate(token)).rejects.toMatchObject({ reason: 'token.form', detail });
 });
 
 describe('the limit of failures', () => {

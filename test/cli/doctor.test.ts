@@ -27,7 +27,7 @@ listen: 127.0.0.1:${port}
 admin: off
 authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [${algorithm}] } } }
 routes:
-  - { name: api, path: /api, audience: a, resource: {}, upstream: { url: "${upstream.url}" } }
+  - { name: api, path: /api, audience: a, tokens: [jwt], resource: {}, upstream: { url: "${upstream.url}" } }
 `;
 
 test('prints a line for each finding and a sum, and exits with 0 if nothing fails', async () => {

@@ -123,6 +123,7 @@ describe('a configuration', () => {
       authorizationServers: [main],
       audiences: ['http://127.0.0.1:8080/mcp'],
       tokens: new Set(['opaque', 'jwt']),
+      statesTokens: true,
       policy: config.policies.get('demo-tools'),
       upstream: {
         origin: 'http://127.0.0.1:3001',
@@ -159,6 +160,7 @@ describe('a configuration', () => {
       authorizationServers: [],
       audiences: [],
       tokens: new Set(),
+      statesTokens: false,
       resource: undefined,
     });
   });
@@ -190,6 +192,7 @@ describe('a configuration', () => {
       authorizationServers: [{ name: 'main' }],
       audiences: ['http://127.0.0.1:8080/api'],
       tokens: new Set(['jwt', 'opaque']),
+      statesTokens: false,
       policy: undefined,
       resource: { name: undefined, scopesSupported: undefined },
       upstream: { token: { kind: 'none' }, connectTimeoutMs: 5000, responseTimeoutMs: 60_000 },

@@ -14,19 +14,19 @@ afterEach(() => issuer.close());
 
 const policy = 'scope: read\ntools: { get: {}, pay: { scope: payments } }\n';
 
-async function configured(settings = 'jwt: { algorithms: [RS256] }', url = issuer.url) {
+async function configured(settings = 'jwt: { algorithms: [RS256] }', url = issuer.url, ofRoute = '', more = '') {
   return loaded({
     yaml: `public_url: http://127.0.0.1:8080
 authorization_servers: { main: { issuer: "${url}", ${settings} } }
 routes:
-  - { name: tools, path: /mcp, protocol: mcp, resource: {}, policy: tools, upstream: { url: "http://127.0.0.1:9" } }
-`,
+  - { name: tools, path: /mcp, protocol: mcp, resource: {}, policy: tools, ${ofRoute}upstream: { url: "http://127.0.0.1:9" } }
+${more}`,
     files: { 'policies/tools.yaml': policy },
   });
 }
 
-async function examined(settings?: string, url?: string): Promise<readonly string[]> {
-  const config = await configured(settings, url);
+async function examined(...settings: Parameters<typeof configured>): Promise<readonly string[]> {
+  const config = await configured(...settings);
   const [server] = config.authorizationServers.values();
   if (server === undefined) throw new Error('no server');
   return linesOf(examineServer(server, config));
@@ -77,10 +77,10 @@ describe('metadata', () => {
     expect(line).toMatch(/^fail /);
   });
 
-  test('of a server that is down fail', async () => {
+  test('of a server that is down fail, once', async () => {
     const url = 'http://127.0.0.1:9';
-    expect(await examined(undefined, url)).toEqual([
-      expect.stringMatching(/^fail authorization_servers\.main: .*ECONNREFUSED/),
+    const settings = `jwt: { algorithms: [RS256] }, ${introspection('s')}`;
+    expect(await examined(settings, url)).toEqual([
       expect.stringMatching(/^fail authorization_servers\.main: .*ECONNREFUSED/),
     ]);
   });
@@ -112,11 +112,29 @@ describe('metadata', () => {
     );
   });
 
-  test('with registration are a warning where a later challenge asks for more than the first', async () => {
+  test('with registration are one warning where a later challenge asks for more than the first', async () => {
+    const line = (routes: string) =>
+      `warn authorization_servers.main: clients register, and ${routes} asks for payments only later`;
+    const more = (settings: string) =>
+      `  - { name: more, path: /more, protocol: mcp, resource: { scopes_supported: [read, payments] }, policy: tools, ${settings}upstream: { url: "http://127.0.0.1:9" } }\n`;
     publish({ registration_endpoint: 'http://x/r' });
-    const line = 'warn authorization_servers.main: clients register, and route tools asks for payments only later';
-    expect(await examined()).toContain(line);
+    expect(await examined()).toContain(line('route tools'));
+    const both = await examined(undefined, undefined, '', more(''));
+    expect(both).toContain(line('route tools asks for payments and route more'));
+    const supported = await examined(undefined, undefined, '', more('first_challenge: supported, '));
+    expect(supported).toContain(line('route tools'));
     publish({ registration_endpoint: 'http://x/r', client_id_metadata_document_supported: true });
+    expect(await examined()).not.toContain(line('route tools'));
+  });
+
+  test('with introspection are a warning where only jwt is configured, unless tokens says so', async () => {
+    const line =
+      'warn authorization_servers.main: it can introspect tokens, and only jwt is configured: ' +
+      'the gateway refuses its opaque tokens (token.form)';
+    expect(await examined()).toContain(line);
+    expect(await examined(`jwt: { algorithms: [RS256] }, ${introspection('s')}`)).not.toContain(line);
+    expect(await examined(undefined, undefined, 'tokens: [jwt], ')).not.toContain(line);
+    publish({ introspection_endpoint: undefined });
     expect(await examined()).not.toContain(line);
   });
 });

@@ -25,8 +25,8 @@ routes:
 });
 afterAll(() => issuer.close());
 
-async function examined(token: string, route?: string): Promise<readonly string[]> {
-  const lines = await linesOf(examineToken(token, route, config, Date.now()));
+async function examined(token: string, route?: string, within = config): Promise<readonly string[]> {
+  const lines = await linesOf(examineToken(token, route, within, Date.now()));
   for (const part of token.split('.')) expect(lines.join('\n')).not.toContain(part);
   return lines;
 }
@@ -86,4 +86,31 @@ test('a token that names no route asks for --route', async () => {
     'fail token: it is for aud "nothing", which names no route',
   ]);
   expect(await examined('opaque-token-1', 'nowhere')).toEqual(['fail token: no route with tokens is named "nowhere"']);
+});
+
+test('an opaque token where only JWTs are accepted names introspection', async () => {
+  const yaml = (more: string) => `public_url: http://127.0.0.1:8080
+authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] } } }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, upstream: { url: "http://127.0.0.1:9" } }
+${more}`;
+  const one = await loaded({ yaml: yaml('') });
+  expect(await examined('opaque-token-1', 'tools', one)).toEqual([
+    'ok token: it is compared with route tools',
+    'fail token: route tools refuses it: token.form: the route does not accept opaque tokens: ' +
+      'none of its authorization servers has introspection',
+  ]);
+  const two = await loaded({
+    yaml: yaml('  - { name: api, path: /api, audience: other-api, upstream: { url: "http://127.0.0.1:9" } }\n'),
+  });
+  expect(await examined('opaque-token-1', undefined, two)).toEqual([
+    'fail token: it is opaque, and no route accepts opaque tokens',
+  ]);
+  for (const [name, each] of [
+    ['tools', one],
+    [undefined, two],
+  ] as const) {
+    const remedies = (await examineToken('opaque-token-1', name, each, Date.now())).map(({ remedy }) => remedy);
+    expect(remedies.at(-1)).toMatch(/^configure introspection of its authorization server/);
+  }
 });
