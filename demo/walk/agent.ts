@@ -1,5 +1,5 @@
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
-import type { CallToolResult, Tool, VersionNegotiationMode } from '@modelcontextprotocol/client';
+import type { AuthProvider, CallToolResult, Tool, VersionNegotiationMode } from '@modelcontextprotocol/client';
 
 import type { WalkingClient } from './oauth-client.ts';
 import { createRecorder, type Recorder } from './recorder.ts';
@@ -20,14 +20,22 @@ export interface Agent {
   close(): Promise<void>;
 }
 
-/** Makes an agent that talks to the MCP server at this URL. */
-export function createAgent(mcpUrl: URL, oauth: WalkingClient): Agent {
+/**
+ * Makes an agent that talks to the MCP server at this URL.
+ *
+ * @param authProvider Presents its tokens; default: `oauth`, which lets its user sign in.
+ */
+export function createAgent(
+  mcpUrl: URL,
+  oauth: WalkingClient,
+  authProvider: AuthProvider | WalkingClient = oauth,
+): Agent {
   const recorder = createRecorder();
   let transport = newTransport();
   let client = newClient('auto');
 
   function newTransport(): StreamableHTTPClientTransport {
-    return new StreamableHTTPClientTransport(mcpUrl, { authProvider: oauth, fetch: recorder.fetch });
+    return new StreamableHTTPClientTransport(mcpUrl, { authProvider, fetch: recorder.fetch });
   }
 
   return {

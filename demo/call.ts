@@ -1,0 +1,77 @@
+/**
+ * Calls a tool of an MCP server as AI agents do: the official client keeps the session, and gets a token when it needs
+ * one. For servers where a request of `curl` alone is refused, and to see a step-up.
+ *
+ * @module
+ */
+import { parseArgs } from 'node:util';
+
+import { createBrowser, signIn } from './browser.ts';
+import { createAgent, type Agent } from './walk/agent.ts';
+import { WalkingClient } from './walk/oauth-client.ts';
+import type { Seen } from './walk/recorder.ts';
+
+const usage = `node demo/call.ts [--user NAME] URL [TOOL [ARGUMENTS]]
+
+  Calls TOOL of the MCP server at URL by the official client, and prints each refusal and the result.
+
+  TOOL          default: lists the tools
+  ARGUMENTS     a JSON object
+  --user NAME   who signs in at the demo's authorization server: alice (the default), bob, carol or dave
+
+With the environment variable TOKEN, the client presents this access token, and no user signs in.`;
+
+/** The first sign-in and a step-up. A server that asks once more refuses what it has just granted. */
+const maxSignIns = 2;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { user: { type: 'string', default: 'alice' }, help: { type: 'boolean' } },
+});
+const [url, tool, argumentsText = '{}'] = positionals;
+if (values.help || url === undefined) console.log(usage);
+else process.exitCode = await run(new URL(url), values.user);
+
+async function run(server: URL, user: string): Promise<number> {
+  const token = process.env.TOKEN;
+  const agent = createAgent(server, new WalkingClient(), token ? { token: async () => token } : undefined);
+  const browser = createBrowser();
+  try {
+    for (let signIns = 0; ; signIns += 1) {
+      const result = await attempt(agent);
+      if (result !== undefined) {
+        console.log(JSON.stringify(result, null, 2));
+        return 0;
+      }
+      await showRefusal(agent);
+      if (token || signIns === maxSignIns) return 1;
+      const authorizationUrl = agent.oauth.takeAuthorizationUrl();
+      console.log(`${user} signs in and consents to "${authorizationUrl.searchParams.get('scope')}"`);
+      await agent.redeem(await signIn({ authorizationUrl, user, browser }));
+      agent.recorder.take();
+    }
+  } catch (error) {
+    if (!(await showRefusal(agent))) console.log(error instanceof Error ? error.message : String(error));
+    return 1;
+  } finally {
+    await agent.close();
+  }
+}
+
+/** Undefined: the user must sign in first. */
+async function attempt(agent: Agent): Promise<unknown> {
+  if (!(await agent.connect())) return undefined;
+  if (tool === undefined) return (await agent.listTools()).map(({ name }) => name);
+  const result = await agent.call(tool, JSON.parse(argumentsText) as Record<string, unknown>);
+  return result?.content;
+}
+
+/** Prints the last answer that was a refusal, as the client got it; false if there was none. */
+async function showRefusal(agent: Agent): Promise<boolean> {
+  const seen: Seen | undefined = agent.recorder.take().findLast(({ status }) => status >= 400);
+  if (seen === undefined) return false;
+  console.log(`${seen.status} ${seen.headers.get('www-authenticate') ?? ''}`.trimEnd());
+  const body = await seen.body;
+  if (body !== '') console.log(body);
+  return true;
+}

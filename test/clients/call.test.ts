@@ -1,0 +1,63 @@
+/**
+ * `demo/call.ts`, which newcomers use against a server with sessions.
+ *
+ * @module
+ */
+
+import { execFile } from 'node:child_process';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { obtainToken, registerClient } from '../../demo/obtain-token.ts';
+import { type DemoWorld, startDemoWorld } from '../worlds/demo.ts';
+import { startStatefulServer, type StatefulServer } from './stateful-server.ts';
+
+let server: StatefulServer;
+let world: DemoWorld;
+beforeAll(async () => {
+  server = await startStatefulServer();
+  world = await startDemoWorld({ mcpServer: server.url });
+});
+afterAll(async () => {
+  await world.close();
+  await server.close();
+});
+
+async function called(args: readonly string[], token = ''): Promise<{ code: number; lines: readonly string[] }> {
+  const { promise, resolve } = Promise.withResolvers<{ code: number; lines: readonly string[] }>();
+  const env = { ...process.env, TOKEN: token };
+  const child = execFile(process.execPath, ['demo/call.ts', world.mcpUrl.href, ...args], { env }, (_, stdout) =>
+    resolve({ code: child.exitCode ?? -1, lines: stdout.trimEnd().split('\n') }),
+  );
+  return promise;
+}
+
+const refused = expect.stringMatching(/^401 Bearer error="invalid_token", scope="read", /) as string;
+const challenged = expect.stringMatching(/^403 Bearer error="insufficient_scope", scope="read payments", /) as string;
+
+test('signs a user in, steps up when asked, and prints each refusal and the result', async () => {
+  const { code, lines } = await called(['transfer_funds', '{"from":"savings","to":"trading","amount":10}']);
+  expect({ code, lines: lines.filter((line) => /^(?:40\d|alice) /.test(line)) }).toEqual({
+    code: 0,
+    lines: [
+      refused,
+      'alice signs in and consents to "read"',
+      challenged,
+      'alice signs in and consents to "read payments"',
+    ],
+  });
+  expect(lines.join('')).toContain('moved');
+});
+
+test('lists the tools without the name of one', async () => {
+  const { code, lines } = await called([]);
+  expect({ code, text: lines.slice(-4).join('') }).toEqual({ code: 0, text: '[  "list_accounts",  "transfer_funds"]' });
+});
+
+test('presents the token of the environment, and then signs no user in', async () => {
+  const client = await registerClient(world.issuer, 'curl', 'read');
+  const { accessToken } = await obtainToken({ issuer: world.issuer, client, scope: 'read', user: 'bob' });
+  expect((await called(['list_accounts'], accessToken)).code).toBe(0);
+  const stepUp = await called(['transfer_funds', '{"from":"savings","to":"trading","amount":10}'], accessToken);
+  expect(stepUp).toMatchObject({ code: 1, lines: [challenged, expect.stringContaining('scope.insufficient')] });
+  expect(await called(['list_accounts'], 'none')).toMatchObject({ code: 1, lines: { 0: refused } });
+});
