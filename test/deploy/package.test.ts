@@ -82,7 +82,9 @@ describe('on a Node that is too old', () => {
     const says = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
     const env = { NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(says)}"` };
     const found = await outcome(['--version'], folder, { program: `${root}bin/sallyport.js`, env });
-    const stderr = `sallyport: needs Node 22.19 or newer; this is ${version} (${process.execPath})\n`;
+    const stderr =
+      `sallyport: needs Node 22.19 or newer; this is ${version} (${process.execPath}); ` +
+      'here, `npx sallyport` runs the newer one that `npm ci` installed\n';
     expect(found).toEqual(
       code === 0 ? { code, stdout: `${packageJson.version}\n`, stderr: '' } : { code, stdout: '', stderr },
     );
