@@ -1,4 +1,5 @@
 import { hopByHop, nominatedBy, withoutCookie } from '../http/header-fields.ts';
+import { remembered } from '../lib/remembered.ts';
 import { ADMIN_COOKIE } from '../model/admin-cookie.ts';
 import { isNeverFromClients, isRespelled, plainFieldName } from '../model/client-fields.ts';
 import type { GrantedCall } from '../model/grant.ts';
@@ -6,9 +7,6 @@ import type { Route } from '../model/route.ts';
 import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts';
 
 const traceFields: ReadonlySet<string> = new Set(['traceparent', 'tracestate']);
-
-/** The most names that are remembered, because callers choose them. */
-const MAX_VERDICTS = 1024;
 
 /** The header section for the upstream, as undici takes it: name, value, name, value, … */
 export type BuildRequestHeaders = (
@@ -34,13 +32,9 @@ export function createRequestHeaders(
   const identity = createIdentityHeaders(route, sign);
   const { protocol, host } = new URL(publicUrl);
   const constant = ['x-forwarded-proto', protocol.slice(0, -1), 'x-forwarded-host', host];
-  const verdicts = new Map<string, boolean>();
-
-  function isForUpstream(name: string): boolean {
-    const known = verdicts.get(name);
-    if (known !== undefined) return known;
+  const isForUpstream = remembered((name) => {
     const plain = plainFieldName(name);
-    const verdict =
+    return (
       !hopByHop.has(plain) &&
       !isNeverFromClients(plain) &&
       !claimed.has(plain) &&
@@ -49,10 +43,9 @@ export function createRequestHeaders(
       // On an MCP route, session and event ids are added below as the upstream's own, once they are proved to be the
       // caller's.
       !(route.protocol === 'mcp' && (plain === 'mcp-session-id' || plain === 'last-event-id')) &&
-      !isRespelled(name, plain);
-    if (verdicts.size < MAX_VERDICTS) verdicts.set(name, verdict);
-    return verdict;
-  }
+      !isRespelled(name, plain)
+    );
+  });
 
   return ({ call, grant, credential }, acceptEncoding) => {
     const { raw, names, connection } = call.fields;

@@ -1,4 +1,5 @@
 import { folded } from '../lib/folded.ts';
+import { remembered } from '../lib/remembered.ts';
 
 /**
  * A member of an object or list that JSON.parse returned; undefined where the value has none. Reads own members only,
@@ -21,11 +22,13 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const foldedKey = remembered(folded);
+
 /**
  * Whether an object has a key that differs from `name` only in case. Some parsers take it for the member (Go's do), and
  * would read what the gateway has not checked (CVE-2026-27896).
  */
 export function hasCaseVariant(object: object, name: string): boolean {
-  const wanted = folded(name);
-  return Object.keys(object).some((key) => key !== name && folded(key) === wanted);
+  const wanted = foldedKey(name);
+  return Object.keys(object).some((key) => key !== name && foldedKey(key) === wanted);
 }

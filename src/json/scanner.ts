@@ -8,7 +8,8 @@
  * @module
  */
 
-import { folded, isFolded } from '../lib/folded.ts';
+import { folded } from '../lib/folded.ts';
+import { remembered } from '../lib/remembered.ts';
 import { endOfScalar, endOfString, JsonScanError, skipWhitespace } from './tokens.ts';
 
 /** The limits of a text that the gateway reads. */
@@ -121,17 +122,15 @@ export function scanJson(text: string, limits: ScanLimits): void {
 /** Half of a surrogate pair. */
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
+/** Printable ASCII without escapes. */
+const plainKey = /^"[ !#-[\]-~]*"$/;
+
 /** The key as the most lenient reader sees it: un-escaped, and folded as Go's encoding/json does (ſ is s, K is k). */
-function foldedKey(literal: string): string {
-  const hasEscapes = literal.includes('\\');
-  if (!hasEscapes && isFolded(literal)) return literal;
+const foldedKey = remembered((literal) => {
   if (plainKey.test(literal)) return literal.toLowerCase();
-  const key = hasEscapes ? (JSON.parse(literal) as string) : literal.slice(1, -1);
+  const key = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
   if (loneSurrogate.test(key)) throw new JsonScanError('ambiguous', 'a lone surrogate in a key', 0);
   // In C a string ends at a NUL, and `name\u0000x` reads as `name`.
   if (key.includes('\0')) throw new JsonScanError('ambiguous', 'a NUL in a key', 0);
   return `"${folded(key)}"`;
-}
-
-/** Printable ASCII without escapes. */
-const plainKey = /^"[ !#-[\]-~]*"$/;
+});

@@ -1,4 +1,5 @@
 import { connectionOptions } from '../http/header-fields.ts';
+import { remembered } from '../lib/remembered.ts';
 import { Denial } from '../model/denial.ts';
 import { decisiveFields, type Fields } from '../model/fields.ts';
 
@@ -23,19 +24,11 @@ interface Name {
   readonly bit: number;
 }
 
-/** The most spellings of names that are remembered, because callers choose them. */
-const MAX_SPELLINGS = 1024;
-const spellings = new Map<string, Name>();
-
-function nameOf(spelled: string): Name {
-  const known = spellings.get(spelled);
-  if (known !== undefined) return known;
+const nameOf = remembered((spelled): Name => {
   const lower = spelled.toLowerCase();
   const member = memberByName.get(lower);
-  const name = { lower, member, bit: member === undefined ? 0 : 1 << decisive.indexOf(member) };
-  if (spellings.size < MAX_SPELLINGS) spellings.set(spelled, name);
-  return name;
-}
+  return { lower, member, bit: member === undefined ? 0 : 1 << decisive.indexOf(member) };
+});
 
 /**
  * Reads the header section of a request.

@@ -54,8 +54,8 @@ export function presentedHandles(
   messageId: MessageId,
 ): readonly Handle[] {
   const presented: Handle[] = [];
-  const places = [...envelopePlaces(method), ...mcpMethod(method).handles];
-  for (const place of places) addPresented(presented, place, 0, message, 0, messageId);
+  for (const place of envelopePlaces(method)) addPresented(presented, place, 0, message, 0, messageId);
+  for (const place of mcpMethod(method).handles) addPresented(presented, place, 0, message, 0, messageId);
   return presented;
 }
 
