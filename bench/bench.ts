@@ -110,10 +110,14 @@ async function startUpstream(folder: string): Promise<{ url: string; stop: () =>
       default_type text/event-stream; sub_filter_types text/event-stream; sub_filter 'no such text' '';
       return 200 '${eventAnswer}';
     }
-    location /list { error_page 405 =200 $uri; root ${own}; rewrite ^ /list.json break; }
+    # nginx serves files to GET alone. The redirection makes one of a POST.
+    location = /mcp/list { error_page 405 =200 /list.json; return 405; }
+    location = /list.json { root ${own}; }
   }`,
   );
   const url = `http://127.0.0.1:${port}`;
   await answering(url);
+  const list = await fetch(`${url}/mcp/list`, { method: 'POST' });
+  if ((await list.text()) !== listAnswer) throw new Error('the upstream does not answer with the list');
   return { url, stop };
 }
