@@ -4,6 +4,8 @@ import type { McpTarget } from '../model/policy.ts';
 import { parseToRewrite } from '../json/lossless.ts';
 import { hasCaseVariant, isObject, ownMember } from '../json/own-member.ts';
 
+type Members = Readonly<Record<string, unknown>>;
+
 /** The lists that a policy filters. The gateway looks for each in every result: a stream may resume any answer. */
 const filteredLists = knownLists.filter((list): list is McpList<TargetKind> => list.kind !== 'task');
 const taskLists = knownLists.filter(({ kind }) => kind === 'task');
@@ -22,7 +24,7 @@ export function filteredMessage(
   visible: (target: McpTarget) => boolean,
   read?: (message: unknown) => void,
 ): string | undefined {
-  return rewritten(text, (message) => filterResult(message, visible), read);
+  return rewritten(text, (message) => filtered(message, visible), read);
 }
 
 /**
@@ -35,12 +37,14 @@ export function filteredMessage(
 export function withoutTasks(text: string): string | undefined {
   return rewritten(text, (message) => {
     const result = resultOf(message);
-    if (result === undefined) return;
+    if (result === undefined) return message;
+    const lists: Record<string, unknown> = {};
     for (const { member, name } of taskLists) {
       const tasks = decidingMember(result, member);
-      if (!Array.isArray(tasks)) continue;
-      result[member] = tasks.filter((task: unknown) => !isObject(task) || decidingMember(task, name) === undefined);
+      if (Array.isArray(tasks))
+        lists[member] = tasks.filter((task: unknown) => !isObject(task) || decidingMember(task, name) === undefined);
     }
+    return withResult(message, result, lists);
   });
 }
 
@@ -49,46 +53,69 @@ export function mayListTasks(message: Buffer | string): boolean {
   return taskLists.some(({ member, name }) => message.includes(name) && message.includes(`"${member}"`));
 }
 
+/** The most lists that are remembered. */
+const MAX_LISTS = 16;
+/** The length of the longest text that is remembered, in UTF-16 code units. */
+const MAX_LENGTH = 64 * 1024;
+
+/**
+ * The last lists that were read. Most clients ask for a list in the same way, and a server answers all of them alike,
+ * so that parsing would take half of the time. What a caller sees is decided each time.
+ */
+const recent: { readonly text: string; readonly message: unknown }[] = [];
+let next = 0;
+
 /** The text of a message, or of a batch of them, after `change`; undefined where the text stays as it is. */
 function rewritten(
   text: string,
-  change: (message: unknown) => void,
+  change: (message: unknown) => unknown,
   read?: (message: unknown) => void,
 ): string | undefined {
-  const message = parseToRewrite(text);
+  const known = recent.find((each) => each.text === text);
+  const message = known === undefined ? parseToRewrite(text) : known.message;
   read?.(message);
-  const messages = Array.isArray(message) ? (message as unknown[]) : [message];
-  for (const each of messages) change(each);
-  const written = JSON.stringify(message);
+  const changed = Array.isArray(message) ? (message as unknown[]).map(change) : change(message);
+  if (known === undefined && changed !== message && text.length <= MAX_LENGTH) {
+    recent[next] = { text, message };
+    next = (next + 1) % MAX_LISTS;
+  }
+  const written = JSON.stringify(changed);
   return written === text ? undefined : written;
 }
 
-function resultOf(message: unknown): Record<string, unknown> | undefined {
+function resultOf(message: unknown): Members | undefined {
   const result = isObject(message) ? decidingMember(message, 'result') : undefined;
   return isObject(result) ? result : undefined;
 }
 
-function filterResult(message: unknown, visible: (target: McpTarget) => boolean): void {
+function filtered(message: unknown, visible: (target: McpTarget) => boolean): unknown {
   if (Array.isArray(message)) throw unreadable('a batch within a batch');
   const result = resultOf(message);
-  if (result === undefined) return;
+  if (result === undefined) return message;
   const isPublic = decidingMember(result, 'cacheScope') === 'public';
+  const changes: Record<string, unknown> = {};
   for (const { member, kind, name } of filteredLists) {
     const entries = decidingMember(result, member);
     // Go writes an empty list as null.
     if (entries === undefined || entries === null) continue;
     if (!Array.isArray(entries)) throw unreadable(`${member} is not an array`);
-    result[member] = entries.filter((entry: unknown) => {
+    changes[member] = entries.filter((entry: unknown) => {
       const named = isObject(entry) ? decidingMember(entry, name) : undefined;
       // An entry without a name cannot be called, and the policy cannot decide on it.
       return typeof named === 'string' && visible({ kind, name: named });
     });
-    if (isPublic) result['cacheScope'] = 'private';
+    if (isPublic) changes['cacheScope'] = 'private';
   }
+  return withResult(message, result, changes);
+}
+
+/** A copy of the message with other members in its result; the message itself if there are none. */
+function withResult(message: unknown, result: Members, changes: Members): unknown {
+  return Object.keys(changes).length === 0 ? message : { ...(message as Members), result: { ...result, ...changes } };
 }
 
 /** A member that the filter decides by. Go's parser also takes keys that differ only in case, and the last one wins. */
-function decidingMember(object: Readonly<Record<string, unknown>>, name: string): unknown {
+function decidingMember(object: Members, name: string): unknown {
   if (hasCaseVariant(object, name)) throw unreadable(`a key that differs from ${name} only in case`);
   return ownMember(object, name);
 }

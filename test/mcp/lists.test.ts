@@ -58,6 +58,72 @@ describe('filteredMessage', () => {
     );
   });
 
+  test('decides again on a list that was read before', () => {
+    const text = message({ tools: [{ name: 'a' }, { name: 'b' }] });
+    const seen = ['a', 'b', 'c'].map((name) => filteredMessage(text, (target) => target.name === name));
+    expect(seen).toEqual([
+      message({ tools: [{ name: 'a' }] }),
+      message({ tools: [{ name: 'b' }] }),
+      message({ tools: [] }),
+    ]);
+  });
+
+  test('reads again a list that differs in one character', () => {
+    const seen = ['a', 'hidden', 'b'].map((name) => filteredMessage(message({ tools: [{ name }], n: 1 }), visible));
+    expect(seen).toEqual([undefined, message({ tools: [], n: 1 }), undefined]);
+  });
+
+  describe('the memory', () => {
+    const list = (n: number | string): string => message({ tools: [{ name: 'hidden' }], n });
+    const readOf = (text: string): unknown => {
+      const read: unknown[] = [];
+      filteredMessage(text, visible, (each) => read.push(each));
+      expect(read).toEqual([JSON.parse(text)]);
+      return read[0];
+    };
+
+    test('has the last 16 lists', () => {
+      const first = readOf(list(0));
+      for (let n = 1; n < 16; n += 1) readOf(list(n));
+      expect(readOf(list(0))).toBe(first);
+      const second = readOf(list(1));
+      readOf(list(16));
+      expect(readOf(list(1))).toBe(second);
+      expect(readOf(list(0))).not.toBe(first);
+    });
+
+    test('has no text of more than 64 Ki', () => {
+      const longest = list('x'.repeat(64 * 1024 - list('').length));
+      expect(readOf(longest)).toBe(readOf(longest));
+      const longer = longest.replace('xx', 'xxx');
+      expect(readOf(longer)).not.toBe(readOf(longer));
+    });
+
+    test('has no other messages', () => {
+      const other = message({ content: [] });
+      expect(readOf(other)).not.toBe(readOf(other));
+    });
+  });
+
+  test('filters each list of a batch, and leaves its other messages', () => {
+    const other = '{"id":2,"error":{}}';
+    const text = `[${message({ tools: [{ name: 'hidden' }], prompts: [{ name: 'a' }, { name: 'hidden' }] })},${other}]`;
+    expect(filteredMessage(text, visible)).toBe(`[${message({ tools: [], prompts: [{ name: 'a' }] })},${other}]`);
+  });
+
+  test('writes any message as JSON.parse and JSON.stringify would', () => {
+    const all = (): boolean => true;
+    const entry = fc.record({ name: fc.string(), more: fc.jsonValue() });
+    const result = fc.dictionary(fc.string(), fc.jsonValue());
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), result, fc.array(entry), (outer, inner, tools) => {
+        const text = JSON.stringify({ ...outer, result: { ...inner, tools } }, undefined, 1);
+        fc.pre(!/"(?:cacheScope|resources|resourceTemplates|prompts)"/i.test(text));
+        expect(filteredMessage(text, all)).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+    );
+  });
+
   test('passes a list that is null, as Go writes an empty one', () => {
     expect(filteredMessage(message({ tools: null }), visible)).toBeUndefined();
   });
