@@ -79,6 +79,11 @@ export function forgetPrints(): void {
   prints.length = 0;
 }
 
+/** Forgets the registered secrets. The next test file may print the same text for another reason. */
+export function forgetSecrets(): void {
+  secrets.clear();
+}
+
 const adminPorts = new Set<string>();
 
 /** Registers an admin listener, all answers of which are the gateway's own. */
