@@ -36,7 +36,7 @@ export interface SignIn {
 }
 
 /** Enough for every flow; more steps are a bug. */
-const maxSteps = 8;
+const maxSteps = 12;
 
 /** Opens a new browser. */
 export function createBrowser(): Browser {
@@ -56,7 +56,7 @@ export function createBrowser(): Browser {
         });
         jar.store(url, response.headers.getSetCookie());
         const html = await response.text();
-        const location = response.headers.get('location');
+        const location = response.headers.get('location') ?? refreshOf(html);
         if (location === null) return shown({ url, html, title: textOf('title', html) });
         url = new URL(location, url);
         body = undefined;
@@ -101,12 +101,24 @@ function filledIn({ html, url }: ShownPage, { user, password }: Pick<SignIn, 'pa
     const shownPassword = textOf(`code data-password-of="${user}"`, html);
     return new URLSearchParams({ username: user, password: password ?? shownPassword, decision: 'sign-in' });
   }
+  if (html.includes('name="address"')) {
+    return new URLSearchParams({ address: user, decision: approve ? 'approve' : 'deny' });
+  }
   if (html.includes('value="approve"')) return new URLSearchParams({ decision: approve ? 'approve' : 'deny' });
   throw new Error(`${url.href}: neither a login nor a consent page: ${html.slice(0, 200)}`);
 }
 
+/** Where a page sends the browser by itself, HTML §4.2.5.3. */
+function refreshOf(html: string): string | null {
+  const [, url] = /<meta http-equiv="refresh" content="0; url=([^"]*)"/.exec(html) ?? [];
+  return url === undefined ? null : unescaped(url);
+}
+
 function textOf(openingTag: string, html: string): string {
-  const text = new RegExp(`<${openingTag}>([^<]*)<`).exec(html)?.[1] ?? '';
+  return unescaped(new RegExp(`<${openingTag}>([^<]*)<`).exec(html)?.[1] ?? '');
+}
+
+function unescaped(text: string): string {
   return text
     .replaceAll('&#39;', "'")
     .replaceAll('&quot;', '"')

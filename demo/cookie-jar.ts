@@ -20,8 +20,9 @@ export function createCookieJar(): CookieJar {
         const [pair = '', ...attributes] = setCookie.split(';').map((part) => part.trim());
         const path = valueOf('path', attributes) ?? '/';
         const expires = valueOf('expires', attributes);
+        const maxAge = valueOf('max-age', attributes);
         const key = `${host} ${path} ${pair.split('=', 1)[0]}`;
-        if (expires !== undefined && Date.parse(expires) <= Date.now()) cookies.delete(key);
+        if (maxAge === '0' || (expires !== undefined && Date.parse(expires) <= Date.now())) cookies.delete(key);
         else cookies.set(key, { host, path, pair });
       }
     },

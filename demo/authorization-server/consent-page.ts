@@ -1,5 +1,5 @@
-import { html, type Markup } from './html.ts';
-import type { Page } from './page.ts';
+import { html, type Markup } from '../../src/front-door/html.ts';
+import type { Page } from '../../src/front-door/page.ts';
 import { isHighPrivilege, scopeRules } from './scopes.ts';
 
 /** A request for consent. */

@@ -7,7 +7,7 @@ import type { Accounts } from './accounts.ts';
 import { consentPage } from './consent-page.ts';
 import { passwordAcr } from './dynamic-clients.ts';
 import { loginPage } from './login-page.ts';
-import { sendPage, type Page } from './page.ts';
+import { sendPage, type Page } from '../../src/front-door/page.ts';
 import { knownScopes } from './scopes.ts';
 import { errorPage } from './small-pages.ts';
 

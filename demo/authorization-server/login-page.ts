@@ -1,6 +1,6 @@
 import type { Account } from './accounts.ts';
-import { html } from './html.ts';
-import type { Page } from './page.ts';
+import { html } from '../../src/front-door/html.ts';
+import type { Page } from '../../src/front-door/page.ts';
 
 /** The content of the login page. */
 export interface LoginRequest {

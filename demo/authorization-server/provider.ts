@@ -17,9 +17,10 @@ import type { Accounts } from './accounts.ts';
 import { consentPolicy } from './consent-policy.ts';
 import { dynamicClientPolicy, passwordAcr } from './dynamic-clients.ts';
 import { interactionPath } from './interactions.ts';
-import { createMemoryAdapter } from './memory-adapter.ts';
 import { addDefaults } from './middleware.ts';
-import { document, pageHeaders, type Page } from './page.ts';
+import { createAdapter } from '../../src/front-door/adapter.ts';
+import { createMemoryStore } from '../../src/front-door/memory-store.ts';
+import { document, pageHeaders, type Page } from '../../src/front-door/page.ts';
 import { resourceServer, type Resources } from './resources.ts';
 import { isHighPrivilege, scopeRules } from './scopes.ts';
 import { errorPage, signedOutPage, signOutPage } from './small-pages.ts';
@@ -65,7 +66,12 @@ export function createProvider(options: ProviderOptions): Provider {
   const lifetime = (scopes: Iterable<string>): number => (isHighPrivilege(scopes) ? highPrivilegeTtl : accessTokenTtl);
 
   const provider = new Provider(issuer, {
-    adapter: createMemoryAdapter(),
+    adapter: createAdapter({
+      store: createMemoryStore(Date.now),
+      clock: Date.now,
+      registrationMs: 90 * 86_400_000,
+      onRevoked: () => {},
+    }),
     clients: [...options.clients],
     jwks: { keys: [newSigningKey()] },
     cookies: { keys: [randomBytes(32).toString('base64url')] },

@@ -1,5 +1,5 @@
-import { html } from './html.ts';
-import type { Page } from './page.ts';
+import { html } from '../../src/front-door/html.ts';
+import type { Page } from '../../src/front-door/page.ts';
 
 /** The error page. */
 export function errorPage(error: string, description = ''): Page {

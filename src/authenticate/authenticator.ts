@@ -36,11 +36,19 @@ export interface Authentication {
 }
 
 /** Creates the validation of tokens, first for a configuration, then for a route. */
-export type Authenticators = (
-  clients: ReadonlyMap<string, AuthorizationServerClient>,
-  scopeHierarchy: Config['scopeHierarchy'],
-  failures: Failures,
-) => (route: Route, possession: Possession) => Authentication;
+export interface Authenticators {
+  (
+    clients: ReadonlyMap<string, AuthorizationServerClient>,
+    scopeHierarchy: Config['scopeHierarchy'],
+    failures: Failures,
+  ): (route: Route, possession: Possession) => Authentication;
+  /**
+   * Ends a token that the authorization server `name` has revoked: no cache answers for it any more.
+   *
+   * @param key The SHA-256 of the token, as the caches know it.
+   */
+  revoke(name: string, key: string): void;
+}
 
 /**
  * Creates the validation of tokens. Routes that trust the same servers share one cache of verified tokens, keyed by
@@ -60,7 +68,11 @@ export function createAuthenticators(
   const keySources = new WeakMap<AuthorizationServerClient, KeySource>();
   let trust: Trust | undefined;
 
-  return (clients, scopeHierarchy, failures) => {
+  const authenticators = (
+    clients: ReadonlyMap<string, AuthorizationServerClient>,
+    scopeHierarchy: Config['scopeHierarchy'],
+    failures: Failures,
+  ): ReturnType<Authenticators> => {
     if (trust === undefined || !trustsTheSame(trust, clients, scopeHierarchy)) {
       const prefixes = [...clients.values()].flatMap(({ server }) => server.introspection?.prefix ?? []);
       const authorities = new Map(
@@ -83,6 +95,15 @@ export function createAuthenticators(
       return authenticationFor(route, trusted, verified, possession, scopeHierarchy, failures);
     };
   };
+  return Object.assign(authenticators, { revoke });
+
+  function revoke(name: string, key: string): void {
+    const authority = trust?.authorities.get(name);
+    if (trust === undefined || authority === undefined) return;
+    authority.introspect?.forget(key);
+    for (const verifier of trust.verifiers.values()) verifier.evict(key);
+    onRefused?.({ key, issuers: [authority.issuer], reason: 'token.inactive' });
+  }
 
   function authorityOf(
     client: AuthorizationServerClient,

@@ -9,7 +9,7 @@ import type { Principal, TokenForm } from '../model/principal.ts';
 import type { Route } from '../model/route.ts';
 import { notAccepted } from './found.ts';
 import { introspectAtEach, shortestReuse, type TokenAuthority } from './introspect-each.ts';
-import type { Introspector } from './introspection.ts';
+import type { Introspector, SharedIntrospector } from './introspection.ts';
 import { claimedIssuer, type JwtVerifier } from './jwt.ts';
 import type { KeySource } from './keys.ts';
 import { createRefusedTokens, createVerifiedTokens, tokenKey } from './known-tokens.ts';
@@ -31,6 +31,7 @@ export interface Authority extends TokenAuthority {
   readonly issuer: string;
   readonly keys: KeySource;
   readonly verify: JwtVerifier | undefined;
+  readonly introspect: SharedIntrospector | undefined;
 }
 
 /**

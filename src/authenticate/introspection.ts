@@ -39,7 +39,7 @@ export function createIntrospector(
   hierarchy: ReadonlyMap<string, readonly string[]>,
   clock: Clock,
   answers?: SharedAnswers,
-): Introspector {
+): SharedIntrospector {
   const { server } = client;
   const { introspection } = server;
   if (introspection === undefined) throw new TypeError(`${server.name} has no introspection`);
@@ -96,6 +96,12 @@ export interface Introspector {
   afresh(token: string, onBehalfOf?: string): Promise<Introspected | undefined>;
 }
 
+/** An introspection whose answers replicas share. */
+export interface SharedIntrospector extends Introspector {
+  /** Deletes the shared answer about a token, by its SHA-256 (base64url): the server has revoked it. */
+  forget(digest: string): void;
+}
+
 /**
  * Shares the answers of `server` among replicas. A shared answer is validated like a new one. Only answers about active
  * tokens are shared.
@@ -109,14 +115,18 @@ export function createSharedIntrospection(
   hierarchy: ReadonlyMap<string, readonly string[]>,
   answers: SharedAnswers | undefined,
   clock: Clock,
-): Introspector {
+): SharedIntrospector {
   const { cacheMs, response, credentials } = server.introspection;
   // With a reuse of 0 each call has to ask the server.
   const shared = cacheMs > 0 ? answers : undefined;
   const prefix = lengthPrefixed([server.issuer, credentials.clientId, response.kind]);
 
   function keyOf(token: string): string {
-    return prefix + lengthPrefixed([hash('sha256', token, 'base64url')]);
+    return keyOfDigest(hash('sha256', token, 'base64url'));
+  }
+
+  function keyOfDigest(digest: string): string {
+    return prefix + lengthPrefixed([digest]);
   }
 
   function introspected(answer: IntrospectionAnswer, end = Infinity): Introspected {
@@ -160,6 +170,7 @@ export function createSharedIntrospection(
       return (kept && reread(kept)) ?? askAndShare(token, key, onBehalfOf);
     },
     afresh: (token, onBehalfOf) => askAndShare(token, keyOf(token), onBehalfOf),
+    forget: (digest) => shared?.delete('introspection', keyOfDigest(digest)),
   };
 }
 

@@ -163,7 +163,7 @@ function unusable(server: AuthorizationServer, why: string): Denial {
  * The URL where the gateway reaches an endpoint: below the issuer through the backchannel, elsewhere (a CDN)
  * unchanged.
  */
-function reachable(endpoint: string, server: AuthorizationServer): string {
+export function reachable(endpoint: string, server: Pick<AuthorizationServer, 'issuer' | 'backchannel'>): string {
   const issuer = new URL(server.issuer);
   const url = new URL(endpoint);
   if (url.origin !== issuer.origin) return endpoint;

@@ -44,7 +44,7 @@ function isSame(one: Address, other: Address | undefined): boolean {
 }
 
 /** `host:port`, where an IPv6 host is in brackets. */
-function address(text: string): Address {
+export function address(text: string): Address {
   return parseAddress(text) ?? reject('is not an address such as 127.0.0.1:8080');
 }
 

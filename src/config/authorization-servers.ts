@@ -4,15 +4,23 @@ import type {
   Introspection,
   JwtValidation,
 } from '../model/authorization-server.ts';
+import { FRONT_DOOR } from '../model/front-door.ts';
 import { clientKey } from './client-key.ts';
 import type { Field } from './field.ts';
 import { endpointUrl, plainUrl } from './urls.ts';
 import { algorithm, duration, oneOf, reject, tokenPrefix, tokenType } from './values.ts';
 import { didYouMean } from './wording.ts';
 
-/** `authorization_servers` by name. Problems are reported to the fields, and the result is then not used. */
-export function readAuthorizationServers(field: Field): ReadonlyMap<string, AuthorizationServer> {
+/**
+ * `authorization_servers` by name, and the front door, if there is one. Problems are reported to the fields, and the
+ * result is then not used.
+ */
+export function readAuthorizationServers(
+  field: Field,
+  frontDoor: AuthorizationServer | undefined,
+): ReadonlyMap<string, AuthorizationServer> {
   const servers = new Map<string, AuthorizationServer>();
+  if (frontDoor !== undefined) servers.set(frontDoor.name, frontDoor);
   for (const [name, server] of field.entries()) {
     const issuer = server.get('issuer').read(plainUrl) ?? '';
     const jwt = server.get('jwt');
@@ -21,10 +29,11 @@ export function readAuthorizationServers(field: Field): ReadonlyMap<string, Auth
     for (const other of servers.values()) {
       // A token carries only its issuer: the gateway could not tell which of two settings applies.
       if (issuer !== '' && other.issuer === issuer) {
-        server.get('issuer').addProblem(`is also the issuer of authorization_servers.${other.name}`);
+        server.get('issuer').addProblem(`is also the issuer of ${placeOf(other)}`);
       }
     }
     const validation = jwt.present ? readJwt(jwt) : undefined;
+    if (name === FRONT_DOOR) server.addProblem('is the name of the front door: choose another one', 'key');
     servers.set(name, {
       name,
       issuer,
@@ -37,6 +46,10 @@ export function readAuthorizationServers(field: Field): ReadonlyMap<string, Auth
     });
   }
   return servers;
+}
+
+function placeOf({ name }: AuthorizationServer): string {
+  return name === FRONT_DOOR ? FRONT_DOOR : `authorization_servers.${name}`;
 }
 
 /** A parser that reads the name of a server as the server. */

@@ -6,6 +6,7 @@ import { closeHierarchy } from '../policy/hierarchy.ts';
 import { hostName, network, readAddresses } from './addresses.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
 import { createReport, type Field } from './field.ts';
+import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, recorded, type Snapshot } from './files.ts';
 import { expand } from './placeholders.ts';
 import { plainSecrets } from './plain-secrets.ts';
@@ -61,7 +62,7 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
   const root = report.root(document.value, expanded.value);
   const { folder, path, folderLabel } = await readPolicyFolder(root.get('policies'), base, read);
   const { tls, files: tlsFiles } = await readTls(root, base, read);
-  const config: Config = { ...readRoot(root, base, folder, folderLabel), tls, hash: hashOf(text, folder.texts) };
+  const config: Config = { ...readRoot(root, base, folder, folderLabel, env), tls, hash: hashOf(text, folder.texts) };
 
   const files = [file, path, ...[...folder.texts.keys()].map((name) => join(path, name)), ...expanded.files];
   const problems = [...report.problems(), ...folder.problems];
@@ -90,10 +91,17 @@ async function readPolicyFolder(
   return { folder, path, folderLabel };
 }
 
-function readRoot(root: Field, base: string, folder: PolicyFolder, folderLabel: string): Omit<Config, 'tls' | 'hash'> {
+function readRoot(
+  root: Field,
+  base: string,
+  folder: PolicyFolder,
+  folderLabel: string,
+  env: NodeJS.ProcessEnv,
+): Omit<Config, 'tls' | 'hash'> {
   // A missing required value is replaced by any other: the reported problem keeps the result from being used.
   const publicUrl = root.get('public_url').read(origin) ?? '';
-  const servers = readAuthorizationServers(root.get('authorization_servers'));
+  const frontDoor = readFrontDoor(root, base, env);
+  const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server);
   const limits = root.get('limits');
   const rate = readRate(limits.get('rate'), undefined);
   return {
@@ -103,6 +111,7 @@ function readRoot(root: Field, base: string, folder: PolicyFolder, folderLabel: 
     certificateProxies: root.get('certificate_proxies').list(network),
     shared: readShared(root),
     authorizationServers: servers,
+    frontDoor,
     scopeHierarchy: readScopes(root.get('scopes')),
     sessionKey: root.get('session_key').read(longSecret),
     allowedHosts: new Set([...loopbackHosts, hostOf(publicUrl), ...root.get('allowed_hosts').list(hostName)]),

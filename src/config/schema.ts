@@ -175,6 +175,7 @@ export function isSecret(path: Path): boolean {
     path.includes('client_secret') ||
     path.includes('client_key') ||
     path.includes('session_key') ||
+    path.includes('initial_access_token') ||
     path[0] === 'shared' ||
     (path[0] === 'admin' && path[1] === 'token') ||
     (path[0] === 'telemetry' && path[1] === 'headers')

@@ -18,7 +18,7 @@ export class InvalidValue extends Error {
 const day = '24h';
 
 /** `500ms`, `30s`, `5m` or `1h` in milliseconds, within bounds. */
-export function duration(least: '0s' | '1ms', most = day): (text: string) => number {
+export function duration(least: '0s' | '1ms' | '1s', most = day): (text: string) => number {
   return (text) => {
     const found = durationMs(text) ?? reject('is not a duration such as 500ms, 30s, 5m or 1h');
     if (found < (durationMs(least) ?? 0)) reject(`is too short: at least ${least}`);
@@ -45,6 +45,14 @@ export function wholeNumber(text: string): number {
 /** A fraction from 0 to 1, in decimal digits. */
 export function fraction(text: string): number {
   return /^(?:0(?:\.[0-9]+)?|1(?:\.0+)?)$/.test(text) ? Number(text) : reject('is not a number from 0 to 1');
+}
+
+/** `30m`, `12h` or `90d` in milliseconds, from a minute to a year. */
+export function longDuration(text: string): number {
+  const found = durationMs(text) ?? reject('is not a duration such as 30m, 12h or 90d');
+  if (found < 60_000) reject('is too short: at least 1m');
+  if (found > 365 * 86_400_000) reject('is too long: at most 365d');
+  return found;
 }
 
 /** One of several words, in exactly that case. */
@@ -104,6 +112,12 @@ export function method(text: string): string {
 export function tokenType(text: string): string {
   const type = text.toLowerCase().replace(/^application\//, '');
   return /^[\w!#$&^.+-]+$/.test(type) ? type : reject('is not a type such as at+jwt');
+}
+
+/** A domain name in lower case, RFC 1035 §2.3.1. */
+export function domain(text: string): string {
+  const found = text.toLowerCase();
+  return /^(?:[a-z0-9-]+\.)+[a-z0-9-]+$/.test(found) ? found : reject('is not a domain such as acme.com');
 }
 
 /** The beginning of an opaque token: characters of `b64token`, RFC 6750 §2.1, but for the padding at its end. */

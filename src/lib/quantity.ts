@@ -1,7 +1,7 @@
-const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const bytes: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 * 1024 };
 
-/** Milliseconds of a duration such as `500ms`, `30s`, `5m` or `1h`; undefined for any other text. */
+/** Milliseconds of a duration such as `500ms`, `30s`, `5m`, `1h` or `90d`; undefined for any other text. */
 export function durationMs(text: string): number | undefined {
   return quantity(text, milliseconds);
 }

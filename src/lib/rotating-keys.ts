@@ -28,6 +28,8 @@ export interface RotatingKeys {
    * within a day before and a day after.
    */
   published(now: number): readonly PublicKey[];
+  /** The keys of {@link published}, for a library that signs: today's first. */
+  around(now: number): readonly SigningKey[];
 }
 
 /** How long one key signs. */
@@ -38,14 +40,18 @@ const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 /** 64 bits more than the order, FIPS 186-5 §A.2.1: the bias of the remainder is negligible, and no candidate fails. */
 const CANDIDATE_OCTETS = 40;
 
-/** Creates the keys of `secret`, with at least 128 bits of entropy: an attacker can test guesses on a published key. */
-export function createRotatingKeys(secret: string | Buffer): RotatingKeys {
+/**
+ * Creates the keys of `secret`, with at least 128 bits of entropy: an attacker can test guesses on a published key.
+ *
+ * @param purpose Keys of one purpose never verify what a key of another one signed.
+ */
+export function createRotatingKeys(secret: string | Buffer, purpose = 'identity'): RotatingKeys {
   const known = new Map<number, SigningKey>();
 
   function keyOf(day: number): SigningKey {
     const found = known.get(day);
     if (found !== undefined) return found;
-    const made = derive(secret, day);
+    const made = derive(secret, `${purpose} ES256 ${day}`);
     for (const other of known.keys()) if (Math.abs(other - day) > 2) known.delete(other);
     known.set(day, made);
     return made;
@@ -57,6 +63,10 @@ export function createRotatingKeys(secret: string | Buffer): RotatingKeys {
       const today = dayOf(now);
       return [today - 1, today, today + 1].map((day) => keyOf(day).publicKey);
     },
+    around(now) {
+      const today = dayOf(now);
+      return [today, today - 1, today + 1].map(keyOf);
+    },
   };
 }
 
@@ -65,8 +75,8 @@ function dayOf(now: number): number {
 }
 
 /** HKDF, RFC 5869, then a private key from its octets by FIPS 186-5 §A.2.1. */
-function derive(secret: string | Buffer, day: number): SigningKey {
-  const octets = Buffer.from(hkdfSync('sha256', secret, 'sallyport', `identity ES256 ${day}`, CANDIDATE_OCTETS));
+function derive(secret: string | Buffer, info: string): SigningKey {
+  const octets = Buffer.from(hkdfSync('sha256', secret, 'sallyport', info, CANDIDATE_OCTETS));
   const scalar = (BigInt(`0x${octets.toString('hex')}`) % (ORDER - 1n)) + 1n;
   const d = Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex');
   const ecdh = createECDH('prime256v1');

@@ -1,4 +1,5 @@
 import type { AuthorizationServer } from './authorization-server.ts';
+import type { FrontDoor } from './front-door.ts';
 import type { Policy } from './policy.ts';
 import type { Rate, Route } from './route.ts';
 
@@ -47,6 +48,8 @@ export interface Config {
   /** The store that replicas share; undefined: each replica keeps its own state. */
   readonly shared: SharedStore | undefined;
   readonly authorizationServers: ReadonlyMap<string, AuthorizationServer>;
+  /** Undefined: there is no front door. */
+  readonly frontDoor: FrontDoor | undefined;
   /** Scope → the scopes that it implies, transitively closed, without itself. */
   readonly scopeHierarchy: ReadonlyMap<string, readonly string[]>;
   /** The key that binds MCP sessions to the callers that began them; undefined: random at each start. */

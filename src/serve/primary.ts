@@ -153,6 +153,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
     adminUrl: admin?.url,
     log,
     reopenLog: () => tellAll({ kind: 'reopen-log' }),
+    endTokens: (digests) => tellAll({ kind: 'end-tokens', digests }),
     reload(next: Config, nextSnapshot) {
       snapshot = nextSnapshot;
       tellAll({ kind: 'reload', file, snapshot });

@@ -18,6 +18,7 @@ import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
 import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
 import { Denial, type Reason } from '../model/denial.ts';
+import { FRONT_DOOR } from '../model/front-door.ts';
 import type { RateLimiters } from '../model/limits.ts';
 import type { StoreState } from '../model/shared.ts';
 import type { Tracer } from '../model/tracer.ts';
@@ -47,6 +48,8 @@ export interface ReloadableGateway {
   readonly sharedStore: () => StoreState | undefined;
   /** Builds the whole gateway of `config`, then replaces the current one. Changes nothing if the build fails. */
   readonly use: (config: Config) => void;
+  /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
+  readonly endTokens: (digests: readonly string[]) => void;
   /** Ends all open streams and WebSockets. */
   readonly endStreams: () => void;
   close(): Promise<void>;
@@ -156,6 +159,9 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     sharedStore: shared.state,
     servers: () => [...clients.values()].map((client) => client.state()),
     use,
+    endTokens(digests) {
+      for (const digest of digests) processScope.authenticators.revoke(FRONT_DOOR, digest);
+    },
     endStreams() {
       for (const stream of open.all()) stream.end('the gateway stops');
     },

@@ -29,6 +29,8 @@ export interface Service {
   readonly sharedStore: () => StoreState | undefined;
   /** Serves by `config` from the next request on. A request finishes under the configuration it started with. */
   reload(config: Config): void;
+  /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
+  readonly endTokens: (digests: readonly string[]) => void;
   /** Drains: accepts no more connections, lets requests finish for `graceMs`, then ends the rest. */
   close(graceMs: number): Promise<void>;
 }
@@ -125,6 +127,7 @@ export async function startService(
     sharedStore: newest.sharedStore,
     servers: newest.servers,
     reload: newest.use,
+    endTokens: newest.endTokens,
     async close(graceMs) {
       // In the same turn before the listeners destroy their connections: clients see the end of a stream, no failure.
       const ending = setTimeout(newest.endStreams, graceMs);

@@ -22,6 +22,8 @@ export interface Running {
   readonly log: Log;
   /** Serves by `config` from the next request on. `snapshot`: what it was read from. */
   reload(config: Config, snapshot: Snapshot): void;
+  /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
+  endTokens(digests: readonly string[]): void;
   /** Opens `log.file` again, after its rotation. */
   reopenLog(): void;
   /** Reports to the log, the metrics and the admin listener that the newest files are not in force. */
@@ -118,6 +120,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     adminUrl: admin?.url,
     log,
     reopenLog,
+    endTokens: service.endTokens,
     reload(next) {
       service.reload(next);
       admin?.reload(next.admin);

@@ -20,6 +20,8 @@ export type ToWorker =
   | { readonly kind: 'reload'; readonly file: string; readonly snapshot: Snapshot }
   | { readonly kind: 'reload-refused' }
   | { readonly kind: 'reopen-log' }
+  /** Tokens of the front door that were revoked, by their SHA-256 (base64url). */
+  | { readonly kind: 'end-tokens'; readonly digests: readonly string[] }
   | { readonly kind: 'renewed'; readonly certificates: Certificates }
   | { readonly kind: 'state'; readonly id: number }
   | { readonly kind: 'stop'; readonly graceMs: number };

@@ -68,6 +68,9 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
     case 'reopen-log':
       serving.reopenLog();
       break;
+    case 'end-tokens':
+      serving.service.endTokens(message.digests);
+      break;
     case 'renewed':
       serving.certificate?.renew(message.certificates);
       break;

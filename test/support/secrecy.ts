@@ -52,12 +52,25 @@ export function keepForm(body: string): void {
 }
 
 /** Registers every secret of a configuration. */
-export function keepConfig({ admin, authorizationServers, routes, sessionKey, shared, telemetry }: Config): void {
+export function keepConfig({
+  admin,
+  authorizationServers,
+  frontDoor,
+  routes,
+  sessionKey,
+  shared,
+  telemetry,
+}: Config): void {
   keepSecret(admin?.token);
   keepSecret(sessionKey);
   keepSecret(shared && new URL(shared.url).password);
   for (const value of Object.values(telemetry?.headers ?? {})) keepSecret(value);
   for (const { introspection } of authorizationServers.values()) keepClient(introspection?.credentials);
+  keepSecret(frontDoor?.clients.registration?.initialAccessToken);
+  for (const { secret } of frontDoor?.clients.registered.values() ?? []) keepSecret(secret);
+  for (const { credentials } of frontDoor?.providers.values() ?? []) {
+    if (credentials.clientAuth !== 'none') keepClient(credentials);
+  }
   for (const { upstream } of routes) {
     if (upstream.token.kind === 'exchange') keepClient(upstream.token.exchange.credentials);
   }

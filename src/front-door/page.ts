@@ -7,6 +7,8 @@ import { html, type Markup } from './html.ts';
 export interface Page {
   readonly title: string;
   readonly body: Markup;
+  /** The URL that the browser opens by itself. */
+  readonly goesOnTo?: string;
   /** The callback URL of the client, which the page's form may lead to in addition to this server. */
   readonly returnsTo?: string;
 }
@@ -32,6 +34,7 @@ button.primary { color: light-dark(#fff, #11151c); background: var(--accent); }
 table { width: 100%; margin-top: 1.5rem; border-collapse: collapse; font-size: .875rem; }
 caption { padding-bottom: .5rem; text-align: left; color: var(--dim); }
 th, td { padding: .3rem .4rem .3rem 0; text-align: left; border-top: 1px solid var(--line); }
+ul { padding-left: 1.25rem; }
 li { margin: .5rem 0; }
 dt { color: var(--dim); font-size: .875rem; } dd { margin: 0 0 .75rem; }
 .note { color: var(--dim); font-size: .875rem; }
@@ -43,13 +46,14 @@ const styleElement: Markup = { markup: `<style>${css}</style>` };
 const styleHash = createHash('sha256').update(css).digest('base64');
 
 /** The whole document of a page. */
-export function document({ title, body }: Page): string {
+export function document({ title, body, goesOnTo }: Page): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}</title>
+        ${goesOnTo === undefined ? [] : html`<meta http-equiv="refresh" content="0; url=${goesOnTo}" />`}
         ${styleElement}
       </head>
       <body>
@@ -64,11 +68,20 @@ export function document({ title, body }: Page): string {
  */
 export function pageHeaders({ returnsTo }: Page): Record<string, string> {
   const formAction = ["'self'", ...(returnsTo === undefined ? [] : [cspSource(returnsTo)])].join(' ');
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${styleHash}'`,
+    `form-action ${formAction}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ];
   return {
     'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`,
+    'content-security-policy': policy.join('; '),
+    'x-frame-options': 'DENY',
     'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
+    // Not `no-referrer`, with which browsers hide the origin of a form from its own server too.
+    'referrer-policy': 'same-origin',
     'cache-control': 'no-store',
   };
 }

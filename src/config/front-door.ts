@@ -1,0 +1,214 @@
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
+import { memberReader } from '../json/pointer.ts';
+import type { AuthorizationServer } from '../model/authorization-server.ts';
+import {
+  type AssertionIssuer,
+  type ClaimsMapping,
+  FRONT_DOOR,
+  type FrontDoor,
+  type FrontDoorScope,
+  type IdentityProvider,
+  reservedClaims,
+} from '../model/front-door.ts';
+import { address } from './addresses.ts';
+import { readCredentials } from './authorization-servers.ts';
+import type { Field } from './field.ts';
+import { readClients } from './front-door-clients.ts';
+import { plainUrl } from './urls.ts';
+import { domain, duration, oneOf, reject, scopeToken } from './values.ts';
+import { didYouMean } from './wording.ts';
+
+/** Holds the secret between the front door and the gateway where no `session_key` is configured. */
+const GATEWAY_SECRET_VARIABLE = 'SALLYPORT_FRONT_DOOR_SECRET';
+
+/** The longest lifetime of a token: the key that signed it is published for a day more. */
+const LONGEST_TOKEN = '24h';
+
+/**
+ * `front_door`. Problems are reported to the fields, and the result is then not used.
+ *
+ * @param base The folder of `gateway.yaml`.
+ */
+export function readFrontDoor(root: Field, base: string, env: NodeJS.ProcessEnv): FrontDoor | undefined {
+  const field = root.get('front_door');
+  if (!field.present) return undefined;
+  const issuer = field.get('issuer').read(frontDoorIssuer) ?? '';
+  const listen = field.get('listen').read(address) ?? { host: '127.0.0.1', port: 8090 };
+  const providers = readProviders(field.get('identity_providers'));
+  const scopes = readScopes(field.get('scopes'));
+  const tokens = field.get('tokens');
+  const format = tokens.get('format').read(oneOf('opaque', 'jwt')) ?? 'opaque';
+  const gatewaySecret = secretOfGateway(root, env);
+  const clients = readClients(field.get('clients'));
+  const keys = field.get('keys').text();
+  return {
+    issuer,
+    listen,
+    keys: keys === undefined ? undefined : resolve(base, keys),
+    providers,
+    clients,
+    scopes,
+    tokens: { format, lifetimeMs: tokens.get('lifetime').read(duration('1s', LONGEST_TOKEN)) ?? 15 * 60_000 },
+    assertions: readAssertions(field.get('assertions'), providers, scopes),
+    gatewaySecret,
+    server: serverOf(issuer, backchannelOf(issuer, listen), format, gatewaySecret),
+  };
+}
+
+/** An issuer without a trailing slash: every URL below it is built by appending a path. */
+function frontDoorIssuer(text: string): string {
+  const issuer = plainUrl(text);
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname === '/' ? '' : pathname;
+  if (origin + path !== issuer) {
+    reject('is not in the form of https://host/path: no trailing slash, default port, capitals or dot segments');
+  }
+  return /[^\w\-.~/]|\/\//.test(path) ? reject('has a path that servers read in different ways') : issuer;
+}
+
+/** Where the gateway reaches the front door: its own listener, whatever leads clients there. */
+function backchannelOf(issuer: string, { host, port }: FrontDoor['listen']): string {
+  const path = URL.canParse(issuer) ? new URL(issuer).pathname.replace(/\/$/, '') : '';
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}${path}`;
+}
+
+function serverOf(
+  issuer: string,
+  backchannel: string,
+  format: FrontDoor['tokens']['format'],
+  clientSecret: string,
+): AuthorizationServer {
+  return {
+    name: FRONT_DOOR,
+    issuer,
+    backchannel,
+    jwt: format === 'jwt' ? { algorithms: ['ES256'], types: ['at+jwt'], jwksUri: undefined } : undefined,
+    introspection:
+      format === 'jwt'
+        ? undefined
+        : {
+            credentials: { clientId: 'gateway', clientAuth: 'client_secret_basic', clientSecret },
+            prefix: undefined,
+            response: { kind: 'json' },
+            endpoint: undefined,
+            cacheMs: 30_000,
+            audience: 'required',
+          },
+    clockToleranceMs: 5000,
+    timeoutMs: 5000,
+    staleMs: 24 * 3_600_000,
+  };
+}
+
+/** The same in all processes and replicas: from `session_key`, or from the environment that `serve` sets. */
+function secretOfGateway(root: Field, env: NodeJS.ProcessEnv): string {
+  const sessionKey = root.get('session_key').text();
+  if (sessionKey === undefined) return env[GATEWAY_SECRET_VARIABLE] ?? randomBytes(32).toString('hex');
+  return Buffer.from(hkdfSync('sha256', sessionKey, '', 'sallyport front door v1: gateway', 32)).toString('hex');
+}
+
+function readProviders(field: Field): ReadonlyMap<string, IdentityProvider> {
+  const providers = new Map<string, IdentityProvider>();
+  const owners = new Map<string, string>();
+  const entries = field.entries();
+  for (const [key, provider] of entries) {
+    const issuer = provider.get('issuer').read(plainUrl) ?? '';
+    const domains = provider.get('domains');
+    if (entries.length > 1 && !domains.present) {
+      provider.addProblem('missing key: domains (several providers are defined, and the address decides)', 'key');
+    }
+    const found = domains.list((text) => ownDomain(domain(text), key, owners));
+    providers.set(key, {
+      name: key,
+      issuer,
+      backchannel: provider.get('backchannel').read(plainUrl) ?? issuer,
+      credentials: readProviderCredentials(provider),
+      scopes: provider.get('scopes').present
+        ? withOpenid(provider.get('scopes').list(scopeToken))
+        : ['openid', 'email', 'profile'],
+      domains: found,
+      claims: readClaims(provider.get('claims')),
+    });
+  }
+  return providers;
+}
+
+/** OpenID Connect Core §3.1.2.1: without `openid` there is no ID token. */
+function withOpenid(scopes: readonly string[]): readonly string[] {
+  return scopes.includes('openid') ? scopes : ['openid', ...scopes];
+}
+
+function ownDomain(found: string, provider: string, owners: Map<string, string>): string {
+  const owner = owners.get(found) ?? provider;
+  owners.set(found, owner);
+  return owner === provider ? found : reject(`is also a domain of ${owner}`);
+}
+
+function readProviderCredentials(field: Field): IdentityProvider['credentials'] {
+  if (field.get('client_auth').text() !== 'none') return readCredentials(field, undefined);
+  for (const key of ['client_secret', 'client_key', 'client_key_id']) {
+    if (field.get(key).present) field.get(key).addProblem('does not apply with client_auth: none', 'key');
+  }
+  return { clientId: field.get('client_id').text() ?? '', clientAuth: 'none' };
+}
+
+/** `claims` of a provider or an assertion. */
+function readClaims(field: Field): ClaimsMapping {
+  const mapping = new Map<string, string>();
+  for (const [claim, source] of field.entries()) {
+    if (reservedClaims.has(claim)) source.addProblem(`the front door itself sets ${claim}`, 'key');
+    mapping.set(claim, source.read(claimName) ?? '');
+  }
+  return mapping;
+}
+
+function claimName(text: string): string {
+  return memberReader(text) === undefined ? reject('is not a JSON Pointer, RFC 6901') : text;
+}
+
+function readScopes(field: Field): ReadonlyMap<string, FrontDoorScope> {
+  return new Map(
+    field.entries().map(([scope, settings]) => [
+      scope,
+      {
+        title: settings.get('title').text() ?? '',
+        lifetimeMs: settings.get('lifetime').read(duration('1s', LONGEST_TOKEN)),
+        maxAgeMs: settings.get('max_age').read(duration('1s')),
+      },
+    ]),
+  );
+}
+
+function readAssertions(
+  field: Field,
+  providers: ReadonlyMap<string, IdentityProvider>,
+  scopes: ReadonlyMap<string, FrontDoorScope>,
+): ReadonlyMap<string, AssertionIssuer> {
+  const issuers = new Map<string, AssertionIssuer>();
+  for (const [key, assertion] of field.entries()) {
+    const issuer = assertion.get('issuer').read(plainUrl) ?? '';
+    const same = [...issuers.values()].find((other) => issuer !== '' && other.issuer === issuer);
+    if (same !== undefined) assertion.get('issuer').addProblem(`is also the issuer of assertions.${same.name}`);
+    issuers.set(key, {
+      name: key,
+      issuer,
+      backchannel: assertion.get('backchannel').read(plainUrl) ?? issuer,
+      provider: assertion.get('provider').read(among([...providers.keys()], 'identity_providers')),
+      clients: assertion.get('clients').list((text) => text),
+      scopes: assertion.get('scopes').list(among([...scopes.keys()], 'scopes')),
+      claims: readClaims(assertion.get('claims')),
+    });
+  }
+  return issuers;
+}
+
+/** A parser that takes only the names of a mapping of `front_door`. */
+function among(names: readonly string[], mapping: string): (text: string) => string {
+  return (text) => {
+    if (names.includes(text)) return text;
+    const near = didYouMean(text, names);
+    return reject(`is not in front_door.${mapping}`, near === undefined ? undefined : `did you mean ${near}?`);
+  };
+}

@@ -1,0 +1,94 @@
+import { hash } from 'node:crypto';
+import { type Adapter, type AdapterFactory, type AdapterPayload, errors } from 'oidc-provider';
+import type { Clock } from '../lib/clock.ts';
+import type { Store } from './store.ts';
+
+/** The live registrations that are kept at most. */
+const MAX_REGISTRATIONS = 10_000;
+
+/** What the adapter of oidc-provider is built from. */
+export interface AdapterParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** How long a registration lives after its last use. */
+  readonly registrationMs: number;
+  /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */
+  readonly onRevoked: (tokens: readonly string[]) => void;
+}
+
+/** Models that end with their grant. */
+const ofGrants: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
+
+/**
+ * Creates the storage of oidc-provider. Records are found by the SHA-256 of their id, so that no store has a usable
+ * token as a key.
+ */
+export function createAdapter(parts: AdapterParts): AdapterFactory {
+  return (model) => adapterOf(model, parts);
+}
+
+/** The key of a token in the store, and its name in messages to the gateway. */
+export function digestOf(id: string): string {
+  return hash('sha256', id, 'base64url');
+}
+
+function adapterOf(model: string, parts: AdapterParts): Adapter {
+  const { store, clock, registrationMs, onRevoked } = parts;
+
+  async function keep(digest: string, payload: AdapterPayload, expiresAt: number): Promise<void> {
+    if (model !== 'Client') return store.set(model, digest, payload, expiresAt);
+    if (await store.setBounded(model, digest, payload, expiresAt, MAX_REGISTRATIONS)) return undefined;
+    throw new errors.CustomOIDCProviderError('temporarily_unavailable', 'too many clients are registered');
+  }
+
+  /** Ends all tokens of this model that rest on a grant. */
+  async function revokeByGrantId(grantId: string): Promise<void> {
+    const digests = await store.takeMembers(setOf(model, grantId));
+    await Promise.all(digests.map((digest) => store.delete(model, digest)));
+    if (model === 'AccessToken' && digests.length > 0) onRevoked(digests);
+  }
+
+  return {
+    async upsert(id, payload, expiresIn) {
+      const expiresAt = clock() + (expiresIn === undefined ? registrationMs : expiresIn * 1000);
+      const digest = digestOf(id);
+      await keep(digest, payload, expiresAt);
+      if (model === 'Session' && payload.uid !== undefined) {
+        await store.set('SessionUid', digestOf(payload.uid), id, expiresAt);
+      }
+      if (ofGrants.has(model) && payload.grantId !== undefined) {
+        await store.addMember(setOf(model, payload.grantId), digest, expiresAt);
+      }
+    },
+    find: async (id) => (await store.get(model, digestOf(id))) as AdapterPayload | undefined,
+    async findByUid(uid) {
+      const id = await store.get('SessionUid', digestOf(uid));
+      return typeof id === 'string'
+        ? ((await store.get(model, digestOf(id))) as AdapterPayload | undefined)
+        : undefined;
+    },
+    // The device flow is off.
+    findByUserCode: async () => undefined,
+    async consume(id) {
+      const digest = digestOf(id);
+      const found = (await store.get(model, digest)) as AdapterPayload | undefined;
+      const { exp = 0, clientId = '', grantId = '' } = found ?? {};
+      // oidc-provider has looked already, and another replica may have looked at the same time.
+      if (found === undefined || !(await store.firstSeen(`${model} ${digest}`, exp * 1000, clientId))) {
+        await Promise.all([...ofGrants].map((each) => adapterOf(each, parts).revokeByGrantId(grantId)));
+        await store.delete('Grant', digestOf(grantId));
+        throw new errors.InvalidGrant('it was used already');
+      }
+      await store.set(model, digest, { ...found, consumed: Math.floor(clock() / 1000) }, exp * 1000);
+    },
+    async destroy(id) {
+      await store.delete(model, digestOf(id));
+      if (model === 'AccessToken') onRevoked([digestOf(id)]);
+    },
+    revokeByGrantId,
+  };
+}
+
+function setOf(model: string, grantId: string): string {
+  return `${model} ${digestOf(grantId)}`;
+}

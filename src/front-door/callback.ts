@@ -1,0 +1,94 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AuthorizationResponseError } from 'openid-client';
+import { errors, type Interaction, type Provider } from 'oidc-provider';
+import type { FrontDoorObserver } from '../model/front-door.ts';
+import type { Identity, ProviderClient } from './identity-provider.ts';
+import { reasonOf, saveGrant } from './interactions.ts';
+import type { People } from './people.ts';
+import type { ScopeRules } from './scope-rules.ts';
+import type { PendingSignIn, SignIns } from './sign-ins.ts';
+import { subjectOf } from './subject.ts';
+
+/** What the callback is built from. */
+export interface CallbackParts {
+  readonly provider: Provider;
+  readonly people: People;
+  readonly scopes: ScopeRules;
+  readonly signIns: SignIns;
+  readonly providers: ReadonlyMap<string, ProviderClient>;
+  readonly observer: FrontDoorObserver;
+}
+
+/** Answers `/callback/PROVIDER`, where a provider sends a person back. */
+export type Callback = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  providerName: string,
+  query: URLSearchParams,
+) => Promise<void>;
+
+/** Creates the callback. The answer is verified before anything is remembered of it. */
+export function createCallback({ provider, people, scopes, signIns, providers, observer }: CallbackParts): Callback {
+  return async (request, response, providerName, query) => {
+    const client = providers.get(providerName);
+    const [state, second] = query.getAll('state');
+    const pending =
+      client === undefined || state === undefined || second !== undefined
+        ? undefined
+        : await signIns.take(request, response, state, providerName);
+    if (client === undefined || pending === undefined) {
+      observer.signIn(
+        client === undefined ? 'unknown' : providerName,
+        'refused',
+        'no sign-in of this browser waits for it',
+      );
+      throw new errors.SessionNotFound('no sign-in of this browser waits for this answer');
+    }
+    const interaction = await provider.Interaction.find(pending.interaction);
+    if (interaction === undefined) throw new errors.SessionNotFound('the sign-in has expired');
+    interaction.result = await resultOf(client, pending, interaction, query);
+    await interaction.persist();
+    response.writeHead(303, { location: interaction.returnTo, 'cache-control': 'no-store' }).end();
+  };
+
+  async function resultOf(
+    client: ProviderClient,
+    pending: PendingSignIn,
+    interaction: Interaction,
+    query: URLSearchParams,
+  ): Promise<NonNullable<Interaction['result']>> {
+    const { name } = client.settings;
+    let identity: Identity;
+    try {
+      const answer = new URL(client.redirectUri);
+      answer.search = query.toString();
+      identity = await client.finish(answer, pending);
+    } catch (error) {
+      const isDenied = error instanceof AuthorizationResponseError && error.error === 'access_denied';
+      observer.signIn(name, isDenied ? 'denied' : 'failed', reasonOf(error));
+      return isDenied
+        ? { error: 'access_denied', error_description: 'the identity provider denied access' }
+        : { error: 'server_error', error_description: 'the sign-in at the identity provider failed' };
+    }
+    observer.signIn(name, 'ok');
+    const subject = subjectOf('provider', name, identity.subject);
+    await people.save({ subject, provider: name, claims: identity.claims, label: identity.label });
+    await endSessionOfAnother(interaction, subject);
+    return {
+      // Without `auth_time` the sign-in may be of any age: 0 never satisfies a scope with `max_age`.
+      login: { accountId: subject, ts: identity.authTime ?? 0 },
+      ...(pending.hasConsented && {
+        consent: { grantId: await saveGrant(provider, interaction, subject, scopes.known(interaction.params.scope)) },
+      }),
+    };
+  }
+
+  /** Another person signs in: the session of the one before ends, and neither gets what the other allowed. */
+  async function endSessionOfAnother(interaction: Interaction, subject: string): Promise<void> {
+    const { session } = interaction;
+    if (session?.accountId === undefined || session.accountId === subject) return;
+    await (await provider.Session.findByUid(session.uid))?.destroy();
+    delete interaction.session;
+    delete interaction.grantId;
+  }
+}

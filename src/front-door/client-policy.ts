@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { FrontDoor } from '../model/front-door.ts';
+import type { ScopeRules } from './scope-rules.ts';
+import { anyPattern } from './url-pattern.ts';
+
+/** RFC 7523 §2.1: the grant of identity assertions. */
+export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
+/** Members of a registration that neither OAuth nor OpenID Connect defines, R-186. */
+const policyMembers = [
+  'token_endpoint_auth_methods',
+  'access_token_ttl',
+  'require_proof_key',
+  'requires_consent',
+] as const;
+
+/** How a client may authenticate that registers itself; with a metadata document, it has no secret. */
+const registrationMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const;
+const documentMethods = ['none', 'private_key_jwt'] as const;
+
+/** The form in which oidc-provider takes a policy on clients. */
+interface ClientPolicy {
+  readonly properties: readonly string[];
+  readonly validator: (
+    ctx: KoaContextWithOIDC | undefined,
+    key: string,
+    value: unknown,
+    metadata: ClientMetadata,
+  ) => void;
+}
+
+/** Whether a client's identifier is the URL of its metadata. */
+export function isDocumentId(clientId: string): boolean {
+  return clientId.startsWith('https://');
+}
+
+/**
+ * Creates the policy that sets the settings of every client that the operator did not register (RFC 7591 §3.2.1). It
+ * takes name, redirect URIs and keys from the client, and replaces everything else. It applies again whenever a client
+ * is read, so that an edit of the configuration is in force for old registrations too.
+ */
+export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: ScopeRules): ClientPolicy {
+  const mayRegister = anyPattern(clients.registration?.redirectUris ?? []);
+  return {
+    properties: policyMembers,
+    validator(ctx, key, _value, metadata) {
+      // oidc-provider calls this once for each property.
+      if (key !== policyMembers[0] || isOperators(metadata.client_id)) return;
+      const isDocument = isDocumentId(metadata.client_id);
+      requireRedirects(metadata.redirect_uris, isDocument ? isSafeRedirect : mayRegister);
+      const isNew = ctx?.oidc.route === 'registration';
+      const settings = { ...dictated(metadata, isDocument), ...secretOf(metadata, isNew) };
+      for (const name of Object.keys(metadata)) delete metadata[name];
+      Object.assign(metadata, settings);
+    },
+  };
+
+  function isOperators(clientId: string): boolean {
+    return clientId === 'gateway' || clients.registered.has(clientId);
+  }
+
+  function dictated(asked: ClientMetadata, isDocument: boolean): ClientMetadata {
+    const methods = isDocument ? documentMethods : registrationMethods;
+    const method = asked.token_endpoint_auth_method ?? methods[0];
+    if (!methods.some((each) => each === method)) {
+      throw new errors.InvalidClientMetadata(`token_endpoint_auth_method must be one of ${methods.join(', ')}`);
+    }
+    const refreshes = clients.refresh && asked.grant_types?.includes('refresh_token') === true;
+    return {
+      client_id: asked.client_id,
+      ...(typeof asked.client_name === 'string' && { client_name: asked.client_name.slice(0, 200) }),
+      ...(asked.client_id_issued_at !== undefined && { client_id_issued_at: asked.client_id_issued_at }),
+      ...(isDocument && asked.jwks !== undefined && { jwks: asked.jwks }),
+      ...(isDocument && asked.jwks_uri !== undefined && { jwks_uri: asked.jwks_uri }),
+      application_type: applicationType(asked.redirect_uris ?? []),
+      redirect_uris: asked.redirect_uris,
+      post_logout_redirect_uris: [],
+      grant_types: ['authorization_code', ...(refreshes ? ['refresh_token'] : [])],
+      response_types: ['code'],
+      // Whatever it registered: official clients register with the scope of their first challenge, and step up later.
+      scope: scopes.all,
+      subject_type: 'public',
+      token_endpoint_auth_method: method,
+      token_endpoint_auth_methods: [method],
+      access_token_ttl: Math.floor(tokens.lifetimeMs / 1000),
+      require_proof_key: true,
+      requires_consent: true,
+    };
+  }
+}
+
+/** The secret of a client: a new one for a new registration, never one that the client chose. */
+function secretOf(asked: ClientMetadata, isNew: boolean): Partial<ClientMetadata> {
+  const method = asked.token_endpoint_auth_method;
+  if (isDocumentId(asked.client_id) || method === 'none') return {};
+  return {
+    client_secret: isNew ? randomBytes(32).toString('base64url') : String(asked.client_secret),
+    client_secret_expires_at: 0,
+  };
+}
+
+function requireRedirects(redirectUris: unknown, isAllowed: (uri: string) => boolean): void {
+  const all: readonly unknown[] = Array.isArray(redirectUris) ? redirectUris : [];
+  if (all.length > 0 && all.length <= 20 && all.every((uri) => typeof uri === 'string' && isAllowed(uri))) return;
+  throw new errors.CustomOIDCProviderError('invalid_redirect_uri', 'redirect_uris has one that is not allowed here');
+}
+
+/** For documents, whose origin the operator chose: codes go over TLS, or stay on the machine. */
+const isSafeRedirect = anyPattern([
+  'https://**',
+  'http://127.0.0.1:*/**',
+  'http://[::1]:*/**',
+  'http://localhost:*/**',
+]);
+
+/** `native`: oidc-provider ignores the port of loopback redirects, RFC 8252 §7.3, and takes private schemes. */
+export function applicationType(redirectUris: readonly string[]): 'native' | 'web' {
+  return redirectUris.every((uri) => uri.startsWith('https:')) ? 'web' : 'native';
+}

@@ -1,0 +1,137 @@
+import { lookup as lookupHost } from 'node:dns/promises';
+import { request as requestTls, type RequestOptions } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import type { Clock } from '../lib/clock.ts';
+import { createExpiringCache } from '../lib/expiring-cache.ts';
+import { createIsWithin, plainAddress } from '../lib/ip-address.ts';
+
+/** What an answer may be at most; oidc-provider bounds a metadata document further. */
+const MAX_BYTES = 64 * 1024;
+/** How long any answer is kept, failures too: a request for a sign-in must not cause a request each time. */
+const KEPT_MS = 60_000;
+const MAX_KEPT = 1_000;
+const TIMEOUT_MS = 5_000;
+
+/** An answer, or why there is none. */
+type Outcome =
+  | { readonly status: number; readonly headers: Headers; readonly body: Buffer }
+  | { readonly fault: string };
+
+/** What a fetch depends on that tests replace. */
+export interface DocumentFetchParts {
+  /** Networks, besides public addresses, that documents may come from. */
+  readonly allowed: readonly string[];
+  readonly clock: Clock;
+  /** Trusted besides Node's own authorities. */
+  readonly ca?: string | undefined;
+}
+
+/**
+ * Creates the `fetch` by which oidc-provider reads what clients publish. It reads https URLs only, follows no redirect,
+ * and connects to the very address that it looked up and found to be public. Otherwise a client could make the front
+ * door send requests into the operator's network (SSRF).
+ */
+export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts): typeof fetch {
+  const isAllowed = createIsWithin(allowed);
+  const kept = createExpiringCache<Outcome>(MAX_KEPT, clock);
+
+  async function addressOf(host: string): Promise<string> {
+    const plain = host.replace(/^\[|\]$/g, '');
+    const found = isIP(plain) === 0 ? (await lookupHost(plain, { all: true })).map(({ address }) => address) : [plain];
+    const [first] = found;
+    if (first === undefined) throw new Error('the host has no address');
+    // One private address is enough to refuse: the next connection could choose it.
+    if (!found.every((address) => isPublic(address) || isAllowed(plainAddress(address)))) {
+      throw new Error('the host has an address that is not public');
+    }
+    return first;
+  }
+
+  async function outcomeOf(url: URL): Promise<Outcome> {
+    try {
+      if (url.protocol !== 'https:') throw new Error('not an https URL');
+      return await read(url, await addressOf(url.hostname), ca);
+    } catch (error) {
+      return { fault: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  return async (input) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const outcome = kept.get(url.href) ?? (await outcomeOf(url));
+    kept.set(url.href, outcome, clock() + KEPT_MS);
+    if ('fault' in outcome) throw new TypeError(`${url.origin}: ${outcome.fault}`);
+    // A status without a body, such as 304, cannot be answered with one.
+    const { status, headers, body } = outcome;
+    return new Response(status === 200 ? body : null, { status, headers });
+  };
+}
+
+function read(url: URL, address: string, ca: string | undefined): Promise<Outcome> {
+  const lookup: LookupFunction = (_host, options, done) => {
+    const family = isIP(address);
+    if (options.all === true) done(null, [{ address, family }]);
+    else done(null, address, family);
+  };
+  const options: RequestOptions = {
+    lookup,
+    agent: false,
+    headers: { accept: 'application/json' },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    ...(ca !== undefined && { ca }),
+  };
+  return new Promise((resolve, reject) => {
+    const request = requestTls(url, options, (response) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MAX_BYTES) request.destroy(new Error('the answer is too long'));
+        else chunks.push(chunk);
+      });
+      response.on('end', () => {
+        const headers = new Headers();
+        for (const name of ['content-type', 'cache-control', 'expires']) {
+          const value = response.headers[name];
+          if (typeof value === 'string') headers.set(name, value);
+        }
+        const { statusCode = 0 } = response;
+        // Response takes no informational status.
+        resolve({ status: statusCode < 200 ? 502 : statusCode, headers, body: Buffer.concat(chunks) });
+      });
+      response.on('error', reject);
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+/** IPv4 addresses that are not public, by the IANA registry of special-purpose addresses. */
+const special = createIsWithin([
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+  // Within global unicast: protocol assignments with Teredo, documentation, 6to4.
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+]);
+/** Global unicast, RFC 4291 §2.4. */
+const globalUnicast = createIsWithin(['2000::/3']);
+
+function isPublic(address: string): boolean {
+  const plain = plainAddress(address);
+  return !special(plain) && (isIP(plain) === 4 || globalUnicast(plain));
+}

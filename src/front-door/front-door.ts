@@ -1,0 +1,104 @@
+/**
+ * The front door: an OAuth authorization server for MCP clients, where people sign in at an identity provider. It is
+ * built on `oidc-provider` towards clients and on `openid-client` towards providers. Read this file first.
+ *
+ * | question                                      | file                                             |
+ * | --------------------------------------------- | ------------------------------------------------ |
+ * | how oidc-provider is configured               | `provider.ts`                                    |
+ * | which clients there are, what they may be     | `client-policy.ts`, `registered-clients.ts`      |
+ * | how metadata documents are fetched            | `document-fetch.ts`                              |
+ * | when people are asked, and what they see      | `consent-policy.ts`, `interactions.ts`, `pages.ts` |
+ * | how a person is sent to a provider, and back  | `sign-ins.ts`, `identity-provider.ts`, `callback.ts` |
+ * | what tokens say                               | `subject.ts`, `claims.ts`, `scope-rules.ts`, `resources.ts` |
+ * | what is stored, and where                     | `adapter.ts`, `store.ts`, `keys.ts`              |
+ *
+ * @module
+ */
+
+import type { Clock } from '../lib/clock.ts';
+import type { Config } from '../model/config.ts';
+import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
+import { createDocumentFetch } from './document-fetch.ts';
+import { createHandler, type Handler } from './handler.ts';
+import { createKeys, readSecret } from './keys.ts';
+import { type FrontDoorListener, listenAt } from './listener.ts';
+import { createMemoryStore } from './memory-store.ts';
+import type { Store } from './store.ts';
+
+/** What a front door needs besides its configuration. Tests replace the optional ones. */
+export interface FrontDoorParts {
+  readonly observer: FrontDoorObserver;
+  /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */
+  readonly onRevoked: (tokens: readonly string[]) => void;
+  /** Called for a failure that is a bug. */
+  readonly onBug: (error: unknown) => void;
+  readonly clock?: Clock;
+  /** Certificate authorities, besides Node's own, for metadata documents. */
+  readonly ca?: string;
+}
+
+/** A running front door. */
+export interface RunningFrontDoor {
+  readonly url: string;
+  /** Answers by `config` from the next request on. The address stays. */
+  reload(config: Config): void;
+  close(): Promise<void>;
+}
+
+/** How often the keys of the day are looked at. */
+const KEY_CHECK_MS = 10 * 60_000;
+
+/**
+ * Starts the front door of `config`.
+ *
+ * @throws {KeysFault} if the file of `front_door.keys` cannot be used, and the system's error if the address cannot be
+ *   listened on.
+ */
+export async function startFrontDoor(config: Config, parts: FrontDoorParts): Promise<RunningFrontDoor> {
+  const { clock = Date.now } = parts;
+  const first = required(config);
+  const keys = createKeys(await readSecret(first.keys, config.sessionKey), clock);
+  const store: Store = createMemoryStore(clock);
+  let current = config;
+  let keyOfDay = keys.signing()[0]?.kid;
+  let handler = handlerOf(config);
+
+  function handlerOf(next: Config): Handler {
+    const frontDoor = required(next);
+    const fetchDocument = createDocumentFetch({ allowed: frontDoor.clients.documentAddresses, clock, ca: parts.ca });
+    return createHandler(next, frontDoor, { ...parts, store, keys, clock, fetch: fetchDocument });
+  }
+
+  function use(next: Config): void {
+    handler = handlerOf(next);
+    current = next;
+    keyOfDay = keys.signing()[0]?.kid;
+  }
+
+  const rotation = setInterval(() => {
+    // oidc-provider takes its keys when it is made. All state is in the store, so a new one continues.
+    if (keys.signing()[0]?.kid !== keyOfDay) use(current);
+  }, KEY_CHECK_MS).unref();
+  let listener: FrontDoorListener;
+  try {
+    listener = await listenAt(first.listen, (request, response) => handler(request, response));
+  } catch (error) {
+    clearInterval(rotation);
+    await store.close();
+    throw error;
+  }
+  return {
+    url: listener.url,
+    reload: use,
+    async close() {
+      clearInterval(rotation);
+      await listener.close();
+      await store.close();
+    },
+  };
+}
+
+function required({ frontDoor }: Config): FrontDoor {
+  if (frontDoor === undefined) throw new TypeError('no front_door is configured');
+  return frontDoor;
+}

@@ -1,0 +1,143 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
+import type { Clock } from '../lib/clock.ts';
+import type { Config } from '../model/config.ts';
+import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
+import { createCallback } from './callback.ts';
+import { createProviderOfAddress } from './domains.ts';
+import { createProviderClient } from './identity-provider.ts';
+import { createInteractions } from './interactions.ts';
+import type { Keys } from './keys.ts';
+import { sendPage } from './page.ts';
+import { failedPage } from './pages.ts';
+import { createPeople } from './people.ts';
+import { createProvider, routes } from './provider.ts';
+import { createResources, type Resources } from './resources.ts';
+import { createScopeRules } from './scope-rules.ts';
+import { createSignIns } from './sign-ins.ts';
+import type { Store } from './store.ts';
+import { texts } from './texts.ts';
+
+/** Answers one request. Never throws. */
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** What a handler is built from, besides the configuration. */
+export interface HandlerParts {
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly fetch: typeof fetch;
+  readonly observer: FrontDoorObserver;
+  readonly onRevoked: (tokens: readonly string[]) => void;
+  readonly onBug: (error: unknown) => void;
+}
+
+/** Builds everything that answers by one configuration. */
+export function createHandler(config: Config, frontDoor: FrontDoor, parts: HandlerParts): Handler {
+  const { store, clock, observer, onBug } = parts;
+  const { issuer } = frontDoor;
+  const base = new URL(issuer);
+  const prefix = base.pathname.replace(/\/$/, '');
+  const scopes = createScopeRules(frontDoor);
+  const resources = createResources(config);
+  const people = createPeople(store, clock);
+  const provider = createProvider({ ...parts, frontDoor, scopes, resources, people });
+  const signIns = createSignIns(store, issuer, clock);
+  const providers = new Map(
+    [...frontDoor.providers.values()].map((each) => [
+      each.name,
+      createProviderClient(each, `${issuer}/callback/${each.name}`, clock),
+    ]),
+  );
+  const providerOfAddress = createProviderOfAddress(frontDoor.providers.values());
+  const shared = { provider, people, scopes, signIns, providers, observer };
+  const interactions = createInteractions({ ...shared, providerOfAddress });
+  const callback = createCallback(shared);
+  observe(provider, observer, onBug);
+  addDefaults(provider, resources);
+  const answer = provider.callback();
+
+  return (request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      if (response.headersSent) {
+        response.destroy();
+        onBug(error);
+      } else if (error instanceof errors.OIDCProviderError) {
+        const why =
+          error instanceof errors.SessionNotFound ? texts.failed.expired : (error.error_description ?? error.error);
+        sendPage(response, error.status, failedPage(why, error.error));
+      } else {
+        onBug(error);
+        sendPage(response, 500, failedPage(texts.failed.unavailable, 'server_error'));
+      }
+    });
+  };
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // Everything is built from the issuer. What the request says of its host and scheme counts for nothing.
+    request.headers.host = base.host;
+    request.headers['x-forwarded-proto'] = base.protocol.replace(':', '');
+    request.headers['x-forwarded-host'] = base.host;
+    const path = pathBelow(request.url ?? '/');
+    if (path === undefined) return void response.writeHead(404).end();
+    const url = URL.parse(path, 'http://front-door.invalid');
+    if (url === null) return void response.writeHead(400).end();
+    const [, place, name, more] = url.pathname.split('/');
+    if (more === undefined && name !== undefined && name !== '') {
+      if (place === 'interaction' && isOneOf(request, ['GET', 'POST'])) return interactions(request, response, name);
+      if (place === 'callback' && isOneOf(request, ['GET'])) return callback(request, response, name, url.searchParams);
+    }
+    request.url = path;
+    return answer(request, response);
+  }
+
+  /** The path and query below the issuer; undefined for any other. */
+  function pathBelow(target: string): string | undefined {
+    // RFC 8414 §3.1: the well-known part is inserted before the path of the issuer.
+    const [path = '', ...query] = target.split('?');
+    const inserted = /^(\/\.well-known\/(?:oauth-authorization-server|openid-configuration))(\/.*)?$/.exec(path);
+    if (inserted !== null && (inserted[2] ?? '') === prefix) return inserted[1];
+    if (prefix !== '' && !path.startsWith(`${prefix}/`)) return undefined;
+    return [path.slice(prefix.length), ...query].join('?');
+  }
+}
+
+function isOneOf({ method }: IncomingMessage, methods: readonly string[]): boolean {
+  return methods.includes(method ?? '');
+}
+
+function observe(provider: Provider, observer: FrontDoorObserver, onBug: (error: unknown) => void): void {
+  const grantOf = (ctx: KoaContextWithOIDC): string => {
+    const grant = ctx.oidc.params?.['grant_type'];
+    return typeof grant === 'string' && grant.length < 100 ? grant : 'unknown';
+  };
+  provider.on('grant.success', (ctx) => observer.token(grantOf(ctx), 'ok'));
+  provider.on('grant.error', (ctx, error) => observer.token(grantOf(ctx), error.error));
+  provider.on('registration_create.success', () => observer.registration('ok'));
+  provider.on('registration_create.error', (_ctx, error) => observer.registration(error.error));
+  provider.on('server_error', (_ctx, error) => onBug(error));
+}
+
+/** Adds what oidc-provider lacks: a default scope, CORS for registrations, and one member of their answer. */
+function addDefaults(provider: Provider, resources: Resources): void {
+  provider.use(async (ctx, next) => {
+    const isRegistration = ctx.path === routes.registration;
+    if (isRegistration) {
+      ctx.set('access-control-allow-origin', '*');
+      if (ctx.method === 'OPTIONS') {
+        ctx.set('access-control-allow-methods', 'POST');
+        ctx.set('access-control-allow-headers', 'authorization, content-type, mcp-protocol-version');
+        ctx.status = 204;
+        return;
+      }
+    }
+    // RFC 6749 §3.3: what a request without a scope asks for is ours to say.
+    if (ctx.path === routes.authorization && ctx.query['scope'] === undefined) {
+      const scope = resources.defaultScope(ctx.query['resource']);
+      if (scope !== '') ctx.query = { ...ctx.query, scope };
+    }
+    await next();
+    // Not one of the client's settings: oidc-provider would then require OpenID Connect in each of its requests.
+    if (isRegistration && ctx.status === 201) Object.assign(ctx.body as object, { default_acr_values: [] });
+  });
+}

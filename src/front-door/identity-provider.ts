@@ -1,0 +1,143 @@
+import { type CryptoKey, importJWK } from 'jose';
+import * as openid from 'openid-client';
+import { reachable } from '../authorization-server/discovery.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { IdentityProvider } from '../model/front-door.ts';
+import { createClaimsReader, type MappedClaims } from './claims.ts';
+
+/** One sign-in at a provider, as it was begun. */
+export interface SignInChecks {
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+  /** How old the sign-in at the provider may be, in seconds; undefined: any age. */
+  readonly maxAgeSeconds: number | undefined;
+}
+
+/** A person, as a provider asserts. */
+export interface Identity {
+  readonly subject: string;
+  /** When the person signed in there (seconds since the epoch); undefined if the provider does not say. */
+  readonly authTime: number | undefined;
+  readonly claims: MappedClaims;
+  /** What people recognize themselves by, for our pages alone. */
+  readonly label: string | undefined;
+}
+
+/** The front door as a client of one identity provider. */
+export interface ProviderClient {
+  readonly settings: IdentityProvider;
+  readonly redirectUri: string;
+  /** The URL that begins a sign-in. Throws if the provider cannot be discovered. */
+  begin(checks: SignInChecks, loginHint: string | undefined): Promise<URL>;
+  /** Verifies the answer of the provider. Throws for any that does not belong to this sign-in. */
+  finish(answer: URL, checks: SignInChecks): Promise<Identity>;
+}
+
+/** How long one call to a provider may take. */
+const TIMEOUT_SECONDS = 10;
+/** How long its metadata are used; keys are read again as tokens need them. */
+const METADATA_MS = 3_600_000;
+const CLOCK_TOLERANCE_SECONDS = 5;
+
+/** Creates a client of `settings`. It discovers the provider at the first sign-in, and again each hour. */
+export function createProviderClient(settings: IdentityProvider, redirectUri: string, clock: Clock): ProviderClient {
+  const reader = createClaimsReader(settings.claims);
+  let known: { readonly configuration: Promise<openid.Configuration>; readonly at: number } | undefined;
+
+  function configuration(): Promise<openid.Configuration> {
+    if (known !== undefined && clock() - known.at < METADATA_MS) return known.configuration;
+    const attempt = { configuration: discover(settings), at: clock() };
+    known = attempt;
+    // A failure is not remembered: the next sign-in tries again.
+    attempt.configuration.catch(() => {
+      if (known === attempt) known = undefined;
+    });
+    return attempt.configuration;
+  }
+
+  return {
+    settings,
+    redirectUri,
+    async begin({ state, nonce, codeVerifier, maxAgeSeconds }, loginHint) {
+      return openid.buildAuthorizationUrl(await configuration(), {
+        redirect_uri: redirectUri,
+        scope: settings.scopes.join(' '),
+        state,
+        nonce,
+        // RFC 9700 §2.1.1. Also where the provider does not say that it knows PKCE: it ignores what it does not know.
+        code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+        ...(maxAgeSeconds !== undefined && { max_age: String(maxAgeSeconds) }),
+        ...(loginHint !== undefined && { login_hint: loginHint }),
+      });
+    },
+    async finish(answer, { state, nonce, codeVerifier, maxAgeSeconds }) {
+      const found = await configuration();
+      const tokens = await openid.authorizationCodeGrant(found, answer, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: codeVerifier,
+        idTokenExpected: true,
+        ...(maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }),
+      });
+      const idToken = tokens.claims();
+      if (idToken === undefined) throw new Error('the provider sent no ID token');
+      // OpenID Connect Core §3.1.3.7: with one audience openid-client does not look at `azp`.
+      if (idToken.azp !== undefined && idToken.azp !== settings.credentials.clientId) {
+        throw new Error('azp of the ID token is another client');
+      }
+      const wantsUserInfo = reader.lacks(idToken) && found.serverMetadata().userinfo_endpoint !== undefined;
+      const userInfo = wantsUserInfo ? await openid.fetchUserInfo(found, tokens.access_token, idToken.sub) : {};
+      return {
+        subject: idToken.sub,
+        authTime: idToken.auth_time,
+        claims: reader.read(idToken, userInfo),
+        label: labelOf(idToken),
+      };
+    },
+  };
+}
+
+async function discover(settings: IdentityProvider): Promise<openid.Configuration> {
+  const { issuer, backchannel, credentials } = settings;
+  const isPlain = [issuer, backchannel].some((url) => url.startsWith('http:'));
+  const found = await openid.discovery(
+    new URL(issuer),
+    credentials.clientId,
+    { client_id: credentials.clientId, [openid.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
+    await clientAuthOf(credentials),
+    {
+      timeout: TIMEOUT_SECONDS,
+      [openid.customFetch]: (url, options) =>
+        fetch(reachable(url, settings), { ...options, redirect: 'error' } as RequestInit),
+      // The operator wrote http, of which `check` warns off loopback.
+      execute: [openid.enableNonRepudiationChecks, ...(isPlain ? [openid.allowInsecureRequests] : [])],
+    },
+  );
+  // openid-client compares the parsed URL. A trailing slash makes another issuer.
+  if (found.serverMetadata().issuer !== issuer) throw new Error('the metadata name another issuer');
+  return found;
+}
+
+async function clientAuthOf(credentials: IdentityProvider['credentials']): Promise<openid.ClientAuth> {
+  switch (credentials.clientAuth) {
+    case 'none':
+      return openid.None();
+    case 'client_secret_basic':
+      return openid.ClientSecretBasic(credentials.clientSecret);
+    case 'client_secret_post':
+      return openid.ClientSecretPost(credentials.clientSecret);
+    case 'private_key_jwt': {
+      const { key, algorithm, keyId } = credentials;
+      const imported = (await importJWK(key.export({ format: 'jwk' }), algorithm)) as CryptoKey;
+      return openid.PrivateKeyJwt(keyId === undefined ? imported : { key: imported, kid: keyId });
+    }
+    default:
+      throw new TypeError(`${String(credentials satisfies never)} is not a client authentication`);
+  }
+}
+
+function labelOf({ email, preferred_username: username, name }: openid.IDToken): string | undefined {
+  return [email, username, name].find((text): text is string => typeof text === 'string' && text !== '')?.slice(0, 200);
+}

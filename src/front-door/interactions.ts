@@ -1,0 +1,221 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errors, type Grant, type Interaction, type Provider } from 'oidc-provider';
+import type { FrontDoorObserver, IdentityProvider } from '../model/front-door.ts';
+import { clientFacts, isRemembered } from './client-facts.ts';
+import type { ProviderOfAddress } from './domains.ts';
+import type { ProviderClient } from './identity-provider.ts';
+import { sendPage } from './page.ts';
+import { consentPage, type ConsentView, failedPage, goOnPage, type ShownScope } from './pages.ts';
+import type { People } from './people.ts';
+import { readForm } from './read-form.ts';
+import type { ScopeRules } from './scope-rules.ts';
+import type { SignIns } from './sign-ins.ts';
+import { texts } from './texts.ts';
+
+/** What the pages of a sign-in are built from. */
+export interface InteractionParts {
+  readonly provider: Provider;
+  readonly people: People;
+  readonly scopes: ScopeRules;
+  readonly signIns: SignIns;
+  readonly providers: ReadonlyMap<string, ProviderClient>;
+  readonly providerOfAddress: ProviderOfAddress;
+  readonly observer: FrontDoorObserver;
+}
+
+/** Answers `/interaction/UID`: shows the consent page, and sends the person on to the provider. */
+export type Interactions = (request: IncomingMessage, response: ServerResponse, uid: string) => Promise<void>;
+
+/** Creates the pages between a client's request and the provider. No person is sent on before consent. */
+export function createInteractions(parts: InteractionParts): Interactions {
+  const { provider, people, scopes, signIns, providers, providerOfAddress, observer } = parts;
+  const [only, ...others] = [...providers.values()];
+
+  return async (request, response, uid) => {
+    // The cookie names the interaction, so that no person can be sent to answer another person's.
+    const interaction = await provider.interactionDetails(request, response);
+    if (interaction.uid !== uid) throw new errors.SessionNotFound('not this one');
+    const pending = await describe(interaction);
+    if (request.method === 'GET') {
+      if (pending.asked.length > 0 || pending.asksEachTime)
+        return sendPage(response, 200, consentPage(viewOf(pending)));
+      return sendOn(response, pending, pending.own ?? only, false);
+    }
+    requireSameOrigin(request);
+    const form = await readForm(request);
+    const decision = form.get('decision');
+    observer.consent(decision === 'approve' ? 'approved' : 'denied');
+    if (decision !== 'approve') {
+      return finish(response, interaction, { error: 'access_denied', error_description: 'the user denied access' });
+    }
+    if (!needsSignIn(interaction)) {
+      const grantId = await allow(interaction, String(interaction.session?.accountId), pending.requested);
+      return finish(response, interaction, { consent: { grantId } });
+    }
+    const address = form.get('address') ?? undefined;
+    const chosen = pending.own ?? (others.length === 0 ? only : byAddress(address));
+    if (chosen === undefined) return sendPage(response, 422, consentPage(viewOf(pending, address ?? '')));
+    return sendOn(response, pending, chosen, true, address);
+  };
+
+  async function describe(interaction: Interaction): Promise<Pending> {
+    const { params, session, grantId } = interaction;
+    const client = await provider.Client.find(String(params.client_id));
+    if (client === undefined) throw new errors.InvalidClient('client is invalid', 'client not found');
+    const person = session?.accountId === undefined ? undefined : await people.find(session.accountId);
+    const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+    const requested = scopes.known(params.scope);
+    const asksEachTime = !isRemembered(client, params.redirect_uri);
+    const had = new Set(grant === undefined ? [] : grantedScopes(grant, resourcesOf(interaction)));
+    return {
+      interaction,
+      facts: clientFacts(client, String(params.redirect_uri)),
+      requested,
+      asked: asksEachTime ? requested : requested.filter((scope) => !had.has(scope)),
+      allowed: asksEachTime ? [] : requested.filter((scope) => had.has(scope)),
+      asksEachTime,
+      label: person?.label ?? person?.subject,
+      own: person && providers.get(person.provider),
+    };
+  }
+
+  function viewOf(pending: Pending, unknownAddress?: string): ConsentView {
+    const shown = (names: readonly string[]): readonly ShownScope[] => names.map(shownScope);
+    return {
+      client: pending.facts,
+      resources: resourcesOf(pending.interaction),
+      asked: shown(pending.asked),
+      allowed: shown(pending.allowed),
+      signedInAs: pending.label,
+      signOutUrl: provider.pathFor('end_session'),
+      next: nextOf(pending),
+      unknownAddress,
+    };
+  }
+
+  function nextOf({ interaction, own }: Pending): ConsentView['next'] {
+    if (!needsSignIn(interaction)) return { kind: 'none' };
+    const known = own ?? (others.length === 0 ? only : undefined);
+    return known === undefined ? { kind: 'address' } : { kind: 'provider', host: new URL(known.settings.issuer).host };
+  }
+
+  function shownScope(name: string): ShownScope {
+    const lifetime = scopes.lifetimeSeconds([name]);
+    return {
+      name,
+      title: scopes.title(name),
+      shortLived: lifetime < scopes.lifetimeSeconds([]) ? lifetime : undefined,
+    };
+  }
+
+  function byAddress(address: string | undefined): ProviderClient | undefined {
+    const found: IdentityProvider | undefined = address === undefined ? undefined : providerOfAddress(address);
+    return found && providers.get(found.name);
+  }
+
+  async function sendOn(
+    response: ServerResponse,
+    { interaction, requested }: Pending,
+    chosen: ProviderClient | undefined,
+    hasConsented: boolean,
+    loginHint?: string,
+  ): Promise<void> {
+    if (chosen === undefined) throw new errors.SessionNotFound('the provider is not configured any more');
+    const { name: providerName } = chosen.settings;
+    const maxAgeSeconds = maxAgeOf(interaction, requested);
+    const pending = await signIns.begin(response, {
+      interaction: interaction.uid,
+      provider: providerName,
+      hasConsented,
+      maxAgeSeconds,
+    });
+    try {
+      const url = await chosen.begin(pending, loginHint);
+      sendPage(response, 200, goOnPage(url.href));
+    } catch (error) {
+      observer.signIn(providerName, 'unavailable', reasonOf(error));
+      sendPage(response, 503, failedPage(texts.failed.unavailable));
+    }
+  }
+
+  /** The least of what the scopes and the request ask for. */
+  function maxAgeOf({ params }: Interaction, requested: readonly string[]): number | undefined {
+    const asked = Number(params.max_age ?? Number.NaN);
+    const least = Math.min(scopes.maxAgeSeconds(requested) ?? Infinity, Number.isNaN(asked) ? Infinity : asked);
+    return least === Infinity ? undefined : least;
+  }
+
+  async function allow(interaction: Interaction, accountId: string, requested: readonly string[]): Promise<string> {
+    return saveGrant(provider, interaction, accountId, requested);
+  }
+
+  async function finish(
+    response: ServerResponse,
+    interaction: Interaction,
+    result: NonNullable<Interaction['result']>,
+  ): Promise<void> {
+    interaction.result = result;
+    await interaction.persist();
+    sendPage(response, 200, goOnPage(interaction.returnTo));
+  }
+}
+
+/** An interaction, and what the person decides on. */
+interface Pending {
+  readonly interaction: Interaction;
+  readonly facts: ReturnType<typeof clientFacts>;
+  readonly requested: readonly string[];
+  readonly asked: readonly string[];
+  readonly allowed: readonly string[];
+  readonly asksEachTime: boolean;
+  readonly label: string | undefined;
+  /** The provider of the person who is signed in. */
+  readonly own: ProviderClient | undefined;
+}
+
+function needsSignIn({ prompt }: Interaction): boolean {
+  return prompt.name === 'login';
+}
+
+/** The resources of a request, as the front door resolved them. */
+function resourcesOf({ params }: Interaction): readonly string[] {
+  return [params.resource ?? []].flat().map(String);
+}
+
+/** The scopes that a grant has at each of the resources. */
+function grantedScopes(grant: Grant, resources: readonly string[]): readonly string[] {
+  const [first = [], ...rest] = resources.map((resource) => grant.getResourceScopeEncountered(resource).split(' '));
+  return first.filter((scope) => rest.every((other) => other.includes(scope)));
+}
+
+/** Saves what the person allowed, in addition to what this client was allowed earlier in the same session. */
+export async function saveGrant(
+  provider: Provider,
+  interaction: Interaction,
+  accountId: string,
+  scopes: readonly string[],
+): Promise<string> {
+  const clientId = String(interaction.params.client_id);
+  const earlier = interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
+  const isSame = earlier?.accountId === accountId && earlier.clientId === clientId;
+  const grant = isSame && earlier !== undefined ? earlier : new provider.Grant({ accountId, clientId });
+  grant.addOIDCScope(scopes.join(' '));
+  for (const resource of resourcesOf(interaction)) grant.addResourceScope(resource, scopes.join(' '));
+  return grant.save();
+}
+
+/**
+ * Refuses a form of another site. The cookie is not sent with one (SameSite), and its address holds a secret; browsers
+ * say so a third time.
+ */
+function requireSameOrigin({ headers }: IncomingMessage): void {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') throw new errors.InvalidRequest(texts.failed.crossSite);
+}
+
+/** An error in one line, for the log. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
+}

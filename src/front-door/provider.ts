@@ -1,0 +1,201 @@
+import { type Configuration, errors, type KoaContextWithOIDC, Provider, type ResourceServer } from 'oidc-provider';
+import type { Clock } from '../lib/clock.ts';
+import type { FrontDoor } from '../model/front-door.ts';
+import { createAdapter } from './adapter.ts';
+import { createClientPolicy } from './client-policy.ts';
+import { createConsentPolicy } from './consent-policy.ts';
+import type { Keys } from './keys.ts';
+import { document, pageHeaders, type Page } from './page.ts';
+import { failedPage, signedOutPage, signOutPage } from './pages.ts';
+import { accountOf, type People } from './people.ts';
+import { registeredClients } from './registered-clients.ts';
+import type { Resources } from './resources.ts';
+import type { ScopeRules } from './scope-rules.ts';
+import type { Store } from './store.ts';
+import { anyPattern } from './url-pattern.ts';
+
+/** What oidc-provider is configured from. */
+export interface ProviderParts {
+  readonly frontDoor: FrontDoor;
+  readonly resources: Resources;
+  readonly scopes: ScopeRules;
+  readonly people: People;
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  /** Reads what clients publish. */
+  readonly fetch: typeof fetch;
+  readonly onRevoked: (tokens: readonly string[]) => void;
+}
+
+/** The endpoints, below the issuer. */
+export const routes = {
+  authorization: '/authorize',
+  token: '/token',
+  registration: '/register',
+  introspection: '/introspect',
+  revocation: '/revoke',
+  jwks: '/jwks',
+  end_session: '/sign-out',
+} as const;
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** People sign in again after a working day, so that a person who left the organization does not stay signed in. */
+const SESSION_SECONDS = 8 * HOUR;
+/** The longest time without a sign-in: consent, and a chain of refresh tokens. */
+const GRANT_SECONDS = 14 * DAY;
+
+/** oidc-provider, configured by `front_door`. It keeps no state of its own, and can be replaced at any time. */
+export function createProvider(parts: ProviderParts): Provider {
+  const { frontDoor, scopes, people, store, keys, clock } = parts;
+  const { issuer, clients, tokens } = frontDoor;
+  const path = new URL(issuer).pathname.replace(/\/$/, '');
+  const isSecure = issuer.startsWith('https:');
+  const registrationMs = clients.registration?.lifetimeMs ?? DAY * 1000;
+  // Lax: the answer of a provider is a navigation from another site.
+  const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure: isSecure, overwrite: true } as const;
+
+  const provider = new Provider(issuer, {
+    adapter: createAdapter({ store, clock, registrationMs, onRevoked: parts.onRevoked }),
+    clients: [...registeredClients(frontDoor, scopes)],
+    jwks: { keys: [...keys.signing()] },
+    cookies: {
+      keys: [keys.cookie],
+      names: {
+        session: `${isSecure ? '__Host-' : ''}sallyport_session`,
+        interaction: 'sallyport_interaction',
+        resume: 'sallyport_resume',
+      },
+      long: { ...cookie, path: isSecure ? '/' : path || '/' },
+      short: cookie,
+    },
+    routes,
+    scopes: scopes.all.split(' '),
+    responseTypes: ['code'],
+    subjectTypes: ['public'],
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    allowOmittingSingleRegisteredRedirectUri: false,
+    clientBasedCORS: () => true,
+    // RFC 9700 §2.1.1: PKCE stops injected codes for confidential clients too.
+    pkce: { required: () => true },
+    clockTolerance: 0,
+    expiresWithSession: () => false,
+    rotateRefreshToken: true,
+    // A token that is refreshed has no scope with `max_age`; without any other it would have none.
+    issueRefreshToken: (_ctx, client, code) =>
+      client.grantTypeAllowed('refresh_token') && refreshableOf(code.scopes).length > 0,
+    ttl: {
+      AccessToken: (_ctx, token) => scopes.lifetimeSeconds(token.scope?.split(' ') ?? []),
+      AuthorizationCode: MINUTE,
+      Grant: GRANT_SECONDS,
+      IdToken: HOUR,
+      Interaction: 30 * MINUTE,
+      // From the first one on: a chain of refreshed tokens ends too.
+      RefreshToken: (_ctx, token) => Math.max(1, GRANT_SECONDS - token.totalLifetime()),
+      Session: (_ctx, session) => {
+        const now = Math.floor(clock() / 1000);
+        return Math.max(1, (session.iat ?? now) + SESSION_SECONDS - now);
+      },
+    },
+    extraClientMetadata: createClientPolicy(frontDoor, scopes),
+    extraTokenClaims: async (_ctx, token) =>
+      'accountId' in token ? { ...(await people.find(token.accountId))?.claims } : undefined,
+    findAccount: async (_ctx, subject) => {
+      const person = await people.find(subject);
+      return person && accountOf(person);
+    },
+    interactions: { policy: createConsentPolicy(scopes), url: (_ctx, { uid }) => `${path}/interaction/${uid}` },
+    renderError: (ctx, { error, error_description: description }) =>
+      showPage(ctx, failedPage(description ?? error, error)),
+    discovery: { authorization_grant_profiles_supported: grantProfiles(frontDoor) },
+    fetch: parts.fetch,
+    features: {
+      ...features(parts),
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: (_ctx, _client, oneOf) => oneOf ?? parts.resources.default,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (ctx, indicator) => resourceServer(ctx, indicator),
+      },
+    },
+  } satisfies Configuration);
+
+  // Needed for the URLs and cookies of an https issuer. The listener sets the headers itself.
+  provider.proxy = true;
+  // oidc-provider looks first and writes then: two replicas could both accept one assertion of a client.
+  provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>
+    store.firstSeen(`jti ${owner} ${jti}`, exp * 1000, owner);
+  return provider;
+
+  function refreshableOf(granted: ReadonlySet<string>): readonly string[] {
+    return scopes.refreshable.split(' ').filter((name) => granted.has(name));
+  }
+
+  function resourceServer(ctx: KoaContextWithOIDC, indicator: string): ResourceServer {
+    const { params } = ctx.oidc;
+    if (Array.isArray(params?.['resource']) && params['resource'].length > 1) {
+      throw new errors.InvalidTarget('one resource at a time: a token opens no other');
+    }
+    const isRefresh = params?.['grant_type'] === 'refresh_token';
+    return {
+      audience: parts.resources.audienceOf(indicator),
+      scope: isRefresh ? scopes.refreshable : scopes.all,
+      accessTokenFormat: tokens.format,
+      ...(tokens.format === 'jwt' && { jwt: { sign: { alg: 'ES256', kid: String(keys.signing()[0]?.kid) } } }),
+    };
+  }
+}
+
+function features({ frontDoor: { clients } }: ProviderParts) {
+  const isListed = anyPattern(clients.metadataDocuments);
+  const { registration } = clients;
+  return {
+    devInteractions: { enabled: false },
+    dPoP: { enabled: true },
+    clientCredentials: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    userinfo: { enabled: false },
+    registration: {
+      enabled: registration !== undefined,
+      issueRegistrationAccessToken: false,
+      ...(registration?.initialAccessToken !== undefined && { initialAccessToken: registration.initialAccessToken }),
+    },
+    // Advertised only with a list. Otherwise a client with a document would not register itself.
+    clientIdMetadataDocument: {
+      enabled: clients.metadataDocuments.length > 0,
+      ack: 'draft-02',
+      allowFetch: (_ctx, url) => isListed(url),
+      cacheDuration: { min: MINUTE, max: DAY },
+    },
+    introspection: { enabled: true, allowedPolicy: (_ctx, client) => client.clientId === 'gateway' },
+    revocation: {
+      enabled: true,
+      async allowedPolicy(_ctx, client, token) {
+        if (token.clientId !== client.clientId) return false;
+        if (token.kind !== 'AccessToken') return true;
+        // This token alone: oidc-provider would also end the others of the grant, from before a step-up.
+        await token.destroy();
+        return false;
+      },
+    },
+    rpInitiatedLogout: {
+      enabled: true,
+      logoutSource: (ctx, form) => showPage(ctx, signOutPage(form)),
+      postLogoutSuccessSource: (ctx) => showPage(ctx, signedOutPage),
+    },
+  } satisfies Configuration['features'];
+}
+
+/** MCP enterprise-managed authorization: clients look for the profile before they ask for an assertion. */
+function grantProfiles({ assertions }: FrontDoor): readonly string[] | undefined {
+  return assertions.size === 0 ? undefined : ['urn:ietf:params:oauth:grant-profile:id-jag'];
+}
+
+function showPage(ctx: { set(headers: Record<string, string>): void; body: unknown }, page: Page): void {
+  ctx.set(pageHeaders(page));
+  ctx.body = document(page);
+}

@@ -1,0 +1,40 @@
+import type { ClientMetadata } from 'oidc-provider';
+import type { FrontDoor } from '../model/front-door.ts';
+import { applicationType, jwtBearerGrant } from './client-policy.ts';
+import type { ScopeRules } from './scope-rules.ts';
+
+/** The clients that need no registration: those of the operator, and the gateway, which only introspects. */
+export function registeredClients(frontDoor: FrontDoor, scopes: ScopeRules): readonly ClientMetadata[] {
+  const asserting = new Set([...frontDoor.assertions.values()].flatMap(({ clients }) => clients));
+  const own = [...frontDoor.clients.registered].map(([id, client]): ClientMetadata => {
+    // Of `:*` oidc-provider ignores every port of a loopback address.
+    const redirectUris = client.redirectUris.map((uri) => uri.replace(/^(http:\/\/[^/]*):\*/, '$1'));
+    return {
+      client_id: id,
+      client_name: client.name,
+      client_secret: client.secret,
+      // oidc-provider also accepts the same secret in the body.
+      token_endpoint_auth_method: client.secret === undefined ? 'none' : 'client_secret_basic',
+      application_type: applicationType(redirectUris),
+      redirect_uris: redirectUris,
+      grant_types: [
+        'authorization_code',
+        ...(client.refresh ? ['refresh_token'] : []),
+        ...(asserting.has(id) ? [jwtBearerGrant] : []),
+      ],
+      response_types: ['code'],
+      scope: scopes.all,
+    };
+  });
+  return [
+    ...own,
+    {
+      client_id: 'gateway',
+      client_secret: frontDoor.gatewaySecret,
+      token_endpoint_auth_method: 'client_secret_basic',
+      grant_types: [],
+      response_types: [],
+      redirect_uris: [],
+    },
+  ];
+}

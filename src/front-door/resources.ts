@@ -1,0 +1,47 @@
+import { errors } from 'oidc-provider';
+import type { Config } from '../model/config.ts';
+import { FRONT_DOOR } from '../model/front-door.ts';
+
+/** The resources that the front door issues tokens for: those of the routes that trust it. */
+export interface Resources {
+  /** The `aud` of the resource that an indicator names, as the route wants it. Throws `invalid_target`. */
+  audienceOf(indicator: string): string;
+  /** The resource of a request without `resource`: that of the only MCP route; undefined: there is none, or several. */
+  readonly default: string | undefined;
+  /** The scopes of a request without `scope`: what the policy of the resource asks of every caller. */
+  defaultScope(indicator: unknown): string;
+}
+
+/** Collects the resources of `config`. */
+export function createResources({ routes, publicUrl }: Pick<Config, 'routes' | 'publicUrl'>): Resources {
+  const trusting = routes.filter(({ authorizationServers }) =>
+    authorizationServers.some(({ name }) => name === FRONT_DOOR),
+  );
+  const known = new Map<string, { readonly audience: string; readonly scope: string }>();
+  for (const { path, audiences, policy } of trusting) {
+    const scope = (policy?.scope ?? []).join(' ');
+    for (const audience of audiences) known.set(canonical(audience), { audience, scope });
+    // RFC 8707 §2: clients send what the metadata of the resource says, its URL.
+    const url = canonical(publicUrl + path);
+    known.set(url, known.get(url) ?? { audience: audiences[0] ?? '', scope });
+  }
+  const [only, ...others] = trusting.filter(({ protocol }) => protocol === 'mcp');
+  const byDefault = others.length === 0 ? only?.audiences[0] : undefined;
+  return {
+    audienceOf(indicator) {
+      const found = known.get(canonical(indicator));
+      if (found === undefined) throw new errors.InvalidTarget('resource is not one of this authorization server');
+      return found.audience;
+    },
+    default: byDefault,
+    defaultScope(indicator) {
+      const resource = typeof indicator === 'string' ? indicator : byDefault;
+      return (resource === undefined ? undefined : known.get(canonical(resource))?.scope) ?? '';
+    },
+  };
+}
+
+/** The official clients write an indicator as `new URL(…).href`, which gives a bare origin a slash. */
+function canonical(indicator: string): string {
+  return URL.parse(indicator)?.href ?? indicator;
+}

@@ -1,0 +1,37 @@
+import type { FrontDoor, FrontDoorScope } from '../model/front-door.ts';
+
+/** What the scopes of a request or a token ask for. */
+export interface ScopeRules {
+  /** The known ones among scopes that are separated by spaces; each once. */
+  known(scope: unknown): readonly string[];
+  title(scope: string): string;
+  /** The lifetime of a token, in seconds: the shortest of its scopes. */
+  lifetimeSeconds(scopes: Iterable<string>): number;
+  /** How old a sign-in may be, in seconds: the least of the scopes; undefined: any age. */
+  maxAgeSeconds(scopes: Iterable<string>): number | undefined;
+  /** All scopes, separated by spaces. */
+  readonly all: string;
+  /** Those that a refreshed token keeps: a fresh sign-in is not renewed without the person. */
+  readonly refreshable: string;
+}
+
+/** Creates the rules of `front_door.scopes`. */
+export function createScopeRules({ scopes, tokens }: Pick<FrontDoor, 'scopes' | 'tokens'>): ScopeRules {
+  const settingsOf = (names: Iterable<string>): readonly FrontDoorScope[] =>
+    [...names].flatMap((name) => scopes.get(name) ?? []);
+  return {
+    known: (scope) =>
+      typeof scope === 'string' ? [...new Set(scope.split(' '))].filter((name) => scopes.has(name)) : [],
+    title: (scope) => scopes.get(scope)?.title ?? scope,
+    lifetimeSeconds: (names) =>
+      Math.ceil(
+        Math.min(tokens.lifetimeMs, ...settingsOf(names).map(({ lifetimeMs }) => lifetimeMs ?? Infinity)) / 1000,
+      ),
+    maxAgeSeconds(names) {
+      const least = Math.min(...settingsOf(names).map(({ maxAgeMs }) => maxAgeMs ?? Infinity));
+      return least === Infinity ? undefined : Math.floor(least / 1000);
+    },
+    all: [...scopes.keys()].join(' '),
+    refreshable: [...scopes].flatMap(([name, { maxAgeMs }]) => (maxAgeMs === undefined ? [name] : [])).join(' '),
+  };
+}

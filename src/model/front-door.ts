@@ -1,0 +1,135 @@
+import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
+
+/** The name by which routes trust the front door, in `authorization_servers`. */
+export const FRONT_DOOR = 'front_door';
+
+/** `front_door`: an OAuth authorization server of our own, where people sign in at an identity provider. */
+export interface FrontDoor {
+  /** Published byte for byte; everything else is built from it, never from `Host`. */
+  readonly issuer: string;
+  /** Where it listens; port 0 lets the system choose. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** The absolute path of the file with its secret; undefined: derived from `session_key`, or random at each start. */
+  readonly keys: string | undefined;
+  readonly providers: ReadonlyMap<string, IdentityProvider>;
+  readonly clients: ClientRules;
+  /** Every scope that a client may ask for. */
+  readonly scopes: ReadonlyMap<string, FrontDoorScope>;
+  readonly tokens: { readonly format: 'opaque' | 'jwt'; readonly lifetimeMs: number };
+  readonly assertions: ReadonlyMap<string, AssertionIssuer>;
+  /** The front door as the gateway trusts it, under the name {@link FRONT_DOOR}. */
+  readonly server: AuthorizationServer;
+  /** What the gateway authenticates with when it introspects, whatever the format of tokens. */
+  readonly gatewaySecret: string;
+}
+
+/** An OpenID provider at which people sign in. */
+export interface IdentityProvider {
+  readonly name: string;
+  /** Compared byte for byte. */
+  readonly issuer: string;
+  /** The base URL where the front door reaches it; the issuer by default. */
+  readonly backchannel: string;
+  readonly credentials: ClientCredentials | PublicClient;
+  readonly scopes: readonly string[];
+  /** The suffixes of addresses that lead to it, in lower case. */
+  readonly domains: readonly string[];
+  readonly claims: ClaimsMapping;
+}
+
+/** A client that has nothing to authenticate with. */
+interface PublicClient {
+  readonly clientId: string;
+  readonly clientAuth: 'none';
+}
+
+/** A claim of our tokens → a claim of theirs, each named as in a policy: by name or by JSON Pointer. */
+export type ClaimsMapping = ReadonlyMap<string, string>;
+
+/** Claims of our tokens that no mapping may set: they say which token it is, and for whom. */
+export const reservedClaims: ReadonlySet<string> = new Set([
+  'sub',
+  'aud',
+  'iss',
+  'scope',
+  'client_id',
+  'exp',
+  // The rest of RFC 9068 §2.2, RFC 7662 §2.2, RFC 7800 and RFC 8693 §4.1.
+  'iat',
+  'nbf',
+  'jti',
+  'cnf',
+  'act',
+  'may_act',
+  'active',
+  'azp',
+  'sid',
+  'scp',
+  'token_type',
+  'username',
+  'authorization_details',
+]);
+
+/** Which clients may ask for tokens. */
+export interface ClientRules {
+  /** Whether clients get refresh tokens, unless a registered one says otherwise. */
+  readonly refresh: boolean;
+  /** Patterns of client ids that are URLs of metadata documents; empty: none. */
+  readonly metadataDocuments: readonly string[];
+  /** Addresses and networks (CIDR), besides public ones, from which documents may be fetched. */
+  readonly documentAddresses: readonly string[];
+  /** RFC 7591; undefined: off. */
+  readonly registration: RegistrationRules | undefined;
+  readonly registered: ReadonlyMap<string, RegisteredClient>;
+}
+
+/** Rules for clients that register themselves. */
+export interface RegistrationRules {
+  /** Patterns of redirect URIs. */
+  readonly redirectUris: readonly string[];
+  readonly initialAccessToken: string | undefined;
+  /** How long a registration lives after its last use. */
+  readonly lifetimeMs: number;
+}
+
+/** A client that the operator registered. */
+export interface RegisteredClient {
+  readonly name: string;
+  /** Undefined: a public client. */
+  readonly secret: string | undefined;
+  /** Patterns of redirect URIs. */
+  readonly redirectUris: readonly string[];
+  readonly refresh: boolean;
+}
+
+/** A scope of the front door. */
+export interface FrontDoorScope {
+  readonly title: string;
+  /** The longest lifetime of a token that has it; undefined: that of all tokens. */
+  readonly lifetimeMs: number | undefined;
+  /** How old the sign-in may be when it is granted; undefined: any age. */
+  readonly maxAgeMs: number | undefined;
+}
+
+/** An issuer of identity assertions, ID-JAG. */
+export interface AssertionIssuer {
+  readonly name: string;
+  readonly issuer: string;
+  readonly backchannel: string;
+  /** The provider whose people its subjects are; undefined: its subjects are a name space of their own. */
+  readonly provider: string | undefined;
+  /** The client ids that may present its assertions. */
+  readonly clients: readonly string[];
+  readonly scopes: readonly string[];
+  readonly claims: ClaimsMapping;
+}
+
+/** Observes the front door, for metrics and the log. */
+export interface FrontDoorObserver {
+  /** A sign-in at a provider. `why`: in one line, for the operator. */
+  signIn(provider: string, result: 'ok' | 'denied' | 'refused' | 'failed' | 'unavailable', why?: string): void;
+  consent(result: 'approved' | 'denied'): void;
+  /** An answer of the token endpoint: the `grant_type` if it is known, and `ok` or the error. */
+  token(grant: string, result: string): void;
+  registration(result: string): void;
+}

@@ -1,0 +1,123 @@
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type ClientMetadata, type JWK, Provider } from 'oidc-provider';
+import { createAdapter } from '../../src/front-door/adapter.ts';
+import { createMemoryStore } from '../../src/front-door/memory-store.ts';
+import { keepSecret } from './secrecy.ts';
+
+/** A real OpenID provider, oidc-provider, where the person of the test is signed in without a page. */
+export interface TestIdentityProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** The person who signs in next; undefined: the person refuses. */
+  person: TestPerson | undefined;
+  /** The requests to its authorization endpoint, in their order. */
+  readonly authorizations: readonly URLSearchParams[];
+  close(): Promise<void>;
+}
+
+/** A person at the provider. */
+interface TestPerson {
+  readonly sub: string;
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** When the person signed in, in seconds; default: now. */
+  readonly authTime?: number;
+}
+
+/** Options of {@link startIdentityProvider}. */
+export interface IdentityProviderOptions {
+  readonly redirectUri: string;
+  readonly client?: Partial<ClientMetadata>;
+  /** The claims of ID tokens; others are at the userinfo endpoint. Default: `roles`, `tid`, `email`. */
+  readonly idTokenClaims?: readonly string[];
+  readonly userInfoClaims?: readonly string[];
+}
+
+const clientId = 'front-door';
+
+/** Starts one on a free port of loopback. */
+export async function startIdentityProvider(options: IdentityProviderOptions): Promise<TestIdentityProvider> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const clientSecret = randomBytes(24).toString('base64url');
+  keepSecret(clientSecret);
+  const authorizations: URLSearchParams[] = [];
+  const people = new Map<string, TestPerson>();
+  const { idTokenClaims = ['roles', 'tid', 'email'], userInfoClaims = [] } = options;
+  const provider: Provider = new Provider(issuer, {
+    adapter: createAdapter({
+      store: createMemoryStore(Date.now),
+      clock: Date.now,
+      registrationMs: 60_000,
+      onRevoked: () => {},
+    }),
+    jwks: { keys: [signingKey()] },
+    cookies: { keys: ['a-key-of-the-tests'] },
+    scopes: ['openid', 'email', 'profile'],
+    claims: { openid: ['sub', ...idTokenClaims], profile: [...userInfoClaims] },
+    conformIdTokenClaims: userInfoClaims.length > 0,
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [options.redirectUri],
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+        ...options.client,
+      },
+    ],
+    pkce: { required: () => true },
+    ttl: { AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
+    features: { devInteractions: { enabled: false } },
+    findAccount: (_ctx, sub) => {
+      const person = people.get(sub);
+      return person && { accountId: sub, claims: () => ({ ...person.claims, sub }) };
+    },
+    interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
+    loadExistingGrant: async (ctx) => {
+      const { client, session } = ctx.oidc;
+      const grant = new provider.Grant({ clientId: client?.clientId, accountId: session?.accountId });
+      grant.addOIDCScope('openid email profile');
+      grant.addOIDCClaims([...idTokenClaims, ...userInfoClaims]);
+      await grant.save();
+      return grant;
+    },
+  });
+  const handle = provider.callback();
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', issuer);
+    if (url.pathname === '/auth') authorizations.push(url.searchParams);
+    if (!url.pathname.startsWith('/interaction/')) return handle(request, response);
+    const { person } = identityProvider;
+    if (person === undefined) {
+      return provider.interactionFinished(request, response, { error: 'access_denied', error_description: 'refused' });
+    }
+    people.set(person.sub, person);
+    const login = { accountId: person.sub, ...(person.authTime !== undefined && { ts: person.authTime }) };
+    return provider.interactionFinished(request, response, { login });
+  }
+  server.on('request', (request, response) => void answer(request, response));
+
+  const identityProvider: TestIdentityProvider = {
+    issuer,
+    clientId,
+    clientSecret,
+    person: { sub: createHash('sha256').update(issuer).digest('hex').slice(0, 8) },
+    authorizations,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return identityProvider;
+}
+
+function signingKey(): JWK {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return { ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid: 'RS256' };
+}

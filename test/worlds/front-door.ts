@@ -1,0 +1,125 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startMcpServer } from '../../demo/mcp-server.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { type RunningFrontDoor, startFrontDoor } from '../../src/front-door/front-door.ts';
+import type { FrontDoorObserver } from '../../src/model/front-door.ts';
+import { type Running, start } from '../../src/serve/start.ts';
+import { startIdentityProvider, type TestIdentityProvider } from '../support/identity-provider.ts';
+import { freePort } from '../support/ports.ts';
+import { keepConfig } from '../support/secrecy.ts';
+import { createWrittenLog, type WrittenLog } from '../support/written-log.ts';
+
+/** A gateway with one MCP route that trusts only the front door, the front door, and an OpenID provider behind it. */
+export interface FrontDoorWorld extends WrittenLog {
+  readonly mcpUrl: URL;
+  readonly issuer: string;
+  readonly provider: TestIdentityProvider;
+  readonly gateway: Running;
+  readonly frontDoor: RunningFrontDoor;
+  /** What the front door observed: `sign-in corporate ok`. */
+  readonly observed: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Changes to the world. */
+export interface FrontDoorWorldOptions {
+  /** Lines of `front_door`, besides issuer, listen, provider and scopes. Default: loopback clients register themselves. */
+  readonly frontDoor?: string;
+  /** `scopes` of `front_door`. */
+  readonly scopes?: string;
+  /** `claims` of the provider. */
+  readonly claims?: string;
+  readonly provider?: { readonly idTokenClaims?: readonly string[]; readonly userInfoClaims?: readonly string[] };
+  readonly policy?: string;
+  /** More lines of `gateway.yaml`. */
+  readonly top?: string;
+  /** The path of the issuer below the public URL, through a public route of the gateway; default: its own origin. */
+  readonly below?: string;
+  /** Whether metadata documents on loopback are trusted by this authority. */
+  readonly ca?: string;
+}
+
+const openRegistration = 'clients: { registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }';
+const defaultScopes = '{ read: { title: Read accounts }, payments: { title: Move money, lifetime: 60s, max_age: 5m } }';
+const defaultPolicy = 'scope: read\ntools:\n  list_*: {}\n  transfer_funds: { scope: payments }\n';
+
+/** Starts it. */
+export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): Promise<FrontDoorWorld> {
+  // Clients compare URLs as strings, so they must be known before anything listens.
+  const gatewayUrl = `http://127.0.0.1:${await freePort()}`;
+  const listen = `127.0.0.1:${await freePort()}`;
+  const { below } = options;
+  const issuer = below === undefined ? `http://${listen}` : `${gatewayUrl}${below}`;
+  const provider = await startIdentityProvider({ redirectUri: `${issuer}/callback/corporate`, ...options.provider });
+  const mcpServer = await startMcpServer({ port: 0, apiUrl: gatewayUrl });
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
+  await mkdir(join(folder, 'policies'));
+  await writeFile(join(folder, 'policies/tools.yaml'), options.policy ?? defaultPolicy);
+  await writeFile(
+    join(folder, 'gateway.yaml'),
+    `
+public_url: ${gatewayUrl}
+listen: ${new URL(gatewayUrl).host}
+admin: 127.0.0.1:0
+${options.top ?? ''}
+front_door:
+  issuer: ${issuer}
+  listen: ${listen}
+  identity_providers:
+    corporate:
+      issuer: ${provider.issuer}
+      client_id: ${provider.clientId}
+      client_secret: ${provider.clientSecret}
+      claims: ${options.claims ?? '{ role: /roles/0, tenant: tid }'}
+  scopes: ${options.scopes ?? defaultScopes}
+  ${options.frontDoor ?? openRegistration}
+routes:
+  - name: tools
+    path: /mcp
+    protocol: mcp
+    resource: { name: Tools, scopes_supported: [read] }
+    authorization_servers: [front_door]
+    policy: tools
+    upstream: { url: ${mcpServer.url}/mcp }
+${below === undefined ? '' : `  - { name: signin, path: ${below}, public: true, upstream: { url: "http://${listen}${below}" } }`}
+`,
+  );
+  const config = await loadConfig(join(folder, 'gateway.yaml'), {});
+  await rm(folder, { recursive: true });
+  keepConfig(config);
+  const { output, ...log } = createWrittenLog();
+  const gateway = await start(config, { output });
+  const observed: string[] = [];
+  const frontDoor = await startFrontDoor(config, {
+    observer: observerInto(observed),
+    onRevoked: (tokens) => gateway.endTokens(tokens),
+    onBug(error) {
+      observed.push(`bug ${error instanceof Error ? error.stack : String(error)}`);
+    },
+    ...(options.ca !== undefined && { ca: options.ca }),
+  });
+  return {
+    ...log,
+    mcpUrl: new URL('/mcp', gatewayUrl),
+    issuer,
+    provider,
+    gateway,
+    frontDoor,
+    observed,
+    async close() {
+      await gateway.close(0);
+      await Promise.all([frontDoor.close(), provider.close(), mcpServer.close()]);
+    },
+  };
+}
+
+function observerInto(observed: string[]): FrontDoorObserver {
+  return {
+    signIn: (...parts) => void observed.push(['sign-in', ...parts].join(' ')),
+    consent: (result) => void observed.push(`consent ${result}`),
+    token: (...parts) => void observed.push(['token', ...parts].join(' ')),
+    registration: (result) => void observed.push(`registration ${result}`),
+  };
+}
