@@ -51,7 +51,7 @@ async function run(server: URL, user: string): Promise<number> {
       agent.recorder.take();
     }
   } catch (error) {
-    if (!(await showRefusal(agent))) console.log(error instanceof Error ? error.message : String(error));
+    if (!(await showRefusal(agent))) console.log(`${server.href}: ${reasonOf(error)}`);
     return 1;
   } finally {
     await agent.close();
@@ -64,6 +64,13 @@ async function attempt(agent: Agent): Promise<unknown> {
   if (tool === undefined) return (await agent.listTools()).map(({ name }) => name);
   const result = await agent.call(tool, JSON.parse(argumentsText) as Record<string, unknown>);
   return result?.content;
+}
+
+/** Why a request failed: the code of the system, such as ECONNREFUSED, or the message. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ('code' in error && error.code === 'ECONNREFUSED') return 'ECONNREFUSED: no server listens there';
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }
 
 /** Prints the last answer that was a refusal, as the client got it; false if there was none. */

@@ -100,7 +100,9 @@ async function printed(file: string, isWanted: Filter, options: LogOptions): Pro
   }
   process.stdout.write(table.rows(batch));
   if (decisions === 0 && otherLines > 0) {
-    process.stderr.write(`sallyport: ${file}: none of its lines is a decision; pass the output of sallyport serve\n`);
+    process.stderr.write(
+      `sallyport: ${file}: none of its lines is a decision; the output of sallyport serve has one for each request\n`,
+    );
     return 1;
   }
   if (decisions === 0) process.stderr.write(`sallyport: no decisions read from ${file === '-' ? stdin : file}\n`);

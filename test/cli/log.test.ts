@@ -171,7 +171,8 @@ describe('wrong usage', () => {
     expect(await outcome(['log', 'other'], folder)).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'sallyport: other: none of its lines is a decision; pass the output of sallyport serve\n',
+      stderr:
+        'sallyport: other: none of its lines is a decision; the output of sallyport serve has one for each request\n',
     });
     await writeFile(join(folder, 'other'), '');
     for (const options of [[], ['--json'], ['--summary']])

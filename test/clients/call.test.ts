@@ -53,6 +53,12 @@ test('lists the tools without the name of one', async () => {
   expect({ code, text: lines.slice(-4).join('') }).toEqual({ code: 0, text: '[  "list_accounts",  "transfer_funds"]' });
 });
 
+test('says that no server listens', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  execFile(process.execPath, ['demo/call.ts', 'http://127.0.0.1:1024/mcp'], (_, stdout) => resolve(stdout));
+  expect(await promise).toBe('http://127.0.0.1:1024/mcp: ECONNREFUSED: no server listens there\n');
+});
+
 test('presents the token of the environment, and then signs no user in', async () => {
   const client = await registerClient(world.issuer, 'curl', 'read');
   const { accessToken } = await obtainToken({ issuer: world.issuer, client, scope: 'read', user: 'bob' });
