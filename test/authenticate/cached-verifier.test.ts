@@ -126,7 +126,8 @@ describe('the validation of a token', () => {
     ['jwt', 't', 'the route does not accept opaque tokens: its tokens lack opaque'],
     ['opaque', jwt, 'the route does not accept JWTs: its tokens lack jwt'],
   ])('calls no server where only %s is accepted', async ([form, token, detail]) => {
-    verifier = createOf([form], [authorityOf(issuer)]);
+    const unable = authorityOf('https://unable.example', { introspect: undefined, verify: undefined });
+    verifier = createOf([form], [authorityOf(issuer), unable]);
     await expect(authenticate(token)).rejects.toMatchObject({ reason: 'token.form', detail });
     await authenticate(form === 'jwt' ? jwt : 't');
     expect(asked).toHaveLength(1);
