@@ -16,6 +16,13 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY src ./src
 
+# The pages of the console.
+FROM development AS console
+COPY schema ./schema
+COPY tsconfig.json ./
+COPY console ./console
+RUN npm run console
+
 FROM development AS bundle
 COPY deploy/bundle.config.ts ./deploy/
 COPY schema ./schema
@@ -37,6 +44,7 @@ COPY package.json ./
 COPY schema ./schema
 COPY templates ./templates
 COPY --from=bundle /app/bundle ./bundle
+COPY --from=console /app/console/built ./console/built
 # The user `node`, as a number: Kubernetes asks whether it is root.
 RUN install -d -o 1000 -g 1000 node_modules/.cache
 USER 1000:1000

@@ -1,21 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AdminRefusal, createAccess } from './access.ts';
-import { consolePage, signInPage, type HtmlPage, type RouteView } from './pages.ts';
+import { type ConsoleRequest, consoleRequests, json } from '../console/console.ts';
+import type { ConsoleSource } from '../console/process-source.ts';
+import { readStaticFiles } from '../console/static-files.ts';
+import type { InForce } from '../console/status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { http } from '../http/node-http.ts';
 import type { AdminRules, AdminSettings } from '../model/config.ts';
-import type { ServerState } from '../model/authorization-server.ts';
-import type { StoreState } from '../model/shared.ts';
-
-/** The configuration in force. */
-export interface InForce {
-  /** Its hash. */
-  config: string;
-  routes: readonly RouteView[];
-  /** Why the newest files are not in force; empty if they are. */
-  problems: readonly string[];
-}
 
 /** The state that the admin listener shows, of one process or of all workers. */
 export interface AdminView {
@@ -23,7 +15,7 @@ export interface AdminView {
   readonly inForce: InForce;
   /** How many processes serve; undefined without workers. */
   workers?(): number;
-  state(): CurrentState | Promise<CurrentState>;
+  readonly source: ConsoleSource;
 }
 
 /** A text and its media type. */
@@ -31,18 +23,6 @@ interface Page {
   readonly type: string;
   readonly text: string;
 }
-
-/** The current state of the servers that the gateway depends on, and the newest denials. */
-export interface CurrentState {
-  readonly servers: readonly ServerState[];
-  /** Undefined: none is configured. */
-  readonly store: StoreState | undefined;
-  /** The newest denials as they were logged, the newest first. */
-  readonly denials: readonly object[];
-}
-
-/** Answers a request whose caller may see the page. */
-type Serve = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 
 /** The second listener: for the operator's network, not for clients. */
 export interface Admin {
@@ -58,6 +38,12 @@ export interface AdminOptions {
   /** Called with the address of a caller that presented a wrong token. */
   readonly onWrongToken: (address: string) => void;
 }
+
+/** Where the files of the pages are. They hold nothing of this gateway, and the sign-in page needs them. */
+const ASSETS = '/console/assets/';
+
+const NOT_BUILT =
+  'The console was not built: run `npm run console` in the checkout, or use the package or the image.\n';
 
 /** The headers of every answer. An HTML page replaces the content security policy. */
 const securityHeaders = {
@@ -79,6 +65,7 @@ const securityHeaders = {
  */
 export async function startAdmin(settings: AdminSettings, view: AdminView, options: AdminOptions): Promise<Admin> {
   const { listen } = settings;
+  const files = await readStaticFiles();
   const access = createAccess(settings, options.clock, options.onWrongToken);
 
   async function readiness(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -88,10 +75,10 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       return;
     }
     const { config, problems } = view.inForce;
-    const { servers, store } = await view.state();
+    const { servers, store } = await view.source.state(undefined);
     json(response, {
       status: 'ready',
-      config,
+      config: config.hash,
       // The last good configuration stays in force: a warning, but no reason to take the replica out of service.
       ...(problems.length > 0 && { warning: 'the newest configuration is refused', problems }),
       workers: view.workers?.(),
@@ -101,7 +88,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
   }
 
   /** Pages that a caller without the token may request. */
-  const openPages = new Map<string, Serve>([
+  const openPages = new Map<string, ConsoleRequest>([
     ['/healthz', (_, response) => json(response, { status: 'ok' })],
     [
       '/metrics',
@@ -114,17 +101,24 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     [
       '/sign-in',
       (request, response) => {
-        if (access.hasSignIn()) return html(response, 200, signInPage);
+        if (access.hasSignIn()) return page('sign-in.html', request, response);
         access.requireOperator(request);
         throw new AdminRefusal(404, '');
       },
     ],
   ]);
-  /** Pages for operators. */
-  const pages = new Map<string, Serve>([
-    ['/', (_, response) => html(response, 200, consolePage)],
-    ['/console.json', async (_, response) => json(response, { ...view.inForce, ...(await view.state()) })],
-  ]);
+  /** The addresses of the console's one page, which shows a view for each. */
+  const views = new Set(['/', '/policies', '/health']);
+  const requests = consoleRequests({ ...view, workers: () => view.workers?.() ?? 1 });
+
+  function page(name: string, request: IncomingMessage, response: ServerResponse): void {
+    if (!files.serve(name, request, response)) throw new AdminRefusal(503, NOT_BUILT);
+  }
+
+  /** What an operator may request; undefined for an unknown address. */
+  function operatorPage(path: string): ConsoleRequest | undefined {
+    return views.has(path) ? (request, response) => page('index.html', request, response) : requests.get(path);
+  }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
@@ -133,12 +127,22 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       response.writeHead(204, { 'set-cookie': access.signIn(request) }).end();
       return;
     }
+    if (path.startsWith(ASSETS) && files.serve(path.slice(ASSETS.length), request, response)) return;
     const openPage = openPages.get(path);
     if (openPage === undefined) access.requireOperator(request);
-    const page = openPage ?? pages.get(path);
-    if (page === undefined) throw new AdminRefusal(404, '');
+    const found = openPage ?? operatorPage(path);
+    if (found === undefined) throw new AdminRefusal(404, '');
     if (request.method !== 'GET' && request.method !== 'HEAD') throw new AdminRefusal(405, '', { allow: 'GET, HEAD' });
-    await page(request, response);
+    await found(request, response, () => isStillOperator(request));
+  }
+
+  /** As {@link Access.isOperator}, long after the request was answered. */
+  function isStillOperator(request: IncomingMessage): boolean {
+    try {
+      return access.isOperator(request);
+    } catch {
+      return false;
+    }
   }
 
   /** Refuses a request. A browser gets the sign-in page at the address that needs it. */
@@ -146,8 +150,10 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     if (!(error instanceof AdminRefusal)) return void response.destroy(error as Error);
     const { status, headers, message } = error;
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    if (status === 401 && request.method === 'GET' && request.headers.accept?.includes('text/html') === true)
-      return html(response, 401, signInPage);
+    if (status === 401 && request.method === 'GET' && request.headers.accept?.includes('text/html') === true) {
+      response.statusCode = 401;
+      if (files.serve('sign-in.html', request, response)) return;
+    }
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(message);
   }
 
@@ -173,14 +179,4 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
         server.closeAllConnections();
       }),
   };
-}
-
-function html(response: ServerResponse, status: number, { html: page, policy }: HtmlPage): void {
-  response
-    .writeHead(status, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy })
-    .end(page);
-}
-
-function json(response: ServerResponse, value: object): void {
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }

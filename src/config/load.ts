@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { Config, LogSettings, SharedStore } from '../model/config.ts';
+import type { Config, LogSettings, PolicyFolder, SharedStore } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../policy/hierarchy.ts';
 import { hostName, network, readAddresses } from './addresses.ts';
@@ -10,7 +10,7 @@ import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, recorded, type Snapshot } from './files.ts';
 import { expand } from './placeholders.ts';
 import { plainSecrets } from './plain-secrets.ts';
-import { type PolicyFolder, readPolicies } from './policies.ts';
+import { type ReadPolicies, readPolicies } from './policies.ts';
 import { ConfigError, Problem } from './problems.ts';
 import { readLimits, readRate } from './limits.ts';
 import { readRoutes } from './routes.ts';
@@ -28,8 +28,7 @@ export interface Loaded {
   readonly files: readonly string[];
   /** Everything that was read, so that another process can load the same. */
   readonly snapshot: Snapshot;
-  /** The folder of policies: its path, and its name in messages. */
-  readonly policyFolder: { readonly path: string; readonly label: string };
+  readonly policyFolder: PolicyFolder;
   /** The secrets that `gateway.yaml` itself holds. */
   readonly plainSecrets: readonly Problem[];
 }
@@ -62,13 +61,14 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
   const root = report.root(document.value, expanded.value);
   const { folder, path, folderLabel } = await readPolicyFolder(root.get('policies'), base, read);
   const { tls, files: tlsFiles } = await readTls(root, base, read);
-  const config: Config = { ...readRoot(root, base, folder, folderLabel, env), tls, hash: hashOf(text, folder.texts) };
+  const policyFolder = { path, label: folderLabel, texts: folder.texts };
+  const hash = hashOf(text, folder.texts);
+  const config: Config = { ...readRoot(root, base, folder, folderLabel, env), policyFolder, tls, hash };
 
   const files = [file, path, ...[...folder.texts.keys()].map((name) => join(path, name)), ...expanded.files];
   const problems = [...report.problems(), ...folder.problems];
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
-  const policyFolder = { path, label: folderLabel };
   return { config, files, snapshot: read.snapshot(), policyFolder, plainSecrets: plainSecrets(document) };
 }
 
@@ -80,7 +80,7 @@ async function readPolicyFolder(
   field: Field,
   base: string,
   read: Files,
-): Promise<{ folder: PolicyFolder; path: string; folderLabel: string }> {
+): Promise<{ folder: ReadPolicies; path: string; folderLabel: string }> {
   const name = field.text() ?? 'policies';
   const path = resolve(base, name);
   // Relative to the working directory, so that a terminal can open it; a placeholder stays as it is.
@@ -91,13 +91,16 @@ async function readPolicyFolder(
   return { folder, path, folderLabel };
 }
 
+/** The parts of a configuration that `gateway.yaml` alone determines. */
+type ConfigFromRoot = Omit<Config, 'tls' | 'hash' | 'policyFolder'>;
+
 function readRoot(
   root: Field,
   base: string,
-  folder: PolicyFolder,
+  folder: ReadPolicies,
   folderLabel: string,
   env: NodeJS.ProcessEnv,
-): Omit<Config, 'tls' | 'hash'> {
+): ConfigFromRoot {
   // A missing required value is replaced by any other: the reported problem keeps the result from being used.
   const publicUrl = root.get('public_url').read(origin) ?? '';
   const frontDoor = readFrontDoor(root, base, env);

@@ -11,7 +11,7 @@ import { type Violation, violations } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
 
 /** What one folder of policies holds. */
-export interface PolicyFolder {
+export interface ReadPolicies {
   /** Whether there is such a folder. */
   readonly exists: boolean;
   /** By name; undefined if the file has problems. */
@@ -28,7 +28,7 @@ export interface PolicyFolder {
  *
  * @param label The folder's name in messages.
  */
-export async function readPolicies(folder: string, label: string, read: Files): Promise<PolicyFolder> {
+export async function readPolicies(folder: string, label: string, read: Files): Promise<ReadPolicies> {
   const policies = new Map<string, Policy | undefined>();
   const forMcp = new Map<string, string>();
   const problems: Problem[] = [];

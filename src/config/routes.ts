@@ -5,7 +5,7 @@ import type { TokenForm } from '../model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
 import { serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
-import type { PolicyFolder } from './policies.ts';
+import type { ReadPolicies } from './policies.ts';
 import { readRate } from './limits.ts';
 import { readDpop, readTokens, requireOwners, requireSignedAnswers } from './route-tokens.ts';
 import { readUpstream } from './upstream.ts';
@@ -17,7 +17,7 @@ import { anyText, duration, method, name, oneOf, policyName, routePath, scopeTok
 export interface Referents {
   readonly publicUrl: string;
   readonly servers: ReadonlyMap<string, AuthorizationServer>;
-  readonly folder: PolicyFolder;
+  readonly folder: ReadPolicies;
   /** The name of the folder of policies in messages. */
   readonly folderLabel: string;
   /** `limits.rate`, the default of routes. */

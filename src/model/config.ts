@@ -64,8 +64,18 @@ export interface Config {
   readonly log: LogSettings;
   readonly routes: readonly Route[];
   readonly policies: ReadonlyMap<string, Policy>;
+  readonly policyFolder: PolicyFolder;
   /** SHA-256 over all files that were read, in hex; the label of `sallyport_config_info`. */
   readonly hash: string;
+}
+
+/** The folder that policies were read from. */
+export interface PolicyFolder {
+  readonly path: string;
+  /** Its name in messages. */
+  readonly label: string;
+  /** The text of each policy, by the name of its file. */
+  readonly texts: ReadonlyMap<string, string>;
 }
 
 /** The files of the gateway's own certificate, as absolute paths. */

@@ -4,7 +4,11 @@ import { firstScopes, type Route } from '../model/route.ts';
 import { metadataUrl } from './resource-metadata.ts';
 
 /** The challenges of a refusal, each the value of one `WWW-Authenticate`; undefined where no token would help. */
-export type Challenges = (call: Call, refusal: Refusal, denial: Denial) => string | [string, string] | undefined;
+export type Challenges = (
+  call: { readonly fields: Pick<Call['fields'], 'authorization'> },
+  refusal: Refusal,
+  denial: Pick<Denial, 'reason' | 'scope'>,
+) => string | [string, string] | undefined;
 
 /** RFC 9110 §11.1: the scheme is case-insensitive. */
 const dpopScheme = /^dpop(?: |$)/i;

@@ -83,11 +83,16 @@ export function recordedPrincipal(
       subject,
       clientId,
       scope: (scope ?? '').split(' ').filter((each) => each !== ''),
-      claims: nested(input.claims ?? {}),
+      claims: recordedClaims({ input }),
       lifetimeSeconds: input.lifetime,
     },
     hierarchy,
   );
+}
+
+/** The claims of a logged decision that the policy read. */
+export function recordedClaims({ input }: Pick<RecordedDecision, 'input'>): Record<string, unknown> {
+  return nested(input.claims ?? {});
 }
 
 /** The attempt of a logged decision; arguments are not logged. */

@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
-import { startAdmin, type Admin, type InForce } from '../admin/admin.ts';
-import { routesOf } from '../admin/pages.ts';
+import { startAdmin, type Admin } from '../admin/admin.ts';
 import type { Loaded } from '../config/load.ts';
 import { watchFiles } from '../config/watch.ts';
+import type { InForce } from '../console/status.ts';
 import { createBackOff } from '../lib/back-off.ts';
 import { openCertificate } from '../listen/own-certificate.ts';
 import type { Config } from '../model/config.ts';
@@ -14,7 +14,8 @@ import { closeOrphanedConnections } from './orphaned-connections.ts';
 import { fixedIn } from './reload.ts';
 import { copyLines, standardOutput } from './standard-output.ts';
 import { adminOptions, type Running, WorkerFault } from './start.ts';
-import { createAskStates, type FromWorker, type ToWorker } from './worker-messages.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
+import { createWorkersSource } from './workers-source.ts';
 
 /** The back-off before a worker that ended is replaced. It doubles each time, until a worker listens. */
 const FIRST_BACK_OFF_MS = 100;
@@ -34,7 +35,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
   const metrics = createWorkerMetrics();
   const fixed = fixedIn(loaded.config);
   const key = randomBytes(32).toString('hex');
-  const inForce: InForce = { config: loaded.config.hash, routes: routesOf(loaded.config), problems: [] };
+  const inForce: InForce = { config: loaded.config, since: Date.now(), problems: [] };
   /** The problems of the newest files. */
   let refused: readonly string[] = [];
   /** The problems of each worker that refuses files which the primary process accepted. */
@@ -56,7 +57,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
   function tell(worker: Worker, message: ToWorker): void {
     if (worker.isConnected()) worker.send(message);
   }
-  const askStates = createAskStates(tell);
+  const source = createWorkersSource(workers, tell);
   function tellAll(message: ToWorker): void {
     for (const worker of workers()) tell(worker, message);
   }
@@ -71,6 +72,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
     worker.on('error', () => {});
     tell(worker, { kind: 'begin', file, snapshot, fixed, key, certificates: certificate?.current() });
     if (refused.length > 0) tell(worker, { kind: 'reload-refused' });
+    source.follow(worker);
     return new Promise((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
         if (message.kind === 'listening') {
@@ -129,24 +131,13 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
   try {
     [url] = await Promise.all(Array.from({ length: count }, fork));
     cluster.on('exit', replaceEnded);
-    const view = {
-      metrics: metrics.page,
-      inForce,
-      workers: () => workers().length,
-      async state() {
-        const all = await askStates(workers());
-        const denials = all
-          .flatMap((each) => each.denials)
-          .toSorted((one, other) => (timeOf(one) < timeOf(other) ? 1 : -1));
-        return { servers: all[0]?.servers ?? [], store: all[0]?.store, denials };
-      },
-    };
+    const view = { metrics: metrics.page, inForce, workers: () => workers().length, source };
     admin = loaded.config.admin && (await startAdmin(loaded.config.admin, view, adminOptions(log)));
   } catch (error) {
     await stop(0);
     throw error;
   }
-  log.event('info', 'listening', { url, admin: admin?.url, config: inForce.config, workers: count });
+  log.event('info', 'listening', { url, admin: admin?.url, config: inForce.config.hash, workers: count });
 
   return {
     url: url ?? '',
@@ -159,8 +150,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
       tellAll({ kind: 'reload', file, snapshot });
       log.configure(next.log);
       admin?.reload(next.admin);
-      inForce.config = next.hash;
-      inForce.routes = routesOf(next);
+      Object.assign(inForce, { config: next, since: Date.now() });
       refused = [];
       noteProblems();
     },
@@ -176,10 +166,6 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
       await lines.close();
     },
   };
-}
-
-function timeOf(line: object): string {
-  return 'time' in line ? String(line.time) : '';
 }
 
 function workers(): Worker[] {

@@ -1,13 +1,15 @@
 import type { Writable } from 'node:stream';
-import { type Admin, type AdminOptions, type CurrentState, type InForce, startAdmin } from '../admin/admin.ts';
-import { routesOf } from '../admin/pages.ts';
+import { type Admin, type AdminOptions, startAdmin } from '../admin/admin.ts';
 import type { Snapshot } from '../config/files.ts';
+import type { InForce } from '../console/status.ts';
+import { createProcessConsole, type ProcessConsole, singleSource } from '../console/process-source.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Config, Telemetry } from '../model/config.ts';
 import type { Tracer } from '../model/tracer.ts';
 import { createJsonLines } from '../telemetry/json-lines.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { recordBeside, type Recorder } from '../telemetry/recorder.ts';
 import { DecisionFileFault, openDecisionFile } from './decision-file.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
 import { standardOutput } from './standard-output.ts';
@@ -49,8 +51,8 @@ export interface Serving {
   readonly metrics: Metrics;
   /** Opens `log.file` again, after its rotation. */
   readonly reopenLog: () => void;
-  /** The state of this process, for the admin listener. */
-  readonly state: () => CurrentState;
+  /** Undefined without an admin listener: then nothing is recorded. */
+  readonly console: ProcessConsole | undefined;
   readonly close: (graceMs: number) => Promise<void>;
 }
 
@@ -61,7 +63,7 @@ export interface Serving {
  */
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
   const { clock = Date.now, key, openCertificate } = options;
-  const metrics = createMetrics();
+  const { metrics, recorder } = createRecorded(config.admin !== undefined, clock);
   const lost = (where: 'stdout' | 'file') => (count: number) => metrics.logLinesLost(where, count);
   const output = options.output ?? standardOutput(process.stdout.fd, lost('stdout'));
   const lines = createJsonLines(output, () => metrics.logLinesLost('stdout', 1));
@@ -74,13 +76,22 @@ export async function startServing(config: Config, options: StartOptions): Promi
     log,
     metrics,
     reopenLog: () => file?.reopen(log),
-    state: () => ({ servers: service.servers(), store: service.sharedStore(), denials: log.denials() }),
+    console:
+      recorder && createProcessConsole(recorder, () => ({ servers: service.servers(), store: service.sharedStore() })),
     async close(graceMs) {
       await service.close(graceMs);
       await tracer?.close();
       await Promise.all([lines.close(), file?.close()]);
     },
   };
+}
+
+function createRecorded(
+  isWanted: boolean,
+  clock: Clock,
+): { readonly metrics: Metrics; readonly recorder: Recorder | undefined } {
+  const metrics = createMetrics();
+  return isWanted ? recordBeside(metrics, clock) : { metrics, recorder: undefined };
 }
 
 /** Loads OpenTelemetry only here: it is larger than everything else together. */
@@ -102,12 +113,15 @@ export function adminOptions(log: Log, clock: Clock = Date.now): AdminOptions {
 
 /** Starts the gateway and its admin listener. Throws as {@link startServing}. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
-  const { service, log, metrics, state, reopenLog, close } = await startServing(config, options);
-  const inForce: InForce = { config: config.hash, routes: routesOf(config), problems: [] };
-  const view = { metrics: metrics.page, inForce, state };
+  const { service, log, metrics, console, reopenLog, close } = await startServing(config, options);
+  const { clock = Date.now } = options;
+  const inForce: InForce = { config, since: clock(), problems: [] };
   let admin: Admin | undefined;
   try {
-    admin = config.admin && (await startAdmin(config.admin, view, adminOptions(log, options.clock)));
+    if (config.admin !== undefined && console !== undefined) {
+      const view = { metrics: metrics.page, inForce, source: singleSource(console) };
+      admin = await startAdmin(config.admin, view, adminOptions(log, clock));
+    }
   } catch (error) {
     await close(0);
     throw error;
@@ -124,9 +138,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     reload(next) {
       service.reload(next);
       admin?.reload(next.admin);
-      inForce.config = next.hash;
-      inForce.routes = routesOf(next);
-      inForce.problems = [];
+      Object.assign(inForce, { config: next, since: clock(), problems: [] } satisfies InForce);
     },
     reloadRefused(problems) {
       inForce.problems = problems;

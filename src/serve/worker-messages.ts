@@ -1,7 +1,7 @@
-import type { Worker } from 'node:cluster';
-import type { CurrentState } from '../admin/admin.ts';
 import type { Snapshot } from '../config/files.ts';
 import type { Certificates } from '../lib/certificate-files.ts';
+import type { Batch } from '../console/messages.ts';
+import type { ProcessAnswers } from '../console/process-source.ts';
 import type { Fixed } from './reload.ts';
 
 /** A message of the primary process to a worker. */
@@ -23,7 +23,10 @@ export type ToWorker =
   /** Tokens of the front door that were revoked, by their SHA-256 (base64url). */
   | { readonly kind: 'end-tokens'; readonly digests: readonly string[] }
   | { readonly kind: 'renewed'; readonly certificates: Certificates }
-  | { readonly kind: 'state'; readonly id: number }
+  /** A question of the console. */
+  | { readonly kind: 'ask'; readonly id: number; readonly question: Question; readonly argument: unknown }
+  /** Whether to send new decisions. */
+  | { readonly kind: 'watch'; readonly isWatched: boolean }
   | { readonly kind: 'stop'; readonly graceMs: number };
 
 /** A message of a worker to the primary process. */
@@ -33,38 +36,13 @@ export type FromWorker =
   | { readonly kind: 'failed'; readonly why: string }
   /** The worker has reloaded, or refused to: with problems, it keeps the last good configuration. */
   | { readonly kind: 'reloaded'; readonly problems: readonly string[] }
-  | { readonly kind: 'state'; readonly id: number; readonly state: CurrentState };
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
+  | { readonly kind: 'decisions'; readonly batch: Batch };
+
+/** A question of the console to one process. */
+export type Question = keyof ProcessAnswers;
 
 /** Sends a message to the primary process, from a worker. */
 export function tellPrimary(message: FromWorker): void {
   process.send?.(message);
-}
-
-/** How long a worker may take to answer with its state. */
-const PATIENCE_MS = 1_000;
-
-/** Creates a function that asks workers for their states. A worker that does not answer in time is left out. */
-export function createAskStates(
-  tell: (worker: Worker, message: ToWorker) => void,
-): (workers: readonly Worker[]) => Promise<readonly CurrentState[]> {
-  let asked = 0;
-
-  function ask(worker: Worker): Promise<CurrentState | undefined> {
-    return new Promise((resolve) => {
-      const id = (asked += 1);
-      const listen = (message: FromWorker): void => {
-        if (message.kind === 'state' && message.id === id) done(message.state);
-      };
-      const timer = setTimeout(() => done(undefined), PATIENCE_MS);
-      const done = (state: CurrentState | undefined): void => {
-        clearTimeout(timer);
-        worker.off('message', listen);
-        resolve(state);
-      };
-      worker.on('message', listen);
-      tell(worker, { kind: 'state', id });
-    });
-  }
-
-  return async (workers) => (await Promise.all(workers.map(ask))).filter((state) => state !== undefined);
 }

@@ -12,6 +12,8 @@ import { tellPrimary, type ToWorker } from './worker-messages.ts';
 /** The serving process, and the certificate that the primary process renews. */
 interface Working extends Serving {
   readonly certificate: ReceivedCertificate | undefined;
+  /** Ends the sending of new decisions; undefined while no page watches. */
+  stopWatching?: (() => void) | undefined;
 }
 
 /** Runs one of several serving processes. It obeys the primary process, and ends with it. */
@@ -74,8 +76,14 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
     case 'renewed':
       serving.certificate?.renew(message.certificates);
       break;
-    case 'state':
-      tellPrimary({ kind: 'state', id: message.id, state: serving.state() });
+    case 'ask':
+      tellPrimary({ kind: 'answer', id: message.id, answer: answerTo(serving, message) });
+      break;
+    case 'watch':
+      serving.stopWatching?.();
+      serving.stopWatching = message.isWatched
+        ? serving.console?.watch((batch) => tellPrimary({ kind: 'decisions', batch }))
+        : undefined;
       break;
     case 'stop':
       await end(serving, message.graceMs);
@@ -83,6 +91,11 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
     default:
       throw new TypeError(`${String(message satisfies never)} is not a message`);
   }
+}
+
+function answerTo({ console }: Working, { question, argument }: Extract<ToWorker, { kind: 'ask' }>): unknown {
+  const answer = console?.answers[question] as ((argument: unknown) => unknown) | undefined;
+  return answer?.(argument);
 }
 
 /** Reloads; returns the problems if this worker refuses what the primary process accepted. */

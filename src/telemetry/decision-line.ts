@@ -1,39 +1,45 @@
 import { type Outcome, toolOf } from '../model/outcome.ts';
-import type { McpTarget, Policy } from '../model/policy.ts';
+import type { Policy } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
-import type { DecisionInput } from '../model/decision-input.ts';
+import {
+  callerSummary,
+  cut,
+  cutIfAny,
+  type DecisionSummary,
+  durationMs,
+  inputOf,
+  summaryOf,
+} from './decision-summary.ts';
 
 /**
  * The members of a decision's line, in order; JSON.stringify leaves out the undefined ones. A member that an allowed
  * call can have is also in {@link allowedLine}; a test compares the two.
  */
-export function decisionLine(outcome: Outcome): object {
-  const { call, route, principal, attempt, denial, shadow } = outcome;
-  const refused = denial ?? shadow;
-  const mcp = attempt?.kind === 'mcp' ? attempt : undefined;
+export function decisionLine(summary: DecisionSummary): Readonly<Record<string, unknown>> {
+  const { kind, caller, reason } = summary;
   return {
-    time: timestamp(),
+    time: new Date(summary.at).toISOString(),
     level: 'info',
     msg: 'decision',
-    decision: call.decision,
-    request_id: call.id,
-    route: route?.name,
-    allow: outcome.allow,
-    shadow: shadow === undefined ? undefined : true,
-    reason: refused?.reason,
-    detail: refused?.detail,
-    subject: principal?.subject,
-    client_id: principal?.clientId,
-    issuer: principal?.issuer,
-    method: cut(mcp?.method ?? call.method),
-    tool: cut(toolOf(mcp)),
-    scope: principal && grantedScope(principal),
-    needed_scope: refused === undefined || refused.scope.length === 0 ? undefined : refused.scope.join(' '),
-    policy: route?.policy?.name,
-    rule: outcome.rule,
-    input: decisionInput(outcome),
-    duration_ms: durationMs(outcome),
-    trace_id: call.trace?.traceId,
+    decision: summary.id,
+    request_id: summary.requestId,
+    route: summary.route,
+    allow: kind === 'allowed' || kind === 'shadow',
+    shadow: kind === 'shadow' ? true : undefined,
+    reason,
+    detail: summary.detail,
+    subject: caller?.subject,
+    client_id: caller?.clientId,
+    issuer: caller?.issuer,
+    method: summary.method,
+    tool: summary.tool,
+    scope: caller?.scope,
+    needed_scope: summary.neededScope,
+    policy: summary.policy,
+    rule: summary.rule,
+    input: inputOf(summary),
+    duration_ms: summary.durationMs,
+    trace_id: summary.traceId,
   };
 }
 
@@ -53,25 +59,15 @@ export function allowedLine(outcome: Outcome): string {
     ',"allow":true' +
     caller.identity +
     member('method', cut(mcp?.method ?? call.method)) +
-    member('tool', cut(toolOf(mcp))) +
+    member('tool', cutIfAny(toolOf(mcp))) +
     caller.scope +
     member('policy', policy?.name) +
     member('rule', rule) +
-    (isUsual ? caller.input : json('input', decisionInput(outcome))) +
+    (isUsual ? caller.input : json('input', inputOf(summaryOf(outcome, 0)))) +
     `,"duration_ms":${durationMs(outcome)}` +
     member('trace_id', call.trace?.traceId) +
     '}'
   );
-}
-
-/** Shortens a name that the caller chose. */
-function cut(text: string | undefined): string | undefined {
-  return text !== undefined && text.length > 256 ? `${text.slice(0, 256)}…` : text;
-}
-
-/** The scope of the token; undefined if it grants none. */
-function grantedScope({ grantedScopes }: Principal): string | undefined {
-  return grantedScopes.length === 0 ? undefined : grantedScopes.join(' ');
 }
 
 let lastSecond = { at: NaN, text: '' };
@@ -83,10 +79,6 @@ function timestamp(): string {
   const at = now - milliseconds;
   if (at !== lastSecond.at) lastSecond = { at, text: new Date(at).toISOString().slice(0, -'000Z'.length) };
   return `${lastSecond.text}${String(milliseconds).padStart(3, '0')}Z`;
-}
-
-function durationMs({ decidedAt, call }: Outcome): number {
-  return Math.round((decidedAt - call.startedAt) * 1000) / 1000;
 }
 
 /** The members that depend on the caller and the policy alone, as JSON. */
@@ -105,12 +97,12 @@ const callerTexts = new WeakMap<Principal, CallerText>();
 function callerText(principal: Principal, policy: Policy | undefined): CallerText {
   const kept = callerTexts.get(principal);
   if (kept !== undefined && kept.policy === policy) return kept;
-  const { subject, clientId, issuer } = principal;
+  const { subject, clientId, issuer, scope, input } = callerSummary(principal, policy);
   const text: CallerText = {
     policy,
     identity: member('subject', subject) + member('client_id', clientId) + member('issuer', issuer),
-    scope: member('scope', grantedScope(principal)),
-    input: policy === undefined ? '' : json('input', callerInput(policy, principal)),
+    scope: member('scope', scope),
+    input: json('input', input),
   };
   callerTexts.set(principal, text);
   return text;
@@ -126,48 +118,4 @@ function member(name: string, value: string | undefined): string {
 
 function json(name: string, value: unknown): string {
   return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
-}
-
-/** The longest claim and the longest name that are logged, in UTF-16 code units of JSON. */
-const MAX_LENGTH = 512;
-/** The limit on logged targets of one message. */
-const MAX_TARGETS = 32;
-
-/** The member `input`; undefined if no policy decided, or if the policy read nothing more. */
-export function decisionInput({ route, principal, attempt }: Outcome): DecisionInput | undefined {
-  const policy = route?.policy;
-  if (policy === undefined || principal === undefined) return undefined;
-  const targets = attempt?.kind === 'mcp' ? loggedTargets(attempt.targets) : undefined;
-  const caller = callerInput(policy, principal);
-  return targets === undefined ? caller : { ...caller, targets };
-}
-
-/** The part of `input` that depends on the caller and the policy alone. */
-function callerInput(policy: Policy, principal: Principal): DecisionInput | undefined {
-  const claims = Object.entries(policy.claimsRead(principal.claims));
-  const short = claims.filter(([, value]) => isShort(value));
-  const omitted = claims.filter((claim) => !short.includes(claim)).map(([name]) => name);
-  const { expiresAt, issuedAt } = principal;
-  const lifetime = expiresAt === undefined || issuedAt === undefined ? undefined : expiresAt - issuedAt;
-  if (claims.length === 0 && lifetime === undefined) return undefined;
-  return {
-    ...(short.length > 0 && { claims: Object.fromEntries(short) }),
-    ...(omitted.length > 0 && { omitted }),
-    ...(lifetime !== undefined && { lifetime }),
-  };
-}
-
-function isShort(value: unknown): boolean {
-  try {
-    return (JSON.stringify(value) ?? '').length <= MAX_LENGTH;
-  } catch {
-    // A value thousands of levels deep: JSON.parse can read it, but JSON.stringify cannot write it.
-    return false;
-  }
-}
-
-/** The targets, unless the member `tool` says all of them. */
-function loggedTargets(targets: readonly McpTarget[]): readonly McpTarget[] | undefined {
-  if (targets.every(({ kind }) => kind === 'tool')) return undefined;
-  return targets.slice(0, MAX_TARGETS).map(({ kind, name }) => ({ kind, name: name.slice(0, MAX_LENGTH) }));
 }

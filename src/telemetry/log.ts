@@ -1,6 +1,7 @@
 import type { LogSettings } from '../model/config.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { allowedLine, decisionLine } from './decision-line.ts';
+import { summaryOf } from './decision-summary.ts';
 import type { JsonLines } from './json-lines.ts';
 import type { TlsObserver } from '../model/observer.ts';
 import type { Metrics } from './metrics.ts';
@@ -11,15 +12,10 @@ type Settings = Omit<LogSettings, 'file'>;
 const levels = { debug: 10, info: 20, warn: 30, error: 40 } as const;
 type Level = keyof typeof levels;
 
-/** How many denials are kept for the console. */
-const RECENT = 100;
-
 /** The log of decisions and events; one JSON line each. */
 export interface Log {
   decision(outcome: Outcome): void;
   event(level: Level, msg: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** The newest denials as they were logged, those in shadow mode too. */
-  denials(): readonly object[];
   /** Applies the settings of another configuration. */
   configure(settings: Settings): void;
 }
@@ -31,7 +27,6 @@ export interface Log {
  * @param decisionFile Gets decisions too, and no events.
  */
 export function createLog(settings: Settings, lines: JsonLines, decisionFile?: JsonLines): Log {
-  const recent = createRecent<object>(RECENT);
   let { level, decisions } = settings;
   const enabled = (of: Level): boolean => levels[of] >= levels[level];
   function writeDecision(line: string): void {
@@ -42,41 +37,15 @@ export function createLog(settings: Settings, lines: JsonLines, decisionFile?: J
     decision(outcome) {
       const denied = !outcome.allow || outcome.shadow !== undefined;
       const logged = enabled('info') && (decisions === 'all' || denied);
-      if (!denied) {
-        if (logged) writeDecision(allowedLine(outcome));
-        return;
-      }
-      const line = decisionLine(outcome);
-      recent.add(line);
-      if (logged) writeDecision(JSON.stringify(line));
+      if (!logged) return;
+      writeDecision(denied ? JSON.stringify(decisionLine(summaryOf(outcome, Date.now()))) : allowedLine(outcome));
     },
-    denials: recent.list,
     configure(next) {
       ({ level, decisions } = next);
     },
     event(of, msg, fields) {
       if (enabled(of)) lines.write({ time: new Date().toISOString(), level: of, msg, ...fields });
     },
-  };
-}
-
-/** A ring buffer of the most recent items. */
-interface Recent<Item> {
-  add(item: Item): void;
-  /** The items, the newest first. */
-  readonly list: () => readonly Item[];
-}
-
-/** Creates an empty buffer of `max` items. */
-function createRecent<Item>(max: number): Recent<Item> {
-  const items: Item[] = [];
-  let next = 0;
-  return {
-    add(item) {
-      items[next] = item;
-      next = (next + 1) % max;
-    },
-    list: () => [...items.slice(next), ...items.slice(0, next)].toReversed(),
   };
 }
 

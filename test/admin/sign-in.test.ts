@@ -63,24 +63,24 @@ describe.skipIf(!hasChromium)('in a browser on another machine', () => {
   const alert = async (text: string): Promise<void> => page.getByRole('alert').filter({ hasText: text }).waitFor();
 
   test('an operator signs in with the token and stays on the address that was asked for', async () => {
-    await page.goto(`${url}/?route=tools`);
+    await page.goto(`${url}/?route=open`);
     await signIn('wrong');
     await alert('The token is wrong.');
     await signIn('schlüssel');
     await alert('The token is wrong.');
     await signIn(TOKEN);
-    await page.getByRole('heading', { name: 'Routes' }).waitFor();
-    expect(page.url()).toBe(`${url}/?route=tools`);
+    await page.getByText('No kept decision').waitFor();
+    expect(page.url()).toBe(`${url}/?route=open`);
     const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({ name: 'sallyport_admin', httpOnly: true, sameSite: 'Strict', path: '/' });
-    await page.locator('#routes td', { hasText: 'open' }).first().waitFor();
+    expect(await page.getByLabel('route').locator('option').allInnerTexts()).toContain('open');
     expect(complaints).toEqual([]);
   });
 
   test('the sign-in page leads to the console', async () => {
     await page.goto(`${url}/sign-in`);
     await signIn(TOKEN);
-    await page.getByRole('heading', { name: 'Routes' }).waitFor();
+    await page.getByText('No decision yet').waitFor();
     expect(page.url()).toBe(`${url}/`);
     expect(complaints).toEqual([]);
   });
@@ -88,9 +88,9 @@ describe.skipIf(!hasChromium)('in a browser on another machine', () => {
   test('the console asks to sign in again after the session has ended', async () => {
     await page.goto(url);
     await signIn(TOKEN);
-    await page.getByRole('heading', { name: 'Routes' }).waitFor();
+    await page.getByText('No decision yet').waitFor();
     now += 8 * 3_600_000;
-    await page.evaluate('void again()');
+    await page.getByRole('alert').getByRole('link', { name: 'Sign in' }).click();
     await page.getByLabel('Admin token').waitFor();
     expect(page.url()).toBe(`${url}/`);
   });

@@ -23,6 +23,7 @@ export const layers: readonly (readonly string[])[] = [
   ],
   ['pipeline.ts'],
   ['gateway', 'review'],
+  ['console'],
   ['admin', 'front-door'],
   ['serve'],
   // What commands do beside serving.

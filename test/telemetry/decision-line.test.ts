@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../src/model/outcome.ts';
-import { allowedLine, decisionInput, decisionLine } from '../../src/telemetry/decision-line.ts';
+import { allowedLine, decisionLine } from '../../src/telemetry/decision-line.ts';
+import { inputOf, summaryOf } from '../../src/telemetry/decision-summary.ts';
 import { caller } from '../policy/caller.ts';
 
 const text = fc.oneof(
@@ -53,7 +54,7 @@ const withoutTime = (line: string): string => line.replace(/"time":"[^"]*"/, '')
 test('the line of an allowed call equals JSON.stringify byte for byte', () => {
   fc.assert(
     fc.property(outcome, (one) => {
-      expect(withoutTime(allowedLine(one))).toBe(withoutTime(JSON.stringify(decisionLine(one))));
+      expect(withoutTime(allowedLine(one))).toBe(withoutTime(JSON.stringify(decisionLine(summaryOf(one, 0)))));
     }),
     { numRuns: 500 },
   );
@@ -70,20 +71,22 @@ test('a caller on two routes has the claims of each policy', () => {
   expect(['a', 'b', 'a'].map(asked)).toEqual([{ a: 1 }, { b: 2 }, { a: 1 }]);
 });
 
-function inputOf(claims: Readonly<Record<string, unknown>>): ReturnType<typeof decisionInput> {
-  const policy = { claimsRead: () => claims };
-  return decisionInput({ route: { policy }, principal: caller({ lifetime: 60 }) } as unknown as Outcome);
+function loggedInput(claims: Readonly<Record<string, unknown>>): ReturnType<typeof inputOf> {
+  const policy = { name: 'p', claimsRead: () => claims };
+  const call = { id: '', decision: '', method: 'GET', startedAt: 0, trace: undefined };
+  const known = { call, route: { policy }, principal: caller({ lifetime: 60 }), allow: true, decidedAt: 1 };
+  return inputOf(summaryOf(known as unknown as Outcome, 0));
 }
 
 test('has the claims that the policy reads, and the lifetime of the token', () => {
-  expect(inputOf({ tenant: 'acme', risk: 3 })).toEqual({ claims: { tenant: 'acme', risk: 3 }, lifetime: 60 });
+  expect(loggedInput({ tenant: 'acme', risk: 3 })).toEqual({ claims: { tenant: 'acme', risk: 3 }, lifetime: 60 });
 });
 
 test.each([
   ['too long', 'x'.repeat(600)],
   ['too deep to be written', JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) as unknown],
 ])('a claim that is %s is named without its value', (_why, value) => {
-  expect(inputOf({ tenant: 'acme', big: value })).toEqual({
+  expect(loggedInput({ tenant: 'acme', big: value })).toEqual({
     claims: { tenant: 'acme' },
     omitted: ['big'],
     lifetime: 60,

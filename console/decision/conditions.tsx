@@ -1,0 +1,55 @@
+import type { JSX } from 'preact';
+import type { Explanation } from '../../src/model/policy.ts';
+
+const icons = { holds: '✓', fails: '✕', error: '!', unknown: '?' } as const;
+const groups = { any: 'one of these', all: 'all of these', not: 'not all of these', listed: 'this entry' } as const;
+
+/** Conditions as a tree: what each wanted, and what it found. Those that decided stand out. */
+export function Conditions({
+  conditions,
+  decidedBy,
+}: {
+  readonly conditions: readonly Explanation[];
+  readonly decidedBy: string | undefined;
+}): JSX.Element {
+  return (
+    <ul class="conditions">
+      {conditions.map((condition) => (
+        <Condition key={condition.rule + condition.wanted} condition={condition} decidedBy={decidedBy} />
+      ))}
+    </ul>
+  );
+}
+
+function Condition({
+  condition: { rule, kind, outcome, wanted, found, parts },
+  decidedBy,
+}: {
+  readonly condition: Explanation;
+  readonly decidedBy: string | undefined;
+}): JSX.Element {
+  const isDecisive = decidedBy === rule && outcome !== 'holds';
+  const isGroup = kind in groups;
+  return (
+    <li class={isDecisive ? 'condition decisive' : 'condition'}>
+      <span class={`sign ${outcome}`}>
+        <span aria-hidden="true">{icons[outcome]}</span>
+        <span class="hidden">{outcome}</span>
+      </span>
+      <div>
+        <code class="rule">{rule === '' ? 'the policy' : rule}</code>
+        {isGroup ? (
+          <span class="muted"> {parts.length === 0 ? found : groups[kind as keyof typeof groups]}</span>
+        ) : (
+          <dl class="compared">
+            <dt>wanted</dt>
+            <dd>{wanted}</dd>
+            <dt>found</dt>
+            <dd>{found}</dd>
+          </dl>
+        )}
+        {parts.length > 0 && <Conditions conditions={parts} decidedBy={decidedBy} />}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,180 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { DecisionDetail, TokenView } from '../../src/console/messages.ts';
+import { followLink, withQuery } from '../address.ts';
+import { whyOf } from '../live/table.tsx';
+import { CopyButton, Id } from '../parts/copy.tsx';
+import { Outcome } from '../parts/outcome.tsx';
+import { Time } from '../parts/time.tsx';
+import { read, Refused } from '../requests.ts';
+import { Conditions } from './conditions.tsx';
+
+/** One decision, explained: a panel beside the list, or a page on a narrow screen. */
+export function DecisionPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }): JSX.Element {
+  const [detail, setDetail] = useState<DecisionDetail>();
+  const [problem, setProblem] = useState<string>();
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => {
+    read<DecisionDetail>(`/console/decision?id=${encodeURIComponent(id)}`).then(setDetail, (error: unknown) =>
+      setProblem(
+        error instanceof Refused
+          ? 'This decision is no longer kept. The decision log has it: sallyport explain --decision ID --log FILE.'
+          : 'The gateway does not answer.',
+      ),
+    );
+    panel.current?.focus();
+  }, []);
+  return (
+    <aside class="panel" aria-label="Decision" tabIndex={-1} ref={panel}>
+      <div class="panel-top">
+        {detail !== undefined && <Outcome kind={detail.kind} />}
+        <Id value={id} />
+        <button type="button" class="button close" onClick={onClose}>
+          Close
+        </button>
+      </div>
+      {detail === undefined ? <p class="empty">{problem ?? 'Loading…'}</p> : <Detail detail={detail} />}
+    </aside>
+  );
+}
+
+const words = { allowed: 'Allowed', asked: 'Asked for more', refused: 'Refused', shadow: 'Passed in shadow mode' };
+
+function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
+  const { kind, called, route, at, token, answer, notes, conditions, remedies, rule, policy, test } = detail;
+  const why = whyOf(detail);
+  return (
+    <>
+      <h2>
+        {words[kind]}
+        {why !== '' && `: ${why}`}
+      </h2>
+      <p>
+        {callerOf(detail)} <span class="muted">called</span> <code>{called}</code> <span class="muted">on</span>{' '}
+        {route ?? 'no route'}, <Time at={at} relative />
+      </p>
+      {remedies.length > 0 && (
+        <section>
+          <h3>What would have allowed it</h3>
+          <ul class="remedies">
+            {remedies.map((remedy) => (
+              <li key={remedy}>{remedy}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section>
+        <h3>Conditions {policy !== undefined && <span class="muted">of policies/{policy}.yaml</span>}</h3>
+        {conditions.length === 0 && <p class="muted">{detail.decidedBy}</p>}
+        <Conditions conditions={conditions} decidedBy={rule} />
+        {notes.map((note) => (
+          <p key={note} class="muted">
+            {note}
+          </p>
+        ))}
+      </section>
+      {token !== undefined && <Token token={token} />}
+      {answer !== undefined && (
+        <section>
+          <h3>Answer {answer.status}</h3>
+          {answer.challenges.map((challenge) => (
+            <pre key={challenge} class="challenge">
+              WWW-Authenticate: {challenge}
+            </pre>
+          ))}
+          {answer.challenges.length === 0 && <p class="muted">no challenge: another token would not help</p>}
+        </section>
+      )}
+      <Facts detail={detail} />
+      <section class="actions">
+        {test !== undefined && <CopyButton text={test} label="Copy as test" />}
+        {policy !== undefined && (
+          <a
+            class="button"
+            href={`/policies?policy=${encodeURIComponent(policy)}&decision=${detail.id}`}
+            onClick={followLink}
+          >
+            Open in playground
+          </a>
+        )}
+        <CopyButton text={location.href} label="Copy link" />
+        <Similar detail={detail} />
+      </section>
+    </>
+  );
+}
+
+function callerOf({ subject, client }: DecisionDetail): JSX.Element {
+  if (subject === undefined && client === undefined) return <>an unknown caller</>;
+  return (
+    <>
+      <b>{subject ?? client}</b>
+      {subject !== undefined && client !== undefined && ` by ${client}`}
+    </>
+  );
+}
+
+function Token({ token: { form, issuer, scope, secondsLeft, claims } }: { readonly token: TokenView }): JSX.Element {
+  const rows: readonly (readonly [string, string])[] = [
+    ['form', form],
+    ['issuer', issuer],
+    ['scope', scope ?? 'none'],
+    ['lifetime left', secondsLeft === undefined ? 'unknown' : `${secondsLeft} s`],
+    ...Object.entries(claims).map(([name, value]) => [name, JSON.stringify(value)] as const),
+  ];
+  return (
+    <section>
+      <h3>Token</h3>
+      <Pairs rows={rows} />
+    </section>
+  );
+}
+
+function Facts({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
+  const { reason, rule, method, durationMs, requestId, traceId } = detail;
+  const rows = [
+    ['reason', reason],
+    ['rule', rule],
+    ['method', method],
+    ['decided in', `${durationMs} ms`],
+    ['request', requestId],
+    ['trace', traceId],
+  ].filter((row): row is [string, string] => row[1] !== undefined && row[1] !== '');
+  return (
+    <section>
+      <h3>Record</h3>
+      <Pairs rows={rows} />
+    </section>
+  );
+}
+
+function Pairs({ rows }: { readonly rows: readonly (readonly [string, string])[] }): JSX.Element {
+  return (
+    <dl class="pairs">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd class="mono">{name === 'request' || name === 'trace' ? <Id value={value} /> : value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Links that filter by a member of the decision. */
+function Similar({ detail: { subject, called, reason } }: { readonly detail: DecisionDetail }): JSX.Element {
+  const filters = { subject, tool: called, reason };
+  return (
+    <span class="similar">
+      <span class="muted">filter by</span>
+      {Object.entries(filters).map(
+        ([name, value]) =>
+          value !== undefined && (
+            <a key={name} href={withQuery({ decision: '', [name]: value }, '/')} onClick={followLink}>
+              {name}
+            </a>
+          ),
+      )}
+    </span>
+  );
+}

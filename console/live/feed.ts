@@ -1,0 +1,114 @@
+import { useEffect, useState } from 'preact/hooks';
+import { type Filter, selects } from '../../src/console/filter.ts';
+import type { Batch, DecisionRow, Past } from '../../src/console/messages.ts';
+import { read } from '../requests.ts';
+
+/** What Live shows. */
+export interface Shown {
+  /** The newest first. */
+  readonly rows: readonly DecisionRow[];
+  /** How many kept decisions the filter selects, and how many are kept in all; undefined while they are loading. */
+  readonly past: { readonly selected: number; readonly kept: number } | undefined;
+  /** How many decisions a second the listener leaves out, because there are too many to show. */
+  readonly leftOutPerSecond: number;
+  /** Whether the stream of new decisions is open. */
+  readonly isOpen: boolean;
+  /** How many new decisions wait while the view is paused. */
+  readonly waiting: number;
+}
+
+/** The limit on rows in the memory of the page. */
+const MAX_ROWS = 1_000;
+/** The page renders at most this often: a busy gateway must not freeze it. */
+const RENDER_MS = 250;
+const SECOND = 1_000;
+
+/** Follows the decisions that a filter selects, with a past. While it is paused, the rows stay as they are. */
+export function useFeed(filter: Filter, isPaused: boolean): Shown {
+  const key = JSON.stringify(filter);
+  const [shown, setShown] = useState<Shown>(nothing);
+  const [feed] = useState(createFeed);
+  useEffect(() => feed.follow(filter, setShown), [key]);
+  useEffect(() => feed.pause(isPaused), [isPaused]);
+  return shown;
+}
+
+const nothing: Shown = { rows: [], past: undefined, leftOutPerSecond: 0, isOpen: false, waiting: 0 };
+
+function createFeed() {
+  let paused = false;
+  let render = (): void => {};
+
+  /** Begins to follow; returns the function that ends it. */
+  function follow(filter: Filter, show: (shown: Shown) => void): () => void {
+    let rows: readonly DecisionRow[] = [];
+    let past: Shown['past'];
+    let held: readonly DecisionRow[] = [];
+    let waiting = 0;
+    let leftOut: { readonly at: number; readonly count: number }[] = [];
+    let isOpen = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+
+    const stream = new EventSource('/console/decisions');
+    render = () => {
+      clearTimeout(timer);
+      timer = undefined;
+      const since = Date.now() - SECOND;
+      leftOut = leftOut.filter(({ at }) => at >= since);
+      const leftOutPerSecond = leftOut.reduce((sum, { count }) => sum + count, 0);
+      if (!paused) {
+        held = rows;
+        waiting = 0;
+      }
+      show({ rows: held, past, leftOutPerSecond, isOpen, waiting });
+    };
+    const soon = (): void => {
+      timer ??= setTimeout(render, RENDER_MS);
+    };
+
+    async function loadPast(): Promise<void> {
+      const answer = await read<Past>(`/console/past?${new URLSearchParams(filter)}`);
+      const known = new Set(rows.map(({ id }) => id));
+      rows = [...rows, ...answer.rows.filter(({ id }) => !known.has(id))]
+        .toSorted((one, other) => other.at - one.at)
+        .slice(0, MAX_ROWS);
+      past = { selected: answer.selected, kept: answer.kept };
+      render();
+    }
+
+    // Also after a reconnection: the decisions in between are in the past.
+    stream.addEventListener('open', () => {
+      isOpen = true;
+      loadPast().catch(() => render());
+    });
+    stream.addEventListener('error', () => {
+      isOpen = false;
+      soon();
+    });
+    stream.addEventListener('decisions', ({ data }: MessageEvent<string>) => {
+      const batch = JSON.parse(data) as Batch;
+      const selected = batch.rows.filter((row) => selects(filter, row));
+      rows = [...selected, ...rows].slice(0, MAX_ROWS);
+      waiting += selected.length;
+      if (past !== undefined) {
+        const all = batch.rows.length + batch.leftOut;
+        past = { selected: past.selected + selected.length, kept: past.kept + all };
+      }
+      if (batch.leftOut > 0) leftOut.push({ at: Date.now(), count: batch.leftOut });
+      soon();
+    });
+    return () => {
+      stream.close();
+      clearTimeout(timer);
+      render = () => {};
+    };
+  }
+
+  return {
+    follow,
+    pause(isPaused: boolean): void {
+      paused = isPaused;
+      render();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import type { JSX } from 'preact';
+import { memo } from 'preact/compat';
+import type { DecisionRow } from '../../src/console/messages.ts';
+import { followLink, withQuery } from '../address.ts';
+import { Outcome } from '../parts/outcome.tsx';
+import { Time } from '../parts/time.tsx';
+
+/** Decisions, one line each; on a narrow screen two. */
+export function DecisionTable({
+  rows,
+  selected,
+}: {
+  readonly rows: readonly DecisionRow[];
+  readonly selected: string | undefined;
+}): JSX.Element {
+  return (
+    <div class="table" role="table" aria-label="Decisions, the newest first">
+      <div class="head" role="row">
+        {['time', 'outcome', 'route', 'called', 'caller', 'why'].map((name) => (
+          <span key={name} role="columnheader">
+            {name}
+          </span>
+        ))}
+      </div>
+      {rows.map((row) => (
+        <Row key={row.id} row={row} isSelected={row.id === selected} search={location.search} />
+      ))}
+    </div>
+  );
+}
+
+interface RowParts {
+  readonly row: DecisionRow;
+  readonly isSelected: boolean;
+  /** The query of the address: the link of a row keeps the filters. */
+  readonly search: string;
+}
+
+const Row = memo(({ row, isSelected }: RowParts): JSX.Element => {
+  const { id, at, kind, route = '', called, subject, client, reason = '' } = row;
+  const why = whyOf(row);
+  return (
+    <div class={isSelected ? 'row selected' : 'row'} role="row" aria-selected={isSelected}>
+      <span role="cell" class="time">
+        <a href={withQuery({ decision: id })} data-decision={id} onClick={followLink}>
+          <Time at={at} />
+        </a>
+      </span>
+      <span role="cell" class="kind">
+        <Outcome kind={kind} />
+      </span>
+      <span role="cell" class="route" title={route}>
+        {route}
+      </span>
+      <span role="cell" class="called mono" title={called}>
+        {called}
+      </span>
+      <span role="cell" class="caller" title={[subject, client].filter(Boolean).join(' · ')}>
+        {subject ?? ''}
+        {client !== undefined && <span class="muted">{subject === undefined ? client : ` · ${client}`}</span>}
+      </span>
+      <span role="cell" class="why" title={reason === '' ? why : `${reason}: ${why}`}>
+        {why}
+      </span>
+    </div>
+  );
+});
+
+/** The sentence that answers why. */
+export function whyOf({ kind, detail = '', neededScope, rule = '' }: DecisionRow): string {
+  if (kind === 'allowed') return rule;
+  return neededScope === undefined || kind !== 'asked' ? detail : `needs scope ${neededScope}`;
+}

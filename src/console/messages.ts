@@ -1,0 +1,118 @@
+/**
+ * What the admin listener and the console's page say to each other. The page imports these types too.
+ *
+ * @module
+ */
+
+import type { ServerState } from '../model/authorization-server.ts';
+import type { Reason } from '../model/denial.ts';
+import type { Explanation } from '../model/policy.ts';
+import type { TokenForm } from '../model/principal.ts';
+import type { StoreState } from '../model/shared.ts';
+import type { OutcomeKind } from '../telemetry/decision-summary.ts';
+import type { RatePoint } from '../telemetry/rates.ts';
+
+export type { OutcomeKind, RatePoint };
+
+/** One decision as a row of Live. */
+export interface DecisionRow {
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly kind: OutcomeKind;
+  readonly route?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly client?: string | undefined;
+  /** The tool, or what else was called. */
+  readonly called: string;
+  readonly reason?: Reason | undefined;
+  readonly detail?: string | undefined;
+  readonly neededScope?: string | undefined;
+  readonly rule?: string | undefined;
+}
+
+/** The new decisions of the last moment. */
+export interface Batch {
+  /** The newest first. */
+  readonly rows: readonly DecisionRow[];
+  /** Allowed calls that were left out, because there were too many. */
+  readonly leftOut: number;
+}
+
+/** The kept decisions that a filter selects. */
+export interface Past {
+  /** The newest first. */
+  readonly rows: readonly DecisionRow[];
+  /** How many decisions the filter selects; `rows` may have fewer. */
+  readonly selected: number;
+  /** How many decisions are kept in all. */
+  readonly kept: number;
+}
+
+/** The rates of the last hour, the oldest point first. */
+export interface RatesAnswer {
+  readonly slotMs: number;
+  readonly points: readonly RatePoint[];
+}
+
+/** A route, as the console shows it; nothing of it is secret. */
+export interface RouteView {
+  readonly name: string;
+  readonly path: string;
+  readonly url: string;
+  readonly protocol: 'http' | 'mcp';
+  readonly policy: string | undefined;
+  readonly isPublic: boolean;
+  readonly upstream: string;
+}
+
+/** The configuration in force, and the state of what it depends on. */
+export interface Status {
+  /** The digest of the configuration in force. */
+  readonly config: string;
+  /** Since when it is in force, in milliseconds since the epoch. */
+  readonly since: number;
+  /** Why the newest files are not in force; empty if they are. */
+  readonly problems: readonly string[];
+  readonly routes: readonly RouteView[];
+  readonly servers: readonly ServerState[];
+  readonly store?: StoreState | undefined;
+  /** How many processes serve. */
+  readonly workers: number;
+  readonly openStreams: number;
+  /** When the listener's certificate expires, in milliseconds since the epoch; undefined without TLS. */
+  readonly certificateExpires?: number | undefined;
+  /** The dashboard for history. */
+  readonly grafana?: string | undefined;
+}
+
+/** One decision with its explanation. */
+export interface DecisionDetail extends DecisionRow {
+  readonly requestId: string;
+  readonly method: string;
+  readonly policy?: string | undefined;
+  readonly traceId?: string | undefined;
+  readonly durationMs: number;
+  readonly token?: TokenView | undefined;
+  /** The status and the challenge of the refusal; undefined for an allowed call. */
+  readonly answer?: { readonly status: number; readonly challenges: readonly string[] } | undefined;
+  /** The words of `explain` about what decided. */
+  readonly decidedBy: string;
+  readonly notes: readonly string[];
+  /** What the caller would need to be allowed, a sentence each. */
+  readonly remedies: readonly string[];
+  readonly conditions: readonly Explanation[];
+  /** The decision as an example for the policy's test file; undefined if no policy decided. */
+  readonly test?: string | undefined;
+}
+
+/** What is shown of a token: nothing of its value. */
+export interface TokenView {
+  readonly form: TokenForm;
+  readonly issuer: string;
+  readonly scope?: string | undefined;
+  /** The seconds that were left when the call was decided. */
+  readonly secondsLeft?: number | undefined;
+  /** The claims that the policy read. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,154 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Past, Status } from '../../src/console/messages.ts';
+import { hasChromium, launchChromium } from '../clients/chromium.ts';
+import { findings } from './accessibility.ts';
+import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+
+if (!hasChromium) process.stdout.write('skipped: the console in a browser; there is no /usr/bin/chromium\n');
+
+const alice = { sub: 'alice', client_id: 'claude', scope: 'read payments', role: 'trader' };
+const markup = '<img src=x onerror="document.title=1">';
+
+let world: ConsoleWorld;
+beforeAll(async () => {
+  world = await startConsoleWorld();
+});
+afterAll(() => world.close());
+
+async function read<Answer>(path: string): Promise<Answer> {
+  return (await (await fetch(world.adminUrl + path)).json()) as Answer;
+}
+
+describe('the listener', () => {
+  test('shows the configuration in force', async () => {
+    const status = await read<Status>('/console.json');
+    expect(status.routes[0]).toMatchObject({
+      name: 'demo-tools',
+      url: 'https://gateway.bank.example/mcp',
+      policy: 'demo-tools',
+      isPublic: false,
+    });
+    expect(status.servers).toMatchObject([{ name: 'main', issuer: world.issuer.url }]);
+    expect(status).toMatchObject({ workers: 1, openStreams: 0, problems: [] });
+  });
+
+  test('keeps decisions without arguments and tokens', async () => {
+    await world.call({ ...alice, sub: 'dora' }, 'transfer_funds', { amount: 4711.5 });
+    const past = await read<Past>('/console/past?subject=DOR&reason=argument');
+    expect(past).toMatchObject({
+      selected: 1,
+      rows: [{ subject: 'dora', client: 'claude', called: 'transfer_funds' }],
+    });
+    expect(JSON.stringify(past)).not.toMatch(/4711|eyJ/);
+  });
+
+  test('selects kept decisions by every member of a filter', async () => {
+    await world.calls();
+    const of = async (query: string) => (await read<Past>(`/console/past?${query}`)).rows.map(({ called }) => called);
+    expect(new Set(await of('outcome=asked&subject=bob'))).toEqual(new Set(['transfer_funds']));
+    expect(new Set(await of('reason=token'))).toEqual(new Set(['POST']));
+    expect(await of('route=demo-tools&client=vscode&tool=delete')).toContain('delete_everything');
+    expect(await of('route=elsewhere')).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasChromium)('Live in a browser', () => {
+  let browser: Browser;
+  let page: Page;
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterAll(() => browser.close());
+  beforeEach(async () => {
+    page = await browser.newPage();
+    complaints.length = 0;
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+  });
+  afterEach(async () => {
+    await page.close();
+    if (complaints.length > 0) throw new Error(complaints.join('\n'));
+  });
+  const rows = (text: string) => page.locator('.row', { hasText: text });
+
+  test('shows the past, and new decisions as they are made', async () => {
+    await world.call({ ...alice, sub: 'erin' }, 'get_balance');
+    await page.goto(world.adminUrl);
+    await rows('erin').first().waitFor();
+    await world.call({ ...alice, sub: 'frank' }, 'close_account');
+    await rows('frank').waitFor();
+    expect(await rows('frank').innerText()).toMatch(/claim role: wanted .*, found "trader"/);
+  });
+
+  test('shows the text of a caller, never as markup', async () => {
+    await world.call(alice, markup);
+    await page.goto(world.adminUrl);
+    await rows(markup).first().waitFor();
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.title()).toBe('Live · Sallyport');
+  });
+
+  test('keeps its filters in the address', async () => {
+    await world.calls();
+    await page.goto(`${world.adminUrl}/?outcome=asked`);
+    await rows('bob').first().waitFor();
+    expect(await page.getByLabel('outcome').inputValue()).toBe('asked');
+    await page.getByLabel('subject').fill('carol');
+    await page.getByText('No kept decision has all of this').waitFor();
+    expect(new URL(page.url()).search).toBe('?outcome=asked&subject=carol');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await rows('alice').first().waitFor();
+    expect(new URL(page.url()).search).toBe('');
+  });
+
+  test('pauses and resumes', async () => {
+    await world.call(alice, 'get_balance');
+    await page.goto(world.adminUrl);
+    await rows('alice').first().waitFor();
+    await page.keyboard.press('p');
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    await world.call({ ...alice, sub: 'grace' }, 'get_balance');
+    await page.getByText('1 new').waitFor();
+    expect(await rows('grace').count()).toBe(0);
+    await page.keyboard.press('p');
+    await rows('grace').waitFor();
+  });
+
+  test('explains why the last call of alice was refused, and what would have let it pass', async () => {
+    await world.call({ ...alice, scope: 'read' }, 'transfer_funds', { amount: 10 });
+    await page.goto(`${world.adminUrl}/?subject=alice`);
+    await rows('transfer_funds').first().click();
+    const panel = page.getByRole('complementary', { name: 'Decision' });
+    await panel.getByRole('heading', { name: 'Asked for more: needs scope read payments' }).waitFor();
+    expect(await panel.locator('.remedies').innerText()).toBe('scope "payments"');
+    expect(await panel.locator('.decisive').innerText()).toContain('tools.transfer_funds.scope');
+    expect(await panel.locator('.challenge').innerText()).toContain(
+      'error="insufficient_scope", scope="read payments"',
+    );
+    const shared = page.url();
+    await page.goto(shared);
+    await panel.getByRole('heading', { name: 'Asked for more' }).waitFor();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).toBe('?subject=alice');
+  });
+
+  test.each(['light', 'dark'] as const)('is accessible and fits, %s, wide and narrow', async (colorScheme) => {
+    await world.calls();
+    await page.emulateMedia({ colorScheme });
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(world.adminUrl);
+      await rows('alice').first().click();
+      await page.getByRole('heading', { name: 'Record' }).waitFor();
+      expect(await findings(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+      await page.keyboard.press('Escape');
+      await rows('alice').first().waitFor();
+      expect(await findings(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    }
+  });
+});
