@@ -1,15 +1,15 @@
 // What ajv makes of the schemas beside it; `npm run schemas` writes it anew.
 "use strict";
 export const gateway = validate20;
-const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"The address for clients, `host:port`; in a container `0.0.0.0:8080`. Default: 127.0.0.1:8080."},"admin":{"description":"The listener for /metrics, /healthz, /readyz and the console: an address, or a mapping with `listen`; `off` disables it. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, a mapping such as { listen: 0.0.0.0:9090 }, or off","type":["object","string"],"pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["listen"],"properties":{"listen":{"description":"The address, `host:port`, or `off`. A host name is resolved at start, and the listener is bound only to that address.","title":"an address such as 0.0.0.0:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"hosts":{"description":"Host names of the listener for operators and programs, without port. Loopback names, IP addresses and names without a dot are always accepted. Any other Host is refused, except on /healthz. Default: none.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"token":{"description":"The token that callers off loopback must present, as `Authorization: Bearer TOKEN` or on the sign-in page, except for /healthz, /metrics and the status code of /readyz. Visible ASCII, at least 8 characters; use at least 16 random ones: `${file:/run/secrets/admin}`. Default: none, so that callers off loopback are refused.","type":"string"}}},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; requires an https public_url. Changed files are read again without a restart; a certificate and key that do not match change nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this file: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without a passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Requests a certificate from clients, for certificate-bound tokens (RFC 8705): a PEM file of the accepted issuing authorities, or `any`, which also accepts self-signed certificates. Clients may connect without a certificate; one that fails verification is ignored. Default: no certificate is requested."}}},"trusted_proxies":{"description":"Addresses and networks of proxies in front of the gateway. From them, the gateway reads the client's address in `X-Forwarded-For`. Does not apply to certificates: see certificate_proxies. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"certificate_proxies":{"description":"Addresses and networks of proxies from which the gateway reads the client's certificate in `Client-Cert` (RFC 9440), in requests and in forward-auth queries. Each proxy must verify the client's key in its TLS handshake, and set or remove that header on every path to the gateway. trusted_proxies and forward_auth.trusted never imply it. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A separate listener where an existing proxy asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Must not be reachable for clients: the sender of the query chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"The address for proxies, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may send queries; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each with a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"front_door":{"description":"An OAuth authorization server of our own, for MCP clients that the identity provider does not serve. People sign in at the identity provider. Routes trust it as `front_door` in their `authorization_servers`. Default: off.","type":"object","additionalProperties":false,"required":["issuer","identity_providers","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier: a host name of its own, or a path below `public_url` that a public route of the gateway leads to. Everything that it publishes is built from it."},"listen":{"$ref":"#/$defs/address","description":"The address that it listens on, `host:port`, in plain HTTP. Default: 127.0.0.1:8090."},"keys":{"$ref":"#/$defs/text","description":"A file for its secret, which the front door creates with mode 0600; a relative path starts at the folder of this file. Its signing keys change each day and derive from that secret. Default: derived from `session_key`, or, without one, random at each start."},"identity_providers":{"description":"The providers at which people sign in, each with a name of your choice. The name is part of the redirect URI and of the `sub` of tokens.","type":"object","minProperties":1,"propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/identityProvider"}},"clients":{"description":"Which clients may ask for tokens. Default: none.","type":"object","additionalProperties":false,"properties":{"refresh":{"description":"Whether clients get refresh tokens. Each is used once. Default: false.","type":"boolean"},"metadata_documents":{"description":"Client identifiers that are URLs of client metadata documents: `https://claude.ai/**`. Default: none.","type":"array","uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"document_addresses":{"description":"Addresses and networks, besides public ones, from which documents may be fetched. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"registration":{"description":"Dynamic client registration, RFC 7591. Default: off.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"redirect_uris":{"description":"Redirect URIs that a client may register: `http://127.0.0.1:*/**`. `*` stands for one port or segment, `**` at the end for any rest of the path.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"initial_access_token":{"$ref":"#/$defs/text","description":"The token that a registration must present (RFC 7591 §3). Default: none, open to all."},"lifetime":{"$ref":"#/$defs/days","description":"How long a registration lives after its last use. Default: 90d."}}},"registered":{"description":"Clients that you register, by client identifier.","type":"object","propertyNames":{"title":"a client identifier: visible ASCII","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/registeredClient"}}}},"scopes":{"description":"The scopes that clients may ask for. Each client may ask for every one.","type":"object","minProperties":1,"propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"description":"A scope.","type":"object","additionalProperties":false,"required":["title"],"properties":{"title":{"$ref":"#/$defs/text","description":"What people read on the consent page."},"lifetime":{"$ref":"#/$defs/duration","description":"The longest lifetime of a token with this scope. Default: `tokens.lifetime`."},"max_age":{"$ref":"#/$defs/duration","description":"How long ago people may have signed in when they grant it. A refreshed token does not have it. Default: any time."}}}},"tokens":{"description":"Its access tokens.","type":"object","additionalProperties":false,"properties":{"format":{"description":"`opaque` tokens say nothing to clients, and end at once when they are revoked. `jwt`: at+jwt by RFC 9068, valid until they expire. Default: opaque.","title":"opaque or jwt","anyOf":[{"enum":["opaque","jwt"]},{"$ref":"#/$defs/placeholder"}]},"lifetime":{"$ref":"#/$defs/duration","description":"The lifetime of a token. Default: 15m."}}},"assertions":{"description":"Issuers of identity assertions: enterprise-managed authorization. Default: none.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/assertionIssuer"}}}},"scopes":{"description":"Broader scopes that imply narrower ones: `write: [read]`. Implications are transitive.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"A secret of at least 32 random characters that binds MCP sessions to the user that began them, and from which the keys of signed identities are derived: `${env:SESSION_KEY}`. Must be the same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey that replicas share: answers of authorization servers (introspection and exchange, encrypted under session_key), used proofs and rate counts. `rediss:` is TLS. Requires session_key. Default: each replica keeps its own.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"The handling of a request whose proof cannot be checked for reuse because the shared store is unavailable: `closed` answers 503, `open` checks the proof against this replica's own memory. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names of the gateway, without port, in addition to public_url's and loopback. A request with any other Host gets 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, in addition to public_url's and loopback; any other origin gets 403. Answers to allowed origins have CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Limits on requests and on how often callers may send them.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"The maximum size of a body that the gateway must read (MCP). Other bodies are streamed without a limit. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"The maximum size of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"The rate limit of each subject on each route. A token without subject counts for its client, a request without either for its address. Requests above the limit get 429 with Retry-After. Requests that are refused later count too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"The limit on different tokens of one address (an IPv6 /64) that authorization servers refuse. Above it the gateway answers 429 with Retry-After to new tokens from that address, without asking the servers. Tokens that the gateway checks itself, such as JWTs, are never delayed and do not count. Behind a proxy that is not in trusted_proxies all callers have one address. Default: { requests: 100, per: 1m }; `off` removes the limit."}}},"log":{"description":"The log: JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The lowest level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]},"file":{"$ref":"#/$defs/text","description":"A file to which the gateway also appends each logged decision. The gateway creates it with mode 0600 and opens it again on SIGHUP. A relative path starts at the folder of this file. Default: none."}}},"telemetry":{"description":"Sends spans of requests to an OpenTelemetry collector. Default: no spans. With and without it, a client's trace context (`traceparent`, `tracestate`) is forwarded to upstreams.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans are sent to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"The fraction of traces that is recorded, from 0 to 1: of new traces, and of those with a client's sampled flag. If a client clears the flag, nothing is recorded. A trace that a peer in trusted_proxies samples is always recorded. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Headers for the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets and never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"The routes. The longest matching path wins; a request that matches none gets 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` is required to validate its tokens.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if it differs from the issuer (compose, split DNS). The issuer does not change."},"jwt":{"description":"Accept JWT access tokens that the server signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"The URL of its JWK Set. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens and introspect them at the server, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at the server."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at the server, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The introspection endpoint. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"The longest time for which a positive answer is reused, never past `exp`. A negative answer is reused for the same time, but at most 5s. With `0s` the gateway asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"The prefix of each opaque token of this server. The gateway sends tokens with this prefix only to this server, and sends it no other opaque token. For JWTs `iss` decides. If a route trusts several servers with `introspection`, each needs a prefix (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` requests a signed answer and accepts no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. `token: phantom` sends the signed answer to an upstream. A phantom token is an access token that the upstream verifies like any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` shows that it is not an access token. An upstream that accepts it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only accepted signature algorithms of signed answers; requires `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"The tolerance for `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"The limit of one call to the server, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"How long metadata and keys are used after the last successful fetch while the server is unavailable; at most 168h. After that, requests that need them get 503. Fresh ones are always used: 5m, for keys the time in their `Cache-Control` (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"The gateway's client authentication at the server: a secret (RFC 6749 §2.3.1), or assertions signed with a key (RFC 7523 §2.2), which need no shared secret. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key for `client_auth: private_key_jwt`: PEM (PKCS#8, PKCS#1 or SEC 1) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. The algorithm is the JWK's `alg`. Without it the key decides: RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA; for PS256 use a JWK. An assertion has the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; its value is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"A rate, or `off` for no limit.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"The number of requests in each `per`, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"The period. The bucket is refilled evenly over it."},"burst":{"$ref":"#/$defs/count","description":"The number of requests at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},"identityProvider":{"description":"An OpenID provider. It needs neither dynamic registration nor the `resource` parameter.","type":"object","additionalProperties":false,"required":["issuer","client_id"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. The front door reads the rest from its metadata (OpenID Connect Discovery)."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer (compose, split DNS). The issuer does not change."},"client_id":{"$ref":"#/$defs/text","description":"The client identifier of the front door at the provider. Register the redirect URI `ISSUER/callback/NAME` there, with the issuer of the front door and the name of this provider."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"description":"How the front door authenticates at the token endpoint of the provider. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post, private_key_jwt or none","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt","none"]},{"$ref":"#/$defs/placeholder"}]},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that the front door requests from the provider. Default: openid, email, profile."},"domains":{"description":"The domains of the addresses of its people. With several providers, the front door asks for the address, and `acme.com` also covers `x.acme.com`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a domain such as acme.com","type":"string","pattern":"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"}},"claims":{"description":"Claims of our tokens, each with the claim of the provider that it comes from: a name, or a JSON Pointer such as `/roles/0`. From the ID token, or else from the userinfo endpoint.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"registeredClient":{"description":"A client that the operator registers, by its client identifier.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"name":{"$ref":"#/$defs/text","description":"Its name on the consent page. Default: its client identifier."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret. Default: none, a public client."},"redirect_uris":{"description":"Its redirect URIs. The port of a loopback address may be `*`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"refresh":{"description":"Whether it gets refresh tokens. Default: `clients.refresh`.","type":"boolean"}}},"assertionIssuer":{"description":"An issuer of identity assertions (ID-JAG), which clients exchange for tokens without a browser.","type":"object","additionalProperties":false,"required":["issuer","clients","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. Its keys come from its metadata."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer."},"provider":{"$ref":"#/$defs/text","description":"The identity provider whose people its subjects are. Default: its subjects are other people than those of every provider."},"clients":{"description":"The client identifiers that may present its assertions.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that its assertions can give."},"claims":{"description":"As for identity providers, from the assertion.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"days":{"title":"a duration such as 30m, 12h or 90d","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"}}};
+const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"The address for clients, `host:port`; in a container `0.0.0.0:8080`. Default: 127.0.0.1:8080."},"admin":{"description":"The listener for /metrics, /healthz, /readyz and the console: an address, or a mapping with `listen`; `off` disables it. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, a mapping such as { listen: 0.0.0.0:9090 }, or off","type":["object","string"],"pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["listen"],"properties":{"listen":{"description":"The address, `host:port`, or `off`. A host name is resolved at start, and the listener is bound only to that address.","title":"an address such as 0.0.0.0:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"hosts":{"description":"Host names of the listener for operators and programs, without port. Loopback names, IP addresses and names without a dot are always accepted. Any other Host is refused, except on /healthz. Default: none.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"token":{"description":"The token that callers off loopback must present, as `Authorization: Bearer TOKEN` or on the sign-in page, except for /healthz, /metrics and the status code of /readyz. Visible ASCII, at least 8 characters; use at least 16 random ones: `${file:/run/secrets/admin}`. Default: none, so that callers off loopback are refused.","type":"string"}}},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; requires an https public_url. Changed files are read again without a restart; a certificate and key that do not match change nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this file: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without a passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Requests a certificate from clients, for certificate-bound tokens (RFC 8705): a PEM file of the accepted issuing authorities, or `any`, which also accepts self-signed certificates. Clients may connect without a certificate; one that fails verification is ignored. Default: no certificate is requested."}}},"trusted_proxies":{"description":"Addresses and networks of proxies in front of the gateway. From them, the gateway reads the client's address in `X-Forwarded-For`. Does not apply to certificates: see certificate_proxies. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"certificate_proxies":{"description":"Addresses and networks of proxies from which the gateway reads the client's certificate in `Client-Cert` (RFC 9440), in requests and in forward-auth queries. Each proxy must verify the client's key in its TLS handshake, and set or remove that header on every path to the gateway. trusted_proxies and forward_auth.trusted never imply it. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A separate listener where an existing proxy asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Must not be reachable for clients: the sender of the query chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"The address for proxies, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may send queries; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each with a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"front_door":{"description":"An OAuth authorization server of our own, for MCP clients that the identity provider does not serve. People sign in at the identity provider. Routes trust it as `front_door` in their `authorization_servers`. Default: off.","type":"object","additionalProperties":false,"required":["issuer","identity_providers","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier: a host name of its own, or a path below `public_url` that a public route of the gateway leads to. Everything that it publishes is built from it."},"listen":{"$ref":"#/$defs/address","description":"The address that it listens on, `host:port`, in plain HTTP. Default: 127.0.0.1:8090."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if the front door runs on another host (compose): `http://front-door:8090`, with the path of the issuer. Default: `listen`."},"keys":{"$ref":"#/$defs/text","description":"A file for its secret, which the front door creates with mode 0600; a relative path starts at the folder of this file. Its signing keys change each day and derive from that secret. Default: derived from `session_key`, or, without one, random at each start."},"identity_providers":{"description":"The providers at which people sign in, each with a name of your choice. The name is part of the redirect URI and of the `sub` of tokens.","type":"object","minProperties":1,"propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/identityProvider"}},"clients":{"description":"Which clients may ask for tokens. Default: none.","type":"object","additionalProperties":false,"properties":{"refresh":{"description":"Whether clients get refresh tokens. Each is used once. Default: false.","type":"boolean"},"metadata_documents":{"description":"Client identifiers that are URLs of client metadata documents: `https://claude.ai/**`. Default: none.","type":"array","uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"document_addresses":{"description":"Addresses and networks, besides public ones, from which documents may be fetched. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"registration":{"description":"Dynamic client registration, RFC 7591. Default: off.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"redirect_uris":{"description":"Redirect URIs that a client may register: `http://127.0.0.1:*/**`. `*` stands for one port or segment, `**` at the end for any rest of the path.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"initial_access_token":{"$ref":"#/$defs/text","description":"The token that a registration must present (RFC 7591 §3). Default: none, open to all."},"lifetime":{"$ref":"#/$defs/days","description":"How long a registration lives after its last use. Default: 90d."}}},"registered":{"description":"Clients that you register, by client identifier.","type":"object","propertyNames":{"title":"a client identifier: visible ASCII","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/registeredClient"}}}},"scopes":{"description":"The scopes that clients may ask for. Each client may ask for every one.","type":"object","minProperties":1,"propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"description":"A scope.","type":"object","additionalProperties":false,"required":["title"],"properties":{"title":{"$ref":"#/$defs/text","description":"What people read on the consent page."},"lifetime":{"$ref":"#/$defs/duration","description":"The longest lifetime of a token with this scope. Default: `tokens.lifetime`."},"max_age":{"$ref":"#/$defs/duration","description":"How long ago people may have signed in when they grant it. A refreshed token does not have it. Default: any time."}}}},"tokens":{"description":"Its access tokens.","type":"object","additionalProperties":false,"properties":{"format":{"description":"`opaque` tokens say nothing to clients, and end at once when they are revoked. `jwt`: at+jwt by RFC 9068, valid until they expire. Default: opaque.","title":"opaque or jwt","anyOf":[{"enum":["opaque","jwt"]},{"$ref":"#/$defs/placeholder"}]},"lifetime":{"$ref":"#/$defs/duration","description":"The lifetime of a token. Default: 15m."}}},"assertions":{"description":"Issuers of identity assertions: enterprise-managed authorization. Default: none.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/assertionIssuer"}}}},"scopes":{"description":"Broader scopes that imply narrower ones: `write: [read]`. Implications are transitive.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"A secret of at least 32 random characters that binds MCP sessions to the user that began them, and from which the keys of signed identities are derived: `${env:SESSION_KEY}`. Must be the same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey that replicas share: answers of authorization servers (introspection and exchange, encrypted under session_key), used proofs and rate counts. `rediss:` is TLS. Requires session_key. Default: each replica keeps its own.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"The handling of a request whose proof cannot be checked for reuse because the shared store is unavailable: `closed` answers 503, `open` checks the proof against this replica's own memory. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names of the gateway, without port, in addition to public_url's and loopback. A request with any other Host gets 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, in addition to public_url's and loopback; any other origin gets 403. Answers to allowed origins have CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Limits on requests and on how often callers may send them.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"The maximum size of a body that the gateway must read (MCP). Other bodies are streamed without a limit. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"The maximum size of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"The rate limit of each subject on each route. A token without subject counts for its client, a request without either for its address. Requests above the limit get 429 with Retry-After. Requests that are refused later count too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"The limit on different tokens of one address (an IPv6 /64) that authorization servers refuse. Above it the gateway answers 429 with Retry-After to new tokens from that address, without asking the servers. Tokens that the gateway checks itself, such as JWTs, are never delayed and do not count. Behind a proxy that is not in trusted_proxies all callers have one address. Default: { requests: 100, per: 1m }; `off` removes the limit."}}},"log":{"description":"The log: JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The lowest level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]},"file":{"$ref":"#/$defs/text","description":"A file to which the gateway also appends each logged decision. The gateway creates it with mode 0600 and opens it again on SIGHUP. A relative path starts at the folder of this file. Default: none."}}},"telemetry":{"description":"Sends spans of requests to an OpenTelemetry collector. Default: no spans. With and without it, a client's trace context (`traceparent`, `tracestate`) is forwarded to upstreams.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans are sent to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"The fraction of traces that is recorded, from 0 to 1: of new traces, and of those with a client's sampled flag. If a client clears the flag, nothing is recorded. A trace that a peer in trusted_proxies samples is always recorded. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Headers for the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets and never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"The routes. The longest matching path wins; a request that matches none gets 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` is required to validate its tokens.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if it differs from the issuer (compose, split DNS). The issuer does not change."},"jwt":{"description":"Accept JWT access tokens that the server signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"The URL of its JWK Set. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens and introspect them at the server, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at the server."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at the server, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The introspection endpoint. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"The longest time for which a positive answer is reused, never past `exp`. A negative answer is reused for the same time, but at most 5s. With `0s` the gateway asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"The prefix of each opaque token of this server. The gateway sends tokens with this prefix only to this server, and sends it no other opaque token. For JWTs `iss` decides. If a route trusts several servers with `introspection`, each needs a prefix (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` requests a signed answer and accepts no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. `token: phantom` sends the signed answer to an upstream. A phantom token is an access token that the upstream verifies like any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` shows that it is not an access token. An upstream that accepts it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only accepted signature algorithms of signed answers; requires `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"The tolerance for `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"The limit of one call to the server, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"How long metadata and keys are used after the last successful fetch while the server is unavailable; at most 168h. After that, requests that need them get 503. Fresh ones are always used: 5m, for keys the time in their `Cache-Control` (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"The gateway's client authentication at the server: a secret (RFC 6749 §2.3.1), or assertions signed with a key (RFC 7523 §2.2), which need no shared secret. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key for `client_auth: private_key_jwt`: PEM (PKCS#8, PKCS#1 or SEC 1) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. The algorithm is the JWK's `alg`. Without it the key decides: RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA; for PS256 use a JWK. An assertion has the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; its value is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"A rate, or `off` for no limit.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"The number of requests in each `per`, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"The period. The bucket is refilled evenly over it."},"burst":{"$ref":"#/$defs/count","description":"The number of requests at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},"identityProvider":{"description":"An OpenID provider. It needs neither dynamic registration nor the `resource` parameter.","type":"object","additionalProperties":false,"required":["issuer","client_id"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. The front door reads the rest from its metadata (OpenID Connect Discovery)."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer (compose, split DNS). The issuer does not change."},"client_id":{"$ref":"#/$defs/text","description":"The client identifier of the front door at the provider. Register the redirect URI `ISSUER/callback/NAME` there, with the issuer of the front door and the name of this provider."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"description":"How the front door authenticates at the token endpoint of the provider. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post, private_key_jwt or none","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt","none"]},{"$ref":"#/$defs/placeholder"}]},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that the front door requests from the provider. Default: openid, email, profile."},"domains":{"description":"The domains of the addresses of its people. With several providers, the front door asks for the address, and `acme.com` also covers `x.acme.com`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a domain such as acme.com","type":"string","pattern":"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"}},"claims":{"description":"Claims of our tokens, each with the claim of the provider that it comes from: a name, or a JSON Pointer such as `/roles/0`. From the ID token, or else from the userinfo endpoint.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"registeredClient":{"description":"A client that the operator registers, by its client identifier.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"name":{"$ref":"#/$defs/text","description":"Its name on the consent page. Default: its client identifier."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret. Default: none, a public client."},"redirect_uris":{"description":"Its redirect URIs. The port of a loopback address may be `*`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"refresh":{"description":"Whether it gets refresh tokens. Default: `clients.refresh`.","type":"boolean"}}},"assertionIssuer":{"description":"An issuer of identity assertions (ID-JAG), which clients exchange for tokens without a browser.","type":"object","additionalProperties":false,"required":["issuer","clients","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. Its keys come from its metadata."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer."},"provider":{"$ref":"#/$defs/text","description":"The identity provider whose people its subjects are. Default: its subjects are other people than those of every provider."},"clients":{"description":"The client identifiers that may present its assertions.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that its assertions can give."},"claims":{"description":"As for identity providers, from the assertion.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"days":{"title":"a duration such as 30m, 12h or 90d","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"}}};
 const schema32 = {"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema33 = {"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema34 = {"title":"a string","type":"string","minLength":1};
 const schema40 = {"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"};
-const schema74 = {"title":"a duration such as 30m, 12h or 90d","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema75 = {"title":"a duration such as 30m, 12h or 90d","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema53 = {"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema43 = {"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; its value is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"};
-const schema93 = {"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema94 = {"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"};
 const func1 = Object.prototype.hasOwnProperty;
 import func2Module from 'ajv/dist/runtime/ucs2length.js';
 const func2 = func2Module.default;
@@ -21,16 +21,16 @@ const pattern6 = new RegExp("^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9
 const pattern8 = new RegExp("^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern12 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
 const pattern13 = new RegExp("^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern35 = new RegExp("^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern38 = new RegExp("^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern34 = new RegExp("^[!-~]+$", "u");
-const pattern41 = new RegExp("^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$", "u");
+const pattern36 = new RegExp("^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern39 = new RegExp("^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern35 = new RegExp("^[!-~]+$", "u");
+const pattern42 = new RegExp("^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$", "u");
 const pattern19 = new RegExp("^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern15 = new RegExp("\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern51 = new RegExp("^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern53 = new RegExp("^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern55 = new RegExp("^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern64 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", "u");
+const pattern52 = new RegExp("^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern54 = new RegExp("^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern56 = new RegExp("^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern65 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", "u");
 const schema39 = {"description":"An authorization server. At least one of `jwt` and `introspection` is required to validate its tokens.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if it differs from the issuer (compose, split DNS). The issuer does not change."},"jwt":{"description":"Accept JWT access tokens that the server signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"The URL of its JWK Set. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens and introspect them at the server, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at the server."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at the server, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The introspection endpoint. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"The longest time for which a positive answer is reused, never past `exp`. A negative answer is reused for the same time, but at most 5s. With `0s` the gateway asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"The prefix of each opaque token of this server. The gateway sends tokens with this prefix only to this server, and sends it no other opaque token. For JWTs `iss` decides. If a route trusts several servers with `introspection`, each needs a prefix (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` requests a signed answer and accepts no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. `token: phantom` sends the signed answer to an upstream. A phantom token is an access token that the upstream verifies like any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` shows that it is not an access token. An upstream that accepts it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only accepted signature algorithms of signed answers; requires `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"The tolerance for `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"The limit of one call to the server, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"How long metadata and keys are used after the last successful fetch while the server is unavailable; at most 168h. After that, requests that need them get 503. Fresh ones are always used: 5m, for keys the time in their `Cache-Control` (1m to 1h). Default: 24h."}}};
 const schema45 = {"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const pattern16 = new RegExp("^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
@@ -903,11 +903,11 @@ return errors === 0;
 }
 validate21.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema62 = {"description":"An OpenID provider. It needs neither dynamic registration nor the `resource` parameter.","type":"object","additionalProperties":false,"required":["issuer","client_id"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. The front door reads the rest from its metadata (OpenID Connect Discovery)."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer (compose, split DNS). The issuer does not change."},"client_id":{"$ref":"#/$defs/text","description":"The client identifier of the front door at the provider. Register the redirect URI `ISSUER/callback/NAME` there, with the issuer of the front door and the name of this provider."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"description":"How the front door authenticates at the token endpoint of the provider. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post, private_key_jwt or none","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt","none"]},{"$ref":"#/$defs/placeholder"}]},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that the front door requests from the provider. Default: openid, email, profile."},"domains":{"description":"The domains of the addresses of its people. With several providers, the front door asks for the address, and `acme.com` also covers `x.acme.com`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a domain such as acme.com","type":"string","pattern":"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"}},"claims":{"description":"Claims of our tokens, each with the claim of the provider that it comes from: a name, or a JSON Pointer such as `/roles/0`. From the ID token, or else from the userinfo endpoint.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}};
-const pattern33 = new RegExp("^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema70 = {"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}};
-const schema71 = {"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"};
-const pattern32 = new RegExp("^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema63 = {"description":"An OpenID provider. It needs neither dynamic registration nor the `resource` parameter.","type":"object","additionalProperties":false,"required":["issuer","client_id"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. The front door reads the rest from its metadata (OpenID Connect Discovery)."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer (compose, split DNS). The issuer does not change."},"client_id":{"$ref":"#/$defs/text","description":"The client identifier of the front door at the provider. Register the redirect URI `ISSUER/callback/NAME` there, with the issuer of the front door and the name of this provider."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"description":"How the front door authenticates at the token endpoint of the provider. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post, private_key_jwt or none","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt","none"]},{"$ref":"#/$defs/placeholder"}]},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that the front door requests from the provider. Default: openid, email, profile."},"domains":{"description":"The domains of the addresses of its people. With several providers, the front door asks for the address, and `acme.com` also covers `x.acme.com`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a domain such as acme.com","type":"string","pattern":"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"}},"claims":{"description":"Claims of our tokens, each with the claim of the provider that it comes from: a name, or a JSON Pointer such as `/roles/0`. From the ID token, or else from the userinfo endpoint.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}};
+const pattern34 = new RegExp("^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema71 = {"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}};
+const schema72 = {"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"};
+const pattern33 = new RegExp("^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 
 function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -924,8 +924,8 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(typeof data0 === "string"){
-if(!pattern32.test(data0)){
-const err0 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/pattern",keyword:"pattern",params:{pattern: "^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema71,data:data0};
+if(!pattern33.test(data0)){
+const err0 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/pattern",keyword:"pattern",params:{pattern: "^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema72,data:data0};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -936,7 +936,7 @@ errors++;
 }
 }
 else {
-const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.type,parentSchema:schema71,data:data0};
+const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema72.type,parentSchema:schema72,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -953,7 +953,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data[i1], data[j0])){
-const err2 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema70,data};
+const err2 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -968,7 +968,7 @@ break outer0;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema70.type,parentSchema:schema70,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema71.type,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -995,7 +995,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema62.required,parentSchema:schema62,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema63.required,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1005,7 +1005,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.client_id === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "client_id"},message:"must have required property '"+"client_id"+"'",schema:schema62.required,parentSchema:schema62,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "client_id"},message:"must have required property '"+"client_id"+"'",schema:schema63.required,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1015,8 +1015,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema62.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema62,data};
+if(!(func1.call(schema63.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1132,7 +1132,7 @@ const _errs15 = errors;
 let valid5 = false;
 const _errs16 = errors;
 if(!((((data4 === "client_secret_basic") || (data4 === "client_secret_post")) || (data4 === "private_key_jwt")) || (data4 === "none"))){
-const err11 = {instancePath:instancePath+"/client_auth",schemaPath:"#/properties/client_auth/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema62.properties.client_auth.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema62.properties.client_auth.anyOf[0].enum,parentSchema:schema62.properties.client_auth.anyOf[0],data:data4};
+const err11 = {instancePath:instancePath+"/client_auth",schemaPath:"#/properties/client_auth/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema63.properties.client_auth.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema63.properties.client_auth.anyOf[0].enum,parentSchema:schema63.properties.client_auth.anyOf[0],data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1169,7 +1169,7 @@ errors++;
 var _valid0 = _errs17 === errors;
 valid5 = valid5 || _valid0;
 if(!valid5){
-const err14 = {instancePath:instancePath+"/client_auth",schemaPath:"#/properties/client_auth/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema62.properties.client_auth.anyOf,parentSchema:schema62.properties.client_auth,data:data4};
+const err14 = {instancePath:instancePath+"/client_auth",schemaPath:"#/properties/client_auth/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema63.properties.client_auth.anyOf,parentSchema:schema63.properties.client_auth,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1250,7 +1250,7 @@ if(data.domains !== undefined){
 let data8 = data.domains;
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err19 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema62.properties.domains,data:data8};
+const err19 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema63.properties.domains,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1263,8 +1263,8 @@ const len0 = data8.length;
 for(let i0=0; i0<len0; i0++){
 let data9 = data8[i0];
 if(typeof data9 === "string"){
-if(!pattern33.test(data9)){
-const err20 = {instancePath:instancePath+"/domains/" + i0,schemaPath:"#/properties/domains/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema62.properties.domains.items,data:data9};
+if(!pattern34.test(data9)){
+const err20 = {instancePath:instancePath+"/domains/" + i0,schemaPath:"#/properties/domains/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema63.properties.domains.items,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -1275,7 +1275,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/domains/" + i0,schemaPath:"#/properties/domains/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema62.properties.domains.items.type,parentSchema:schema62.properties.domains.items,data:data9};
+const err21 = {instancePath:instancePath+"/domains/" + i0,schemaPath:"#/properties/domains/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema63.properties.domains.items.type,parentSchema:schema63.properties.domains.items,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -1296,7 +1296,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j0 = indices0[item0];
-const err22 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema62.properties.domains,data:data8};
+const err22 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema63.properties.domains,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -1311,7 +1311,7 @@ indices0[item0] = i1;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema62.properties.domains.type,parentSchema:schema62.properties.domains,data:data8};
+const err23 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema63.properties.domains.type,parentSchema:schema63.properties.domains,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -1327,8 +1327,8 @@ if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 for(const key1 in data10){
 const _errs33 = errors;
 if(typeof key1 === "string"){
-if(!pattern34.test(key1)){
-const err24 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema62.properties.claims.propertyNames,data:key1,propertyName:key1};
+if(!pattern35.test(key1)){
+const err24 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema63.properties.claims.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -1340,7 +1340,7 @@ errors++;
 }
 var valid12 = _errs33 === errors;
 if(!valid12){
-const err25 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema62.properties.claims.propertyNames,parentSchema:schema62.properties.claims,data:data10};
+const err25 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema63.properties.claims.propertyNames,parentSchema:schema63.properties.claims,data:data10};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -1377,7 +1377,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema62.properties.claims.type,parentSchema:schema62.properties.claims,data:data10};
+const err28 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema63.properties.claims.type,parentSchema:schema63.properties.claims,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -1389,7 +1389,7 @@ errors++;
 }
 }
 else {
-const err29 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema62.type,parentSchema:schema62,data};
+const err29 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema63.type,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -1403,7 +1403,7 @@ return errors === 0;
 }
 validate28.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema75 = {"description":"A client that the operator registers, by its client identifier.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"name":{"$ref":"#/$defs/text","description":"Its name on the consent page. Default: its client identifier."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret. Default: none, a public client."},"redirect_uris":{"description":"Its redirect URIs. The port of a loopback address may be `*`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"refresh":{"description":"Whether it gets refresh tokens. Default: `clients.refresh`.","type":"boolean"}}};
+const schema76 = {"description":"A client that the operator registers, by its client identifier.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"name":{"$ref":"#/$defs/text","description":"Its name on the consent page. Default: its client identifier."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret. Default: none, a public client."},"redirect_uris":{"description":"Its redirect URIs. The port of a loopback address may be `*`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"refresh":{"description":"Whether it gets refresh tokens. Default: `clients.refresh`.","type":"boolean"}}};
 
 function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1417,7 +1417,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.redirect_uris === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "redirect_uris"},message:"must have required property '"+"redirect_uris"+"'",schema:schema75.required,parentSchema:schema75,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "redirect_uris"},message:"must have required property '"+"redirect_uris"+"'",schema:schema76.required,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1428,7 +1428,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "client_secret")) || (key0 === "redirect_uris")) || (key0 === "refresh"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema75,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1492,7 +1492,7 @@ if(data.redirect_uris !== undefined){
 let data2 = data.redirect_uris;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err6 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema75.properties.redirect_uris,data:data2};
+const err6 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema76.properties.redirect_uris,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1505,8 +1505,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
-if(!pattern35.test(data3)){
-const err7 = {instancePath:instancePath+"/redirect_uris/" + i0,schemaPath:"#/properties/redirect_uris/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema75.properties.redirect_uris.items,data:data3};
+if(!pattern36.test(data3)){
+const err7 = {instancePath:instancePath+"/redirect_uris/" + i0,schemaPath:"#/properties/redirect_uris/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema76.properties.redirect_uris.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1517,7 +1517,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/redirect_uris/" + i0,schemaPath:"#/properties/redirect_uris/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema75.properties.redirect_uris.items.type,parentSchema:schema75.properties.redirect_uris.items,data:data3};
+const err8 = {instancePath:instancePath+"/redirect_uris/" + i0,schemaPath:"#/properties/redirect_uris/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.properties.redirect_uris.items.type,parentSchema:schema76.properties.redirect_uris.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1538,7 +1538,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j0 = indices0[item0];
-const err9 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema75.properties.redirect_uris,data:data2};
+const err9 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema76.properties.redirect_uris,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1553,7 +1553,7 @@ indices0[item0] = i1;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema75.properties.redirect_uris.type,parentSchema:schema75.properties.redirect_uris,data:data2};
+const err10 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema76.properties.redirect_uris.type,parentSchema:schema76.properties.redirect_uris,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1566,7 +1566,7 @@ errors++;
 if(data.refresh !== undefined){
 let data4 = data.refresh;
 if(typeof data4 !== "boolean"){
-const err11 = {instancePath:instancePath+"/refresh",schemaPath:"#/properties/refresh/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema75.properties.refresh.type,parentSchema:schema75.properties.refresh,data:data4};
+const err11 = {instancePath:instancePath+"/refresh",schemaPath:"#/properties/refresh/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema76.properties.refresh.type,parentSchema:schema76.properties.refresh,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1578,7 +1578,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema75.type,parentSchema:schema75,data};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1592,7 +1592,7 @@ return errors === 0;
 }
 validate32.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema83 = {"description":"An issuer of identity assertions (ID-JAG), which clients exchange for tokens without a browser.","type":"object","additionalProperties":false,"required":["issuer","clients","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. Its keys come from its metadata."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer."},"provider":{"$ref":"#/$defs/text","description":"The identity provider whose people its subjects are. Default: its subjects are other people than those of every provider."},"clients":{"description":"The client identifiers that may present its assertions.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that its assertions can give."},"claims":{"description":"As for identity providers, from the assertion.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}};
+const schema84 = {"description":"An issuer of identity assertions (ID-JAG), which clients exchange for tokens without a browser.","type":"object","additionalProperties":false,"required":["issuer","clients","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. Its keys come from its metadata."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer."},"provider":{"$ref":"#/$defs/text","description":"The identity provider whose people its subjects are. Default: its subjects are other people than those of every provider."},"clients":{"description":"The client identifiers that may present its assertions.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that its assertions can give."},"claims":{"description":"As for identity providers, from the assertion.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}};
 
 function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1606,7 +1606,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema83.required,parentSchema:schema83,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema84.required,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1616,7 +1616,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.clients === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "clients"},message:"must have required property '"+"clients"+"'",schema:schema83.required,parentSchema:schema83,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "clients"},message:"must have required property '"+"clients"+"'",schema:schema84.required,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1626,7 +1626,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.scopes === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "scopes"},message:"must have required property '"+"scopes"+"'",schema:schema83.required,parentSchema:schema83,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "scopes"},message:"must have required property '"+"scopes"+"'",schema:schema84.required,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1637,7 +1637,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((key0 === "issuer") || (key0 === "backchannel")) || (key0 === "provider")) || (key0 === "clients")) || (key0 === "scopes")) || (key0 === "claims"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema83,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1726,7 +1726,7 @@ if(data.clients !== undefined){
 let data3 = data.clients;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema83.properties.clients,data:data3};
+const err10 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema84.properties.clients,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1768,7 +1768,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data3[i1], data3[j0])){
-const err13 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema83.properties.clients,data:data3};
+const err13 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema84.properties.clients,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1783,7 +1783,7 @@ break outer0;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema83.properties.clients.type,parentSchema:schema83.properties.clients,data:data3};
+const err14 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema84.properties.clients.type,parentSchema:schema84.properties.clients,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1805,8 +1805,8 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key1 in data6){
 const _errs19 = errors;
 if(typeof key1 === "string"){
-if(!pattern34.test(key1)){
-const err15 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema83.properties.claims.propertyNames,data:key1,propertyName:key1};
+if(!pattern35.test(key1)){
+const err15 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema84.properties.claims.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1818,7 +1818,7 @@ errors++;
 }
 var valid8 = _errs19 === errors;
 if(!valid8){
-const err16 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema83.properties.claims.propertyNames,parentSchema:schema83.properties.claims,data:data6};
+const err16 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema84.properties.claims.propertyNames,parentSchema:schema84.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1855,7 +1855,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.properties.claims.type,parentSchema:schema83.properties.claims,data:data6};
+const err19 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema84.properties.claims.type,parentSchema:schema84.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1867,7 +1867,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.type,parentSchema:schema83,data};
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema84.type,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -1881,9 +1881,9 @@ return errors === 0;
 }
 validate34.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema95 = {"description":"A rate, or `off` for no limit.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"The number of requests in each `per`, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"The period. The bucket is refilled evenly over it."},"burst":{"$ref":"#/$defs/count","description":"The number of requests at once after a pause, from 1 to 1000000. Default: `requests`."}}};
-const pattern57 = new RegExp("^off$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema96 = {"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]};
+const schema96 = {"description":"A rate, or `off` for no limit.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"The number of requests in each `per`, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"The period. The bucket is refilled evenly over it."},"burst":{"$ref":"#/$defs/count","description":"The number of requests at once after a pause, from 1 to 1000000. Default: `requests`."}}};
+const pattern58 = new RegExp("^off$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema97 = {"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]};
 
 function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1899,7 +1899,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema96.anyOf[0].type,parentSchema:schema96.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema97.anyOf[0].type,parentSchema:schema97.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1910,7 +1910,7 @@ errors++;
 }
 if((typeof data == "number") && (isFinite(data))){
 if(data > 1000000 || isNaN(data)){
-const err1 = {instancePath,schemaPath:"#/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000",schema:1000000,parentSchema:schema96.anyOf[0],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000",schema:1000000,parentSchema:schema97.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1920,7 +1920,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data < 1 || isNaN(data)){
-const err2 = {instancePath,schemaPath:"#/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema96.anyOf[0],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema97.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1958,7 +1958,7 @@ errors++;
 var _valid0 = _errs3 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
-const err5 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema96.anyOf,parentSchema:schema96,data};
+const err5 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema97.anyOf,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1995,7 +1995,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "string")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema95.type},message:"must be object,string",schema:schema95.type,parentSchema:schema95,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema96.type},message:"must be object,string",schema:schema96.type,parentSchema:schema96,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2005,8 +2005,8 @@ vErrors.push(err0);
 errors++;
 }
 if(typeof data === "string"){
-if(!pattern57.test(data)){
-const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^off$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^off$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^off$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema95,data};
+if(!pattern58.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^off$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^off$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^off$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema96,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2018,7 +2018,7 @@ errors++;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.requests === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "requests"},message:"must have required property '"+"requests"+"'",schema:schema95.required,parentSchema:schema95,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "requests"},message:"must have required property '"+"requests"+"'",schema:schema96.required,parentSchema:schema96,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2028,7 +2028,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.per === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "per"},message:"must have required property '"+"per"+"'",schema:schema95.required,parentSchema:schema95,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "per"},message:"must have required property '"+"per"+"'",schema:schema96.required,parentSchema:schema96,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2039,7 +2039,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "requests") || (key0 === "per")) || (key0 === "burst"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema95,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema96,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2092,16 +2092,16 @@ return errors === 0;
 }
 validate38.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema106 = {"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}};
-const schema107 = {"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"};
-const schema110 = {"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"};
-const pattern65 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern66 = new RegExp("^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern68 = new RegExp("^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const pattern75 = new RegExp("^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema126 = {"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}};
-const pattern86 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema138 = {"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]};
+const schema107 = {"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}};
+const schema108 = {"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema111 = {"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"};
+const pattern66 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern67 = new RegExp("^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern69 = new RegExp("^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const pattern76 = new RegExp("^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema127 = {"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}};
+const pattern87 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
+const schema139 = {"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]};
 
 function validate50(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -2118,7 +2118,7 @@ let valid0 = false;
 const _errs1 = errors;
 if(typeof data === "string"){
 if(func2(data) < 1){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema138.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2129,7 +2129,7 @@ errors++;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema138.anyOf[0].type,parentSchema:schema138.anyOf[0],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.anyOf[0].type,parentSchema:schema139.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2143,7 +2143,7 @@ valid0 = valid0 || _valid0;
 const _errs3 = errors;
 if(Array.isArray(data)){
 if(data.length < 1){
-const err2 = {instancePath,schemaPath:"#/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema138.anyOf[1],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2185,7 +2185,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data[i1], data[j0])){
-const err5 = {instancePath,schemaPath:"#/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema138.anyOf[1],data};
+const err5 = {instancePath,schemaPath:"#/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema139.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2200,7 +2200,7 @@ break outer0;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema138.anyOf[1].type,parentSchema:schema138.anyOf[1],data};
+const err6 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema139.anyOf[1].type,parentSchema:schema139.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2215,7 +2215,7 @@ if(_valid0){
 var items0 = true;
 }
 if(!valid0){
-const err7 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema138.anyOf,parentSchema:schema138,data};
+const err7 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema139.anyOf,parentSchema:schema139,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2241,7 +2241,7 @@ return errors === 0;
 }
 validate50.evaluated = {"dynamicProps":false,"dynamicItems":true};
 
-const schema140 = {"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]};
+const schema141 = {"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -2257,7 +2257,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!((data === "access_token") || (data === "jwt"))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema140.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema140.anyOf[0].enum,parentSchema:schema140.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema141.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema141.anyOf[0].enum,parentSchema:schema141.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2294,7 +2294,7 @@ errors++;
 var _valid0 = _errs2 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema140.anyOf,parentSchema:schema140,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema141.anyOf,parentSchema:schema141,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2332,7 +2332,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.url === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema126.required,parentSchema:schema126,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema127.required,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2343,7 +2343,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((key0 === "url") || (key0 === "identity")) || (key0 === "token")) || (key0 === "exchange")) || (key0 === "allow_response_headers")) || (key0 === "timeouts"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema126,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2384,8 +2384,8 @@ if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 const _errs7 = errors;
 if(typeof key1 === "string"){
-if(!pattern64.test(key1)){
-const err4 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema126.properties.identity.propertyNames,data:key1,propertyName:key1};
+if(!pattern65.test(key1)){
+const err4 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema127.properties.identity.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2397,7 +2397,7 @@ errors++;
 }
 var valid2 = _errs7 === errors;
 if(!valid2){
-const err5 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema126.properties.identity.propertyNames,parentSchema:schema126.properties.identity,data:data1};
+const err5 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema127.properties.identity.propertyNames,parentSchema:schema127.properties.identity,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2437,7 +2437,7 @@ errors++;
 if(data1.signed !== undefined){
 let data3 = data1.signed;
 if((typeof data3 !== "string") && (!(data3 && typeof data3 == "object" && !Array.isArray(data3)))){
-const err8 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/type",keyword:"type",params:{type: schema126.properties.identity.properties.signed.type},message:"must be string,object",schema:schema126.properties.identity.properties.signed.type,parentSchema:schema126.properties.identity.properties.signed,data:data3};
+const err8 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/type",keyword:"type",params:{type: schema127.properties.identity.properties.signed.type},message:"must be string,object",schema:schema127.properties.identity.properties.signed.type,parentSchema:schema127.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2448,7 +2448,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(func2(data3) < 1){
-const err9 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema126.properties.identity.properties.signed,data:data3};
+const err9 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema127.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2457,8 +2457,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(!pattern86.test(data3)){
-const err10 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema126.properties.identity.properties.signed,data:data3};
+if(!pattern87.test(data3)){
+const err10 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema127.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2470,7 +2470,7 @@ errors++;
 }
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(data3.header === undefined){
-const err11 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/required",keyword:"required",params:{missingProperty: "header"},message:"must have required property '"+"header"+"'",schema:schema126.properties.identity.properties.signed.required,parentSchema:schema126.properties.identity.properties.signed,data:data3};
+const err11 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/required",keyword:"required",params:{missingProperty: "header"},message:"must have required property '"+"header"+"'",schema:schema127.properties.identity.properties.signed.required,parentSchema:schema127.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2481,7 +2481,7 @@ errors++;
 }
 for(const key3 in data3){
 if(!(((key3 === "header") || (key3 === "audience")) || (key3 === "claims"))){
-const err12 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema126.properties.identity.properties.signed,data:data3};
+const err12 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema127.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2494,8 +2494,8 @@ errors++;
 if(data3.header !== undefined){
 let data4 = data3.header;
 if(typeof data4 === "string"){
-if(!pattern86.test(data4)){
-const err13 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema126.properties.identity.properties.signed.properties.header,data:data4};
+if(!pattern87.test(data4)){
+const err13 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema127.properties.identity.properties.signed.properties.header,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2506,7 +2506,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.identity.properties.signed.properties.header.type,parentSchema:schema126.properties.identity.properties.signed.properties.header,data:data4};
+const err14 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.identity.properties.signed.properties.header.type,parentSchema:schema127.properties.identity.properties.signed.properties.header,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2577,7 +2577,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data6[i1], data6[j0])){
-const err19 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema126.properties.identity.properties.signed.properties.claims,data:data6};
+const err19 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema127.properties.identity.properties.signed.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2592,7 +2592,7 @@ break outer0;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema126.properties.identity.properties.signed.properties.claims.type,parentSchema:schema126.properties.identity.properties.signed.properties.claims,data:data6};
+const err20 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema127.properties.identity.properties.signed.properties.claims.type,parentSchema:schema127.properties.identity.properties.signed.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -2606,7 +2606,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.properties.identity.type,parentSchema:schema126.properties.identity,data:data1};
+const err21 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.properties.identity.type,parentSchema:schema127.properties.identity,data:data1};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -2622,7 +2622,7 @@ const _errs26 = errors;
 let valid12 = false;
 const _errs27 = errors;
 if(!((((data8 === "none") || (data8 === "phantom")) || (data8 === "exchange")) || (data8 === "forward"))){
-const err22 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema126.properties.token.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema126.properties.token.anyOf[0].enum,parentSchema:schema126.properties.token.anyOf[0],data:data8};
+const err22 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema127.properties.token.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema127.properties.token.anyOf[0].enum,parentSchema:schema127.properties.token.anyOf[0],data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -2659,7 +2659,7 @@ errors++;
 var _valid0 = _errs28 === errors;
 valid12 = valid12 || _valid0;
 if(!valid12){
-const err25 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema126.properties.token.anyOf,parentSchema:schema126.properties.token,data:data8};
+const err25 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema127.properties.token.anyOf,parentSchema:schema127.properties.token,data:data8};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -2684,8 +2684,8 @@ if(data.exchange !== undefined){
 let data9 = data.exchange;
 if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 for(const key4 in data9){
-if(!(func1.call(schema126.properties.exchange.properties, key4))){
-const err26 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema126.properties.exchange,data:data9};
+if(!(func1.call(schema127.properties.exchange.properties, key4))){
+const err26 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema127.properties.exchange,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -2698,8 +2698,8 @@ errors++;
 if(data9.server !== undefined){
 let data10 = data9.server;
 if(typeof data10 === "string"){
-if(!pattern65.test(data10)){
-const err27 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema107,data:data10};
+if(!pattern66.test(data10)){
+const err27 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema108,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -2710,7 +2710,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.type,parentSchema:schema107,data:data10};
+const err28 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.type,parentSchema:schema108,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -2887,7 +2887,7 @@ const _errs59 = errors;
 let valid21 = false;
 const _errs60 = errors;
 if(!((data22 === "none") || (data22 === "client_credentials"))){
-const err39 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema126.properties.exchange.properties.actor.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema126.properties.exchange.properties.actor.anyOf[0].enum,parentSchema:schema126.properties.exchange.properties.actor.anyOf[0],data:data22};
+const err39 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema127.properties.exchange.properties.actor.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema127.properties.exchange.properties.actor.anyOf[0].enum,parentSchema:schema127.properties.exchange.properties.actor.anyOf[0],data:data22};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -2924,7 +2924,7 @@ errors++;
 var _valid1 = _errs61 === errors;
 valid21 = valid21 || _valid1;
 if(!valid21){
-const err42 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema126.properties.exchange.properties.actor.anyOf,parentSchema:schema126.properties.exchange.properties.actor,data:data22};
+const err42 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema127.properties.exchange.properties.actor.anyOf,parentSchema:schema127.properties.exchange.properties.actor,data:data22};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -2947,7 +2947,7 @@ vErrors = null;
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.properties.exchange.type,parentSchema:schema126.properties.exchange,data:data9};
+const err43 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.properties.exchange.type,parentSchema:schema127.properties.exchange,data:data9};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -2967,7 +2967,7 @@ const _errs67 = errors;
 let valid25 = false;
 const _errs68 = errors;
 if(!(((((((((((data24 === "alt-svc") || (data24 === "clear-site-data")) || (data24 === "x-accel-charset")) || (data24 === "x-accel-limit-rate")) || (data24 === "x-accel-redirect")) || (data24 === "x-lighttpd-send-file")) || (data24 === "x-litespeed-location")) || (data24 === "x-reproxy-file")) || (data24 === "x-reproxy-url")) || (data24 === "x-sendfile")) || (data24 === "x-sendfile2"))){
-const err44 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema126.properties.allow_response_headers.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema126.properties.allow_response_headers.items.anyOf[0].enum,parentSchema:schema126.properties.allow_response_headers.items.anyOf[0],data:data24};
+const err44 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema127.properties.allow_response_headers.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema127.properties.allow_response_headers.items.anyOf[0].enum,parentSchema:schema127.properties.allow_response_headers.items.anyOf[0],data:data24};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -3004,7 +3004,7 @@ errors++;
 var _valid2 = _errs69 === errors;
 valid25 = valid25 || _valid2;
 if(!valid25){
-const err47 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema126.properties.allow_response_headers.items.anyOf,parentSchema:schema126.properties.allow_response_headers.items,data:data24};
+const err47 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema127.properties.allow_response_headers.items.anyOf,parentSchema:schema127.properties.allow_response_headers.items,data:data24};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -3032,7 +3032,7 @@ outer1:
 for(;i3--;){
 for(j1 = i3; j1--;){
 if(func0(data23[i3], data23[j1])){
-const err48 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema126.properties.allow_response_headers,data:data23};
+const err48 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema127.properties.allow_response_headers,data:data23};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -3047,7 +3047,7 @@ break outer1;
 }
 }
 else {
-const err49 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema126.properties.allow_response_headers.type,parentSchema:schema126.properties.allow_response_headers,data:data23};
+const err49 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema127.properties.allow_response_headers.type,parentSchema:schema127.properties.allow_response_headers,data:data23};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -3062,7 +3062,7 @@ let data25 = data.timeouts;
 if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
 for(const key5 in data25){
 if(!((key5 === "connect") || (key5 === "response"))){
-const err50 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema126.properties.timeouts,data:data25};
+const err50 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema127.properties.timeouts,data:data25};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -3124,7 +3124,7 @@ errors++;
 }
 }
 else {
-const err55 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.properties.timeouts.type,parentSchema:schema126.properties.timeouts,data:data25};
+const err55 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.properties.timeouts.type,parentSchema:schema127.properties.timeouts,data:data25};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -3136,7 +3136,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data};
+const err56 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.type,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -3163,7 +3163,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema106.required,parentSchema:schema106,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema107.required,parentSchema:schema107,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3173,7 +3173,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.path === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "path"},message:"must have required property '"+"path"+"'",schema:schema106.required,parentSchema:schema106,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "path"},message:"must have required property '"+"path"+"'",schema:schema107.required,parentSchema:schema107,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3183,7 +3183,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.upstream === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstream"},message:"must have required property '"+"upstream"+"'",schema:schema106.required,parentSchema:schema106,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstream"},message:"must have required property '"+"upstream"+"'",schema:schema107.required,parentSchema:schema107,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3193,8 +3193,8 @@ vErrors.push(err2);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema106.properties, key0))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema106,data};
+if(!(func1.call(schema107.properties, key0))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema107,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3207,8 +3207,8 @@ errors++;
 if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
-if(!pattern65.test(data0)){
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema107,data:data0};
+if(!pattern66.test(data0)){
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema108,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3219,7 +3219,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.type,parentSchema:schema107,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.type,parentSchema:schema108,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3232,8 +3232,8 @@ errors++;
 if(data.path !== undefined){
 let data1 = data.path;
 if(typeof data1 === "string"){
-if(!pattern66.test(data1)){
-const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema106.properties.path,data:data1};
+if(!pattern67.test(data1)){
+const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema107.properties.path,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3244,7 +3244,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema106.properties.path.type,parentSchema:schema106.properties.path,data:data1};
+const err7 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.path.type,parentSchema:schema107.properties.path,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3260,7 +3260,7 @@ const _errs8 = errors;
 let valid2 = false;
 const _errs9 = errors;
 if(!((data2 === "http") || (data2 === "mcp"))){
-const err8 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema106.properties.protocol.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema106.properties.protocol.anyOf[0].enum,parentSchema:schema106.properties.protocol.anyOf[0],data:data2};
+const err8 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.protocol.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.protocol.anyOf[0].enum,parentSchema:schema107.properties.protocol.anyOf[0],data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3297,7 +3297,7 @@ errors++;
 var _valid0 = _errs10 === errors;
 valid2 = valid2 || _valid0;
 if(!valid2){
-const err11 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema106.properties.protocol.anyOf,parentSchema:schema106.properties.protocol,data:data2};
+const err11 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.protocol.anyOf,parentSchema:schema107.properties.protocol,data:data2};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3323,7 +3323,7 @@ let data3 = data.resource;
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 for(const key1 in data3){
 if(!(((((key1 === "name") || (key1 === "scopes_supported")) || (key1 === "documentation")) || (key1 === "policy_uri")) || (key1 === "tos_uri"))){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema106.properties.resource,data:data3};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema107.properties.resource,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3367,8 +3367,8 @@ errors = vErrors.length;
 if(data3.documentation !== undefined){
 let data6 = data3.documentation;
 if(typeof data6 === "string"){
-if(!pattern68.test(data6)){
-const err15 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema110,data:data6};
+if(!pattern69.test(data6)){
+const err15 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema111,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3379,7 +3379,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.type,parentSchema:schema110,data:data6};
+const err16 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.type,parentSchema:schema111,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3392,8 +3392,8 @@ errors++;
 if(data3.policy_uri !== undefined){
 let data7 = data3.policy_uri;
 if(typeof data7 === "string"){
-if(!pattern68.test(data7)){
-const err17 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema110,data:data7};
+if(!pattern69.test(data7)){
+const err17 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema111,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3404,7 +3404,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.type,parentSchema:schema110,data:data7};
+const err18 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.type,parentSchema:schema111,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3417,8 +3417,8 @@ errors++;
 if(data3.tos_uri !== undefined){
 let data8 = data3.tos_uri;
 if(typeof data8 === "string"){
-if(!pattern68.test(data8)){
-const err19 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema110,data:data8};
+if(!pattern69.test(data8)){
+const err19 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema111,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3429,7 +3429,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.type,parentSchema:schema110,data:data8};
+const err20 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.type,parentSchema:schema111,data:data8};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3441,7 +3441,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema106.properties.resource.type,parentSchema:schema106.properties.resource,data:data3};
+const err21 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.properties.resource.type,parentSchema:schema107.properties.resource,data:data3};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -3455,7 +3455,7 @@ if(data.authorization_servers !== undefined){
 let data9 = data.authorization_servers;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err22 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema106.properties.authorization_servers,data:data9};
+const err22 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema107.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3468,8 +3468,8 @@ const len0 = data9.length;
 for(let i0=0; i0<len0; i0++){
 let data10 = data9[i0];
 if(typeof data10 === "string"){
-if(!pattern65.test(data10)){
-const err23 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema107,data:data10};
+if(!pattern66.test(data10)){
+const err23 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema108,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -3480,7 +3480,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.type,parentSchema:schema107,data:data10};
+const err24 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.type,parentSchema:schema108,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -3497,7 +3497,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data9[i1], data9[j0])){
-const err25 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema106.properties.authorization_servers,data:data9};
+const err25 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema107.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -3512,7 +3512,7 @@ break outer0;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema106.properties.authorization_servers.type,parentSchema:schema106.properties.authorization_servers,data:data9};
+const err26 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema107.properties.authorization_servers.type,parentSchema:schema107.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -3529,7 +3529,7 @@ let valid13 = false;
 const _errs36 = errors;
 if(typeof data11 === "string"){
 if(func2(data11) < 1){
-const err27 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema106.properties.audience.anyOf[0],data:data11};
+const err27 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema107.properties.audience.anyOf[0],data:data11};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -3540,7 +3540,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema106.properties.audience.anyOf[0].type,parentSchema:schema106.properties.audience.anyOf[0],data:data11};
+const err28 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.audience.anyOf[0].type,parentSchema:schema107.properties.audience.anyOf[0],data:data11};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -3554,7 +3554,7 @@ valid13 = valid13 || _valid1;
 const _errs38 = errors;
 if(Array.isArray(data11)){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema106.properties.audience.anyOf[1],data:data11};
+const err29 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema107.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -3596,7 +3596,7 @@ outer1:
 for(;i3--;){
 for(j1 = i3; j1--;){
 if(func0(data11[i3], data11[j1])){
-const err32 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema106.properties.audience.anyOf[1],data:data11};
+const err32 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema107.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -3611,7 +3611,7 @@ break outer1;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema106.properties.audience.anyOf[1].type,parentSchema:schema106.properties.audience.anyOf[1],data:data11};
+const err33 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema107.properties.audience.anyOf[1].type,parentSchema:schema107.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -3623,7 +3623,7 @@ errors++;
 var _valid1 = _errs38 === errors;
 valid13 = valid13 || _valid1;
 if(!valid13){
-const err34 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema106.properties.audience.anyOf,parentSchema:schema106.properties.audience,data:data11};
+const err34 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.audience.anyOf,parentSchema:schema107.properties.audience,data:data11};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -3648,7 +3648,7 @@ if(data.tokens !== undefined){
 let data13 = data.tokens;
 if(Array.isArray(data13)){
 if(data13.length < 1){
-const err35 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema106.properties.tokens,data:data13};
+const err35 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema107.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -3664,7 +3664,7 @@ const _errs46 = errors;
 let valid20 = false;
 const _errs47 = errors;
 if(!((data14 === "jwt") || (data14 === "opaque"))){
-const err36 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema106.properties.tokens.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema106.properties.tokens.items.anyOf[0].enum,parentSchema:schema106.properties.tokens.items.anyOf[0],data:data14};
+const err36 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.tokens.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.tokens.items.anyOf[0].enum,parentSchema:schema107.properties.tokens.items.anyOf[0],data:data14};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -3701,7 +3701,7 @@ errors++;
 var _valid2 = _errs48 === errors;
 valid20 = valid20 || _valid2;
 if(!valid20){
-const err39 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema106.properties.tokens.items.anyOf,parentSchema:schema106.properties.tokens.items,data:data14};
+const err39 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.tokens.items.anyOf,parentSchema:schema107.properties.tokens.items,data:data14};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -3729,7 +3729,7 @@ outer2:
 for(;i5--;){
 for(j2 = i5; j2--;){
 if(func0(data13[i5], data13[j2])){
-const err40 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema106.properties.tokens,data:data13};
+const err40 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema107.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -3744,7 +3744,7 @@ break outer2;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema106.properties.tokens.type,parentSchema:schema106.properties.tokens,data:data13};
+const err41 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema107.properties.tokens.type,parentSchema:schema107.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -3760,7 +3760,7 @@ const _errs52 = errors;
 let valid23 = false;
 const _errs53 = errors;
 if(!((data15 === "by_prefix") || (data15 === "shown_to_all"))){
-const err42 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema106.properties.opaque_tokens.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema106.properties.opaque_tokens.anyOf[0].enum,parentSchema:schema106.properties.opaque_tokens.anyOf[0],data:data15};
+const err42 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.opaque_tokens.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.opaque_tokens.anyOf[0].enum,parentSchema:schema107.properties.opaque_tokens.anyOf[0],data:data15};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -3797,7 +3797,7 @@ errors++;
 var _valid3 = _errs54 === errors;
 valid23 = valid23 || _valid3;
 if(!valid23){
-const err45 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema106.properties.opaque_tokens.anyOf,parentSchema:schema106.properties.opaque_tokens,data:data15};
+const err45 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.opaque_tokens.anyOf,parentSchema:schema107.properties.opaque_tokens,data:data15};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -3821,8 +3821,8 @@ vErrors = null;
 if(data.policy !== undefined){
 let data16 = data.policy;
 if(typeof data16 === "string"){
-if(!pattern65.test(data16)){
-const err46 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema107,data:data16};
+if(!pattern66.test(data16)){
+const err46 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema108,data:data16};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -3833,7 +3833,7 @@ errors++;
 }
 }
 else {
-const err47 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.type,parentSchema:schema107,data:data16};
+const err47 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.type,parentSchema:schema108,data:data16};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -3847,7 +3847,7 @@ if(data.methods !== undefined){
 let data17 = data.methods;
 if(Array.isArray(data17)){
 if(data17.length < 1){
-const err48 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema106.properties.methods,data:data17};
+const err48 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema107.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -3860,8 +3860,8 @@ const len3 = data17.length;
 for(let i6=0; i6<len3; i6++){
 let data18 = data17[i6];
 if(typeof data18 === "string"){
-if(!pattern75.test(data18)){
-const err49 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/pattern",keyword:"pattern",params:{pattern: "^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema106.properties.methods.items,data:data18};
+if(!pattern76.test(data18)){
+const err49 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/pattern",keyword:"pattern",params:{pattern: "^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema107.properties.methods.items,data:data18};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -3872,7 +3872,7 @@ errors++;
 }
 }
 else {
-const err50 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema106.properties.methods.items.type,parentSchema:schema106.properties.methods.items,data:data18};
+const err50 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.methods.items.type,parentSchema:schema107.properties.methods.items,data:data18};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -3893,7 +3893,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j3 = indices0[item0];
-const err51 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema106.properties.methods,data:data17};
+const err51 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema107.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -3908,7 +3908,7 @@ indices0[item0] = i7;
 }
 }
 else {
-const err52 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema106.properties.methods.type,parentSchema:schema106.properties.methods,data:data17};
+const err52 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema107.properties.methods.type,parentSchema:schema107.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -3921,7 +3921,7 @@ errors++;
 if(data.public !== undefined){
 let data19 = data.public;
 if(typeof data19 !== "boolean"){
-const err53 = {instancePath:instancePath+"/public",schemaPath:"#/properties/public/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema106.properties.public.type,parentSchema:schema106.properties.public,data:data19};
+const err53 = {instancePath:instancePath+"/public",schemaPath:"#/properties/public/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema107.properties.public.type,parentSchema:schema107.properties.public,data:data19};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -3937,7 +3937,7 @@ const _errs67 = errors;
 let valid29 = false;
 const _errs68 = errors;
 if(!(data20 === "websocket")){
-const err54 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema106.properties.upgrade.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema106.properties.upgrade.anyOf[0].enum,parentSchema:schema106.properties.upgrade.anyOf[0],data:data20};
+const err54 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.upgrade.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.upgrade.anyOf[0].enum,parentSchema:schema107.properties.upgrade.anyOf[0],data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -3974,7 +3974,7 @@ errors++;
 var _valid4 = _errs69 === errors;
 valid29 = valid29 || _valid4;
 if(!valid29){
-const err57 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema106.properties.upgrade.anyOf,parentSchema:schema106.properties.upgrade,data:data20};
+const err57 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.upgrade.anyOf,parentSchema:schema107.properties.upgrade,data:data20};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -4001,7 +4001,7 @@ const _errs73 = errors;
 let valid31 = false;
 const _errs74 = errors;
 if(!((data21 === "refuse") || (data21 === "pass"))){
-const err58 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema106.properties.below.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema106.properties.below.anyOf[0].enum,parentSchema:schema106.properties.below.anyOf[0],data:data21};
+const err58 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.below.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.below.anyOf[0].enum,parentSchema:schema107.properties.below.anyOf[0],data:data21};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -4038,7 +4038,7 @@ errors++;
 var _valid5 = _errs75 === errors;
 valid31 = valid31 || _valid5;
 if(!valid31){
-const err61 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema106.properties.below.anyOf,parentSchema:schema106.properties.below,data:data21};
+const err61 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.below.anyOf,parentSchema:schema107.properties.below,data:data21};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -4065,7 +4065,7 @@ const _errs79 = errors;
 let valid33 = false;
 const _errs80 = errors;
 if(!((data22 === "refuse") || (data22 === "pass"))){
-const err62 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema106.properties.query.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema106.properties.query.anyOf[0].enum,parentSchema:schema106.properties.query.anyOf[0],data:data22};
+const err62 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.query.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.query.anyOf[0].enum,parentSchema:schema107.properties.query.anyOf[0],data:data22};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -4102,7 +4102,7 @@ errors++;
 var _valid6 = _errs81 === errors;
 valid33 = valid33 || _valid6;
 if(!valid33){
-const err65 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema106.properties.query.anyOf,parentSchema:schema106.properties.query,data:data22};
+const err65 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.query.anyOf,parentSchema:schema107.properties.query,data:data22};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -4129,7 +4129,7 @@ const _errs85 = errors;
 let valid35 = false;
 const _errs86 = errors;
 if(!(((data23 === "policy") || (data23 === "supported")) || (data23 === "none"))){
-const err66 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema106.properties.first_challenge.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema106.properties.first_challenge.anyOf[0].enum,parentSchema:schema106.properties.first_challenge.anyOf[0],data:data23};
+const err66 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.first_challenge.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.first_challenge.anyOf[0].enum,parentSchema:schema107.properties.first_challenge.anyOf[0],data:data23};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -4166,7 +4166,7 @@ errors++;
 var _valid7 = _errs87 === errors;
 valid35 = valid35 || _valid7;
 if(!valid35){
-const err69 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema106.properties.first_challenge.anyOf,parentSchema:schema106.properties.first_challenge,data:data23};
+const err69 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.first_challenge.anyOf,parentSchema:schema107.properties.first_challenge,data:data23};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -4192,7 +4192,7 @@ let data24 = data.refusals;
 if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
 for(const key2 in data24){
 if(!(key2 === "final")){
-const err70 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema106.properties.refusals,data:data24};
+const err70 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema107.properties.refusals,data:data24};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -4208,7 +4208,7 @@ const _errs94 = errors;
 let valid38 = false;
 const _errs95 = errors;
 if(!((data25 === "http") || (data25 === "tool_error"))){
-const err71 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema106.properties.refusals.properties.final.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema106.properties.refusals.properties.final.anyOf[0].enum,parentSchema:schema106.properties.refusals.properties.final.anyOf[0],data:data25};
+const err71 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.refusals.properties.final.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.refusals.properties.final.anyOf[0].enum,parentSchema:schema107.properties.refusals.properties.final.anyOf[0],data:data25};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -4245,7 +4245,7 @@ errors++;
 var _valid8 = _errs96 === errors;
 valid38 = valid38 || _valid8;
 if(!valid38){
-const err74 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema106.properties.refusals.properties.final.anyOf,parentSchema:schema106.properties.refusals.properties.final,data:data25};
+const err74 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.refusals.properties.final.anyOf,parentSchema:schema107.properties.refusals.properties.final,data:data25};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -4268,7 +4268,7 @@ vErrors = null;
 }
 }
 else {
-const err75 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema106.properties.refusals.type,parentSchema:schema106.properties.refusals,data:data24};
+const err75 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.properties.refusals.type,parentSchema:schema107.properties.refusals,data:data24};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -4314,7 +4314,7 @@ let data28 = data.dpop;
 if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
 for(const key3 in data28){
 if(!((((key3 === "required") || (key3 === "nonce")) || (key3 === "algorithms")) || (key3 === "proof_lifetime"))){
-const err78 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema106.properties.dpop,data:data28};
+const err78 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema107.properties.dpop,data:data28};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -4327,7 +4327,7 @@ errors++;
 if(data28.required !== undefined){
 let data29 = data28.required;
 if(typeof data29 !== "boolean"){
-const err79 = {instancePath:instancePath+"/dpop/required",schemaPath:"#/properties/dpop/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema106.properties.dpop.properties.required.type,parentSchema:schema106.properties.dpop.properties.required,data:data29};
+const err79 = {instancePath:instancePath+"/dpop/required",schemaPath:"#/properties/dpop/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema107.properties.dpop.properties.required.type,parentSchema:schema107.properties.dpop.properties.required,data:data29};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -4340,7 +4340,7 @@ errors++;
 if(data28.nonce !== undefined){
 let data30 = data28.nonce;
 if(typeof data30 !== "boolean"){
-const err80 = {instancePath:instancePath+"/dpop/nonce",schemaPath:"#/properties/dpop/properties/nonce/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema106.properties.dpop.properties.nonce.type,parentSchema:schema106.properties.dpop.properties.nonce,data:data30};
+const err80 = {instancePath:instancePath+"/dpop/nonce",schemaPath:"#/properties/dpop/properties/nonce/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema107.properties.dpop.properties.nonce.type,parentSchema:schema107.properties.dpop.properties.nonce,data:data30};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -4383,7 +4383,7 @@ errors++;
 }
 }
 else {
-const err83 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema106.properties.dpop.type,parentSchema:schema106.properties.dpop,data:data28};
+const err83 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.properties.dpop.type,parentSchema:schema107.properties.dpop,data:data28};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -4426,7 +4426,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err86 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema106.type,parentSchema:schema106,data};
+const err86 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.type,parentSchema:schema107,data};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -5142,7 +5142,7 @@ vErrors.push(err50);
 errors++;
 }
 for(const key6 in data21){
-if(!((((((((key6 === "issuer") || (key6 === "listen")) || (key6 === "keys")) || (key6 === "identity_providers")) || (key6 === "clients")) || (key6 === "scopes")) || (key6 === "tokens")) || (key6 === "assertions"))){
+if(!(func1.call(schema31.properties.front_door.properties, key6))){
 const err51 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key6},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door,data:data21};
 if(vErrors === null){
 vErrors = [err51];
@@ -5203,11 +5203,11 @@ vErrors.push(err55);
 errors++;
 }
 }
-if(data21.keys !== undefined){
-let data24 = data21.keys;
+if(data21.backchannel !== undefined){
+let data24 = data21.backchannel;
 if(typeof data24 === "string"){
-if(func2(data24) < 1){
-const err56 = {instancePath:instancePath+"/front_door/keys",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data24};
+if(!pattern13.test(data24)){
+const err56 = {instancePath:instancePath+"/front_door/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data24};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -5218,7 +5218,7 @@ errors++;
 }
 }
 else {
-const err57 = {instancePath:instancePath+"/front_door/keys",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data24};
+const err57 = {instancePath:instancePath+"/front_door/backchannel",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data24};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -5228,11 +5228,11 @@ vErrors.push(err57);
 errors++;
 }
 }
-if(data21.identity_providers !== undefined){
-let data25 = data21.identity_providers;
-if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
-if(Object.keys(data25).length < 1){
-const err58 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data25};
+if(data21.keys !== undefined){
+let data25 = data21.keys;
+if(typeof data25 === "string"){
+if(func2(data25) < 1){
+const err58 = {instancePath:instancePath+"/front_door/keys",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data25};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -5241,11 +5241,9 @@ vErrors.push(err58);
 }
 errors++;
 }
-for(const key7 in data25){
-const _errs69 = errors;
-if(typeof key7 === "string"){
-if(!pattern12.test(key7)){
-const err59 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.front_door.properties.identity_providers.propertyNames,data:key7,propertyName:key7};
+}
+else {
+const err59 = {instancePath:instancePath+"/front_door/keys",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data25};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -5255,9 +5253,11 @@ vErrors.push(err59);
 errors++;
 }
 }
-var valid29 = _errs69 === errors;
-if(!valid29){
-const err60 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema31.properties.front_door.properties.identity_providers.propertyNames,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data25};
+if(data21.identity_providers !== undefined){
+let data26 = data21.identity_providers;
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+if(Object.keys(data26).length < 1){
+const err60 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data26};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -5266,16 +5266,11 @@ vErrors.push(err60);
 }
 errors++;
 }
-}
-for(const key8 in data25){
-if(!(validate28(data25[key8], {instancePath:instancePath+"/front_door/identity_providers/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data25,parentDataProperty:key8,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err61 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.identity_providers.type,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data25};
+for(const key7 in data26){
+const _errs72 = errors;
+if(typeof key7 === "string"){
+if(!pattern12.test(key7)){
+const err61 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.front_door.properties.identity_providers.propertyNames,data:key7,propertyName:key7};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -5285,12 +5280,9 @@ vErrors.push(err61);
 errors++;
 }
 }
-if(data21.clients !== undefined){
-let data27 = data21.clients;
-if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
-for(const key9 in data27){
-if(!(((((key9 === "refresh") || (key9 === "metadata_documents")) || (key9 === "document_addresses")) || (key9 === "registration")) || (key9 === "registered"))){
-const err62 = {instancePath:instancePath+"/front_door/clients",schemaPath:"#/properties/front_door/properties/clients/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.clients,data:data27};
+var valid30 = _errs72 === errors;
+if(!valid30){
+const err62 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema31.properties.front_door.properties.identity_providers.propertyNames,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data26};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -5300,10 +5292,15 @@ vErrors.push(err62);
 errors++;
 }
 }
-if(data27.refresh !== undefined){
-let data28 = data27.refresh;
-if(typeof data28 !== "boolean"){
-const err63 = {instancePath:instancePath+"/front_door/clients/refresh",schemaPath:"#/properties/front_door/properties/clients/properties/refresh/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema31.properties.front_door.properties.clients.properties.refresh.type,parentSchema:schema31.properties.front_door.properties.clients.properties.refresh,data:data28};
+for(const key8 in data26){
+if(!(validate28(data26[key8], {instancePath:instancePath+"/front_door/identity_providers/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data26,parentDataProperty:key8,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err63 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.identity_providers.type,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data26};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -5313,15 +5310,12 @@ vErrors.push(err63);
 errors++;
 }
 }
-if(data27.metadata_documents !== undefined){
-let data29 = data27.metadata_documents;
-if(Array.isArray(data29)){
-const len4 = data29.length;
-for(let i8=0; i8<len4; i8++){
-let data30 = data29[i8];
-if(typeof data30 === "string"){
-if(!pattern35.test(data30)){
-const err64 = {instancePath:instancePath+"/front_door/clients/metadata_documents/" + i8,schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items,data:data30};
+if(data21.clients !== undefined){
+let data28 = data21.clients;
+if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
+for(const key9 in data28){
+if(!(((((key9 === "refresh") || (key9 === "metadata_documents")) || (key9 === "document_addresses")) || (key9 === "registration")) || (key9 === "registered"))){
+const err64 = {instancePath:instancePath+"/front_door/clients",schemaPath:"#/properties/front_door/properties/clients/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.clients,data:data28};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -5331,8 +5325,10 @@ vErrors.push(err64);
 errors++;
 }
 }
-else {
-const err65 = {instancePath:instancePath+"/front_door/clients/metadata_documents/" + i8,schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items,data:data30};
+if(data28.refresh !== undefined){
+let data29 = data28.refresh;
+if(typeof data29 !== "boolean"){
+const err65 = {instancePath:instancePath+"/front_door/clients/refresh",schemaPath:"#/properties/front_door/properties/clients/properties/refresh/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema31.properties.front_door.properties.clients.properties.refresh.type,parentSchema:schema31.properties.front_door.properties.clients.properties.refresh,data:data29};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -5342,18 +5338,15 @@ vErrors.push(err65);
 errors++;
 }
 }
-let i9 = data29.length;
-let j4;
-if(i9 > 1){
-const indices3 = {};
-for(;i9--;){
-let item3 = data29[i9];
-if(typeof item3 !== "string"){
-continue;
-}
-if(typeof indices3[item3] == "number"){
-j4 = indices3[item3];
-const err66 = {instancePath:instancePath+"/front_door/clients/metadata_documents",schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/uniqueItems",keyword:"uniqueItems",params:{i: i9, j: j4},message:"must NOT have duplicate items (items ## "+j4+" and "+i9+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents,data:data29};
+if(data28.metadata_documents !== undefined){
+let data30 = data28.metadata_documents;
+if(Array.isArray(data30)){
+const len4 = data30.length;
+for(let i8=0; i8<len4; i8++){
+let data31 = data30[i8];
+if(typeof data31 === "string"){
+if(!pattern36.test(data31)){
+const err66 = {instancePath:instancePath+"/front_door/clients/metadata_documents/" + i8,schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items,data:data31};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -5361,14 +5354,10 @@ else {
 vErrors.push(err66);
 }
 errors++;
-break;
-}
-indices3[item3] = i9;
-}
 }
 }
 else {
-const err67 = {instancePath:instancePath+"/front_door/clients/metadata_documents",schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.metadata_documents.type,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents,data:data29};
+const err67 = {instancePath:instancePath+"/front_door/clients/metadata_documents/" + i8,schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items,data:data31};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -5378,15 +5367,18 @@ vErrors.push(err67);
 errors++;
 }
 }
-if(data27.document_addresses !== undefined){
-let data31 = data27.document_addresses;
-if(Array.isArray(data31)){
-const len5 = data31.length;
-for(let i10=0; i10<len5; i10++){
-let data32 = data31[i10];
-if(typeof data32 === "string"){
-if(!pattern8.test(data32)){
-const err68 = {instancePath:instancePath+"/front_door/clients/document_addresses/" + i10,schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses.items,data:data32};
+let i9 = data30.length;
+let j4;
+if(i9 > 1){
+const indices3 = {};
+for(;i9--;){
+let item3 = data30[i9];
+if(typeof item3 !== "string"){
+continue;
+}
+if(typeof indices3[item3] == "number"){
+j4 = indices3[item3];
+const err68 = {instancePath:instancePath+"/front_door/clients/metadata_documents",schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/uniqueItems",keyword:"uniqueItems",params:{i: i9, j: j4},message:"must NOT have duplicate items (items ## "+j4+" and "+i9+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents,data:data30};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -5394,10 +5386,14 @@ else {
 vErrors.push(err68);
 }
 errors++;
+break;
+}
+indices3[item3] = i9;
+}
 }
 }
 else {
-const err69 = {instancePath:instancePath+"/front_door/clients/document_addresses/" + i10,schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.document_addresses.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses.items,data:data32};
+const err69 = {instancePath:instancePath+"/front_door/clients/metadata_documents",schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.metadata_documents.type,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents,data:data30};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -5407,18 +5403,15 @@ vErrors.push(err69);
 errors++;
 }
 }
-let i11 = data31.length;
-let j5;
-if(i11 > 1){
-const indices4 = {};
-for(;i11--;){
-let item4 = data31[i11];
-if(typeof item4 !== "string"){
-continue;
-}
-if(typeof indices4[item4] == "number"){
-j5 = indices4[item4];
-const err70 = {instancePath:instancePath+"/front_door/clients/document_addresses",schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/uniqueItems",keyword:"uniqueItems",params:{i: i11, j: j5},message:"must NOT have duplicate items (items ## "+j5+" and "+i11+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses,data:data31};
+if(data28.document_addresses !== undefined){
+let data32 = data28.document_addresses;
+if(Array.isArray(data32)){
+const len5 = data32.length;
+for(let i10=0; i10<len5; i10++){
+let data33 = data32[i10];
+if(typeof data33 === "string"){
+if(!pattern8.test(data33)){
+const err70 = {instancePath:instancePath+"/front_door/clients/document_addresses/" + i10,schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses.items,data:data33};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -5426,14 +5419,10 @@ else {
 vErrors.push(err70);
 }
 errors++;
-break;
-}
-indices4[item4] = i11;
-}
 }
 }
 else {
-const err71 = {instancePath:instancePath+"/front_door/clients/document_addresses",schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.document_addresses.type,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses,data:data31};
+const err71 = {instancePath:instancePath+"/front_door/clients/document_addresses/" + i10,schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.document_addresses.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses.items,data:data33};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -5443,11 +5432,18 @@ vErrors.push(err71);
 errors++;
 }
 }
-if(data27.registration !== undefined){
-let data33 = data27.registration;
-if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
-if(data33.redirect_uris === undefined){
-const err72 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/required",keyword:"required",params:{missingProperty: "redirect_uris"},message:"must have required property '"+"redirect_uris"+"'",schema:schema31.properties.front_door.properties.clients.properties.registration.required,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data33};
+let i11 = data32.length;
+let j5;
+if(i11 > 1){
+const indices4 = {};
+for(;i11--;){
+let item4 = data32[i11];
+if(typeof item4 !== "string"){
+continue;
+}
+if(typeof indices4[item4] == "number"){
+j5 = indices4[item4];
+const err72 = {instancePath:instancePath+"/front_door/clients/document_addresses",schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/uniqueItems",keyword:"uniqueItems",params:{i: i11, j: j5},message:"must NOT have duplicate items (items ## "+j5+" and "+i11+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses,data:data32};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -5455,10 +5451,14 @@ else {
 vErrors.push(err72);
 }
 errors++;
+break;
 }
-for(const key10 in data33){
-if(!(((key10 === "redirect_uris") || (key10 === "initial_access_token")) || (key10 === "lifetime"))){
-const err73 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data33};
+indices4[item4] = i11;
+}
+}
+}
+else {
+const err73 = {instancePath:instancePath+"/front_door/clients/document_addresses",schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.document_addresses.type,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses,data:data32};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -5468,11 +5468,11 @@ vErrors.push(err73);
 errors++;
 }
 }
-if(data33.redirect_uris !== undefined){
-let data34 = data33.redirect_uris;
-if(Array.isArray(data34)){
-if(data34.length < 1){
-const err74 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data34};
+if(data28.registration !== undefined){
+let data34 = data28.registration;
+if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
+if(data34.redirect_uris === undefined){
+const err74 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/required",keyword:"required",params:{missingProperty: "redirect_uris"},message:"must have required property '"+"redirect_uris"+"'",schema:schema31.properties.front_door.properties.clients.properties.registration.required,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data34};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -5481,12 +5481,9 @@ vErrors.push(err74);
 }
 errors++;
 }
-const len6 = data34.length;
-for(let i12=0; i12<len6; i12++){
-let data35 = data34[i12];
-if(typeof data35 === "string"){
-if(!pattern35.test(data35)){
-const err75 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris/" + i12,schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items,data:data35};
+for(const key10 in data34){
+if(!(((key10 === "redirect_uris") || (key10 === "initial_access_token")) || (key10 === "lifetime"))){
+const err75 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data34};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -5496,8 +5493,11 @@ vErrors.push(err75);
 errors++;
 }
 }
-else {
-const err76 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris/" + i12,schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items,data:data35};
+if(data34.redirect_uris !== undefined){
+let data35 = data34.redirect_uris;
+if(Array.isArray(data35)){
+if(data35.length < 1){
+const err76 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data35};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -5506,19 +5506,12 @@ vErrors.push(err76);
 }
 errors++;
 }
-}
-let i13 = data34.length;
-let j6;
-if(i13 > 1){
-const indices5 = {};
-for(;i13--;){
-let item5 = data34[i13];
-if(typeof item5 !== "string"){
-continue;
-}
-if(typeof indices5[item5] == "number"){
-j6 = indices5[item5];
-const err77 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/uniqueItems",keyword:"uniqueItems",params:{i: i13, j: j6},message:"must NOT have duplicate items (items ## "+j6+" and "+i13+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data34};
+const len6 = data35.length;
+for(let i12=0; i12<len6; i12++){
+let data36 = data35[i12];
+if(typeof data36 === "string"){
+if(!pattern36.test(data36)){
+const err77 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris/" + i12,schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items,data:data36};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -5526,14 +5519,10 @@ else {
 vErrors.push(err77);
 }
 errors++;
-break;
-}
-indices5[item5] = i13;
-}
 }
 }
 else {
-const err78 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data34};
+const err78 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris/" + i12,schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items,data:data36};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -5543,11 +5532,18 @@ vErrors.push(err78);
 errors++;
 }
 }
-if(data33.initial_access_token !== undefined){
-let data36 = data33.initial_access_token;
-if(typeof data36 === "string"){
-if(func2(data36) < 1){
-const err79 = {instancePath:instancePath+"/front_door/clients/registration/initial_access_token",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data36};
+let i13 = data35.length;
+let j6;
+if(i13 > 1){
+const indices5 = {};
+for(;i13--;){
+let item5 = data35[i13];
+if(typeof item5 !== "string"){
+continue;
+}
+if(typeof indices5[item5] == "number"){
+j6 = indices5[item5];
+const err79 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/uniqueItems",keyword:"uniqueItems",params:{i: i13, j: j6},message:"must NOT have duplicate items (items ## "+j6+" and "+i13+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data35};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -5555,10 +5551,14 @@ else {
 vErrors.push(err79);
 }
 errors++;
+break;
+}
+indices5[item5] = i13;
+}
 }
 }
 else {
-const err80 = {instancePath:instancePath+"/front_door/clients/registration/initial_access_token",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data36};
+const err80 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data35};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -5568,11 +5568,11 @@ vErrors.push(err80);
 errors++;
 }
 }
-if(data33.lifetime !== undefined){
-let data37 = data33.lifetime;
+if(data34.initial_access_token !== undefined){
+let data37 = data34.initial_access_token;
 if(typeof data37 === "string"){
-if(!pattern38.test(data37)){
-const err81 = {instancePath:instancePath+"/front_door/clients/registration/lifetime",schemaPath:"#/$defs/days/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema74,data:data37};
+if(func2(data37) < 1){
+const err81 = {instancePath:instancePath+"/front_door/clients/registration/initial_access_token",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data37};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -5583,7 +5583,7 @@ errors++;
 }
 }
 else {
-const err82 = {instancePath:instancePath+"/front_door/clients/registration/lifetime",schemaPath:"#/$defs/days/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema74.type,parentSchema:schema74,data:data37};
+const err82 = {instancePath:instancePath+"/front_door/clients/registration/initial_access_token",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data37};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -5593,9 +5593,11 @@ vErrors.push(err82);
 errors++;
 }
 }
-}
-else {
-const err83 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.properties.registration.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data33};
+if(data34.lifetime !== undefined){
+let data38 = data34.lifetime;
+if(typeof data38 === "string"){
+if(!pattern39.test(data38)){
+const err83 = {instancePath:instancePath+"/front_door/clients/registration/lifetime",schemaPath:"#/$defs/days/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema75,data:data38};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -5605,14 +5607,8 @@ vErrors.push(err83);
 errors++;
 }
 }
-if(data27.registered !== undefined){
-let data38 = data27.registered;
-if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
-for(const key11 in data38){
-const _errs100 = errors;
-if(typeof key11 === "string"){
-if(!pattern34.test(key11)){
-const err84 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema31.properties.front_door.properties.clients.properties.registered.propertyNames,data:key11,propertyName:key11};
+else {
+const err84 = {instancePath:instancePath+"/front_door/clients/registration/lifetime",schemaPath:"#/$defs/days/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema75.type,parentSchema:schema75,data:data38};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -5622,9 +5618,9 @@ vErrors.push(err84);
 errors++;
 }
 }
-var valid44 = _errs100 === errors;
-if(!valid44){
-const err85 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/propertyNames",keyword:"propertyNames",params:{propertyName: key11},message:"property name must be valid",schema:schema31.properties.front_door.properties.clients.properties.registered.propertyNames,parentSchema:schema31.properties.front_door.properties.clients.properties.registered,data:data38};
+}
+else {
+const err85 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.properties.registration.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data34};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -5634,15 +5630,14 @@ vErrors.push(err85);
 errors++;
 }
 }
-for(const key12 in data38){
-if(!(validate32(data38[key12], {instancePath:instancePath+"/front_door/clients/registered/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data38,parentDataProperty:key12,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate32.errors : vErrors.concat(validate32.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err86 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.properties.registered.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registered,data:data38};
+if(data28.registered !== undefined){
+let data39 = data28.registered;
+if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
+for(const key11 in data39){
+const _errs103 = errors;
+if(typeof key11 === "string"){
+if(!pattern35.test(key11)){
+const err86 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema31.properties.front_door.properties.clients.properties.registered.propertyNames,data:key11,propertyName:key11};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -5652,9 +5647,9 @@ vErrors.push(err86);
 errors++;
 }
 }
-}
-else {
-const err87 = {instancePath:instancePath+"/front_door/clients",schemaPath:"#/properties/front_door/properties/clients/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.type,parentSchema:schema31.properties.front_door.properties.clients,data:data27};
+var valid45 = _errs103 === errors;
+if(!valid45){
+const err87 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/propertyNames",keyword:"propertyNames",params:{propertyName: key11},message:"property name must be valid",schema:schema31.properties.front_door.properties.clients.properties.registered.propertyNames,parentSchema:schema31.properties.front_door.properties.clients.properties.registered,data:data39};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -5664,11 +5659,15 @@ vErrors.push(err87);
 errors++;
 }
 }
-if(data21.scopes !== undefined){
-let data40 = data21.scopes;
-if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
-if(Object.keys(data40).length < 1){
-const err88 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema31.properties.front_door.properties.scopes,data:data40};
+for(const key12 in data39){
+if(!(validate32(data39[key12], {instancePath:instancePath+"/front_door/clients/registered/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data39,parentDataProperty:key12,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate32.errors : vErrors.concat(validate32.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err88 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.properties.registered.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registered,data:data39};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -5677,11 +5676,10 @@ vErrors.push(err88);
 }
 errors++;
 }
-for(const key13 in data40){
-const _errs105 = errors;
-if(typeof key13 === "string"){
-if(!pattern41.test(key13)){
-const err89 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.front_door.properties.scopes.propertyNames,data:key13,propertyName:key13};
+}
+}
+else {
+const err89 = {instancePath:instancePath+"/front_door/clients",schemaPath:"#/properties/front_door/properties/clients/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.type,parentSchema:schema31.properties.front_door.properties.clients,data:data28};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -5691,9 +5689,11 @@ vErrors.push(err89);
 errors++;
 }
 }
-var valid46 = _errs105 === errors;
-if(!valid46){
-const err90 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key13},message:"property name must be valid",schema:schema31.properties.front_door.properties.scopes.propertyNames,parentSchema:schema31.properties.front_door.properties.scopes,data:data40};
+if(data21.scopes !== undefined){
+let data41 = data21.scopes;
+if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
+if(Object.keys(data41).length < 1){
+const err90 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema31.properties.front_door.properties.scopes,data:data41};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -5702,12 +5702,11 @@ vErrors.push(err90);
 }
 errors++;
 }
-}
-for(const key14 in data40){
-let data41 = data40[key14];
-if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
-if(data41.title === undefined){
-const err91 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/required",keyword:"required",params:{missingProperty: "title"},message:"must have required property '"+"title"+"'",schema:schema31.properties.front_door.properties.scopes.additionalProperties.required,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data41};
+for(const key13 in data41){
+const _errs108 = errors;
+if(typeof key13 === "string"){
+if(!pattern42.test(key13)){
+const err91 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.front_door.properties.scopes.propertyNames,data:key13,propertyName:key13};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -5716,9 +5715,10 @@ vErrors.push(err91);
 }
 errors++;
 }
-for(const key15 in data41){
-if(!(((key15 === "title") || (key15 === "lifetime")) || (key15 === "max_age"))){
-const err92 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data41};
+}
+var valid47 = _errs108 === errors;
+if(!valid47){
+const err92 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key13},message:"property name must be valid",schema:schema31.properties.front_door.properties.scopes.propertyNames,parentSchema:schema31.properties.front_door.properties.scopes,data:data41};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -5728,11 +5728,11 @@ vErrors.push(err92);
 errors++;
 }
 }
-if(data41.title !== undefined){
-let data42 = data41.title;
-if(typeof data42 === "string"){
-if(func2(data42) < 1){
-const err93 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/title",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data42};
+for(const key14 in data41){
+let data42 = data41[key14];
+if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
+if(data42.title === undefined){
+const err93 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/required",keyword:"required",params:{missingProperty: "title"},message:"must have required property '"+"title"+"'",schema:schema31.properties.front_door.properties.scopes.additionalProperties.required,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data42};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -5741,9 +5741,9 @@ vErrors.push(err93);
 }
 errors++;
 }
-}
-else {
-const err94 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/title",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data42};
+for(const key15 in data42){
+if(!(((key15 === "title") || (key15 === "lifetime")) || (key15 === "max_age"))){
+const err94 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data42};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -5753,11 +5753,11 @@ vErrors.push(err94);
 errors++;
 }
 }
-if(data41.lifetime !== undefined){
-let data43 = data41.lifetime;
+if(data42.title !== undefined){
+let data43 = data42.title;
 if(typeof data43 === "string"){
-if(!pattern19.test(data43)){
-const err95 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data43};
+if(func2(data43) < 1){
+const err95 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/title",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data43};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -5768,7 +5768,7 @@ errors++;
 }
 }
 else {
-const err96 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data43};
+const err96 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/title",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data43};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -5778,11 +5778,11 @@ vErrors.push(err96);
 errors++;
 }
 }
-if(data41.max_age !== undefined){
-let data44 = data41.max_age;
+if(data42.lifetime !== undefined){
+let data44 = data42.lifetime;
 if(typeof data44 === "string"){
 if(!pattern19.test(data44)){
-const err97 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/max_age",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data44};
+const err97 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data44};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -5793,7 +5793,7 @@ errors++;
 }
 }
 else {
-const err98 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/max_age",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data44};
+const err98 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data44};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -5803,9 +5803,11 @@ vErrors.push(err98);
 errors++;
 }
 }
-}
-else {
-const err99 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.scopes.additionalProperties.type,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data41};
+if(data42.max_age !== undefined){
+let data45 = data42.max_age;
+if(typeof data45 === "string"){
+if(!pattern19.test(data45)){
+const err99 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/max_age",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data45};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -5815,9 +5817,8 @@ vErrors.push(err99);
 errors++;
 }
 }
-}
 else {
-const err100 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.scopes.type,parentSchema:schema31.properties.front_door.properties.scopes,data:data40};
+const err100 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/max_age",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data45};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -5827,12 +5828,9 @@ vErrors.push(err100);
 errors++;
 }
 }
-if(data21.tokens !== undefined){
-let data45 = data21.tokens;
-if(data45 && typeof data45 == "object" && !Array.isArray(data45)){
-for(const key16 in data45){
-if(!((key16 === "format") || (key16 === "lifetime"))){
-const err101 = {instancePath:instancePath+"/front_door/tokens",schemaPath:"#/properties/front_door/properties/tokens/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.tokens,data:data45};
+}
+else {
+const err101 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.scopes.additionalProperties.type,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data42};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -5842,13 +5840,9 @@ vErrors.push(err101);
 errors++;
 }
 }
-if(data45.format !== undefined){
-let data46 = data45.format;
-const _errs123 = errors;
-let valid53 = false;
-const _errs124 = errors;
-if(!((data46 === "opaque") || (data46 === "jwt"))){
-const err102 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/properties/front_door/properties/tokens/properties/format/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.front_door.properties.tokens.properties.format.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.front_door.properties.tokens.properties.format.anyOf[0].enum,parentSchema:schema31.properties.front_door.properties.tokens.properties.format.anyOf[0],data:data46};
+}
+else {
+const err102 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.scopes.type,parentSchema:schema31.properties.front_door.properties.scopes,data:data41};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -5857,12 +5851,13 @@ vErrors.push(err102);
 }
 errors++;
 }
-var _valid0 = _errs124 === errors;
-valid53 = valid53 || _valid0;
-const _errs125 = errors;
-if(typeof data46 === "string"){
-if(!pattern15.test(data46)){
-const err103 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data46};
+}
+if(data21.tokens !== undefined){
+let data46 = data21.tokens;
+if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
+for(const key16 in data46){
+if(!((key16 === "format") || (key16 === "lifetime"))){
+const err103 = {instancePath:instancePath+"/front_door/tokens",schemaPath:"#/properties/front_door/properties/tokens/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.tokens,data:data46};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -5872,8 +5867,13 @@ vErrors.push(err103);
 errors++;
 }
 }
-else {
-const err104 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data46};
+if(data46.format !== undefined){
+let data47 = data46.format;
+const _errs126 = errors;
+let valid54 = false;
+const _errs127 = errors;
+if(!((data47 === "opaque") || (data47 === "jwt"))){
+const err104 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/properties/front_door/properties/tokens/properties/format/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.front_door.properties.tokens.properties.format.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.front_door.properties.tokens.properties.format.anyOf[0].enum,parentSchema:schema31.properties.front_door.properties.tokens.properties.format.anyOf[0],data:data47};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -5882,10 +5882,12 @@ vErrors.push(err104);
 }
 errors++;
 }
-var _valid0 = _errs125 === errors;
-valid53 = valid53 || _valid0;
-if(!valid53){
-const err105 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/properties/front_door/properties/tokens/properties/format/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.front_door.properties.tokens.properties.format.anyOf,parentSchema:schema31.properties.front_door.properties.tokens.properties.format,data:data46};
+var _valid0 = _errs127 === errors;
+valid54 = valid54 || _valid0;
+const _errs128 = errors;
+if(typeof data47 === "string"){
+if(!pattern15.test(data47)){
+const err105 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data47};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -5894,23 +5896,9 @@ vErrors.push(err105);
 }
 errors++;
 }
-else {
-errors = _errs123;
-if(vErrors !== null){
-if(_errs123){
-vErrors.length = _errs123;
 }
 else {
-vErrors = null;
-}
-}
-}
-}
-if(data45.lifetime !== undefined){
-let data47 = data45.lifetime;
-if(typeof data47 === "string"){
-if(!pattern19.test(data47)){
-const err106 = {instancePath:instancePath+"/front_door/tokens/lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data47};
+const err106 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data47};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -5919,9 +5907,10 @@ vErrors.push(err106);
 }
 errors++;
 }
-}
-else {
-const err107 = {instancePath:instancePath+"/front_door/tokens/lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data47};
+var _valid0 = _errs128 === errors;
+valid54 = valid54 || _valid0;
+if(!valid54){
+const err107 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/properties/front_door/properties/tokens/properties/format/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.front_door.properties.tokens.properties.format.anyOf,parentSchema:schema31.properties.front_door.properties.tokens.properties.format,data:data47};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -5930,10 +5919,23 @@ vErrors.push(err107);
 }
 errors++;
 }
-}
+else {
+errors = _errs126;
+if(vErrors !== null){
+if(_errs126){
+vErrors.length = _errs126;
 }
 else {
-const err108 = {instancePath:instancePath+"/front_door/tokens",schemaPath:"#/properties/front_door/properties/tokens/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.tokens.type,parentSchema:schema31.properties.front_door.properties.tokens,data:data45};
+vErrors = null;
+}
+}
+}
+}
+if(data46.lifetime !== undefined){
+let data48 = data46.lifetime;
+if(typeof data48 === "string"){
+if(!pattern19.test(data48)){
+const err108 = {instancePath:instancePath+"/front_door/tokens/lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data48};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -5943,14 +5945,8 @@ vErrors.push(err108);
 errors++;
 }
 }
-if(data21.assertions !== undefined){
-let data48 = data21.assertions;
-if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
-for(const key17 in data48){
-const _errs133 = errors;
-if(typeof key17 === "string"){
-if(!pattern12.test(key17)){
-const err109 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.front_door.properties.assertions.propertyNames,data:key17,propertyName:key17};
+else {
+const err109 = {instancePath:instancePath+"/front_door/tokens/lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data48};
 if(vErrors === null){
 vErrors = [err109];
 }
@@ -5960,9 +5956,9 @@ vErrors.push(err109);
 errors++;
 }
 }
-var valid56 = _errs133 === errors;
-if(!valid56){
-const err110 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/propertyNames",keyword:"propertyNames",params:{propertyName: key17},message:"property name must be valid",schema:schema31.properties.front_door.properties.assertions.propertyNames,parentSchema:schema31.properties.front_door.properties.assertions,data:data48};
+}
+else {
+const err110 = {instancePath:instancePath+"/front_door/tokens",schemaPath:"#/properties/front_door/properties/tokens/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.tokens.type,parentSchema:schema31.properties.front_door.properties.tokens,data:data46};
 if(vErrors === null){
 vErrors = [err110];
 }
@@ -5972,15 +5968,14 @@ vErrors.push(err110);
 errors++;
 }
 }
-for(const key18 in data48){
-if(!(validate34(data48[key18], {instancePath:instancePath+"/front_door/assertions/" + key18.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data48,parentDataProperty:key18,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err111 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.assertions.type,parentSchema:schema31.properties.front_door.properties.assertions,data:data48};
+if(data21.assertions !== undefined){
+let data49 = data21.assertions;
+if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
+for(const key17 in data49){
+const _errs136 = errors;
+if(typeof key17 === "string"){
+if(!pattern12.test(key17)){
+const err111 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.front_door.properties.assertions.propertyNames,data:key17,propertyName:key17};
 if(vErrors === null){
 vErrors = [err111];
 }
@@ -5990,9 +5985,9 @@ vErrors.push(err111);
 errors++;
 }
 }
-}
-else {
-const err112 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.type,parentSchema:schema31.properties.front_door,data:data21};
+var valid57 = _errs136 === errors;
+if(!valid57){
+const err112 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/propertyNames",keyword:"propertyNames",params:{propertyName: key17},message:"property name must be valid",schema:schema31.properties.front_door.properties.assertions.propertyNames,parentSchema:schema31.properties.front_door.properties.assertions,data:data49};
 if(vErrors === null){
 vErrors = [err112];
 }
@@ -6002,14 +5997,15 @@ vErrors.push(err112);
 errors++;
 }
 }
-if(data.scopes !== undefined){
-let data50 = data.scopes;
-if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
-for(const key19 in data50){
-const _errs138 = errors;
-if(typeof key19 === "string"){
-if(!pattern41.test(key19)){
-const err113 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.scopes.propertyNames,data:key19,propertyName:key19};
+for(const key18 in data49){
+if(!(validate34(data49[key18], {instancePath:instancePath+"/front_door/assertions/" + key18.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data49,parentDataProperty:key18,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err113 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.assertions.type,parentSchema:schema31.properties.front_door.properties.assertions,data:data49};
 if(vErrors === null){
 vErrors = [err113];
 }
@@ -6019,9 +6015,9 @@ vErrors.push(err113);
 errors++;
 }
 }
-var valid58 = _errs138 === errors;
-if(!valid58){
-const err114 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key19},message:"property name must be valid",schema:schema31.properties.scopes.propertyNames,parentSchema:schema31.properties.scopes,data:data50};
+}
+else {
+const err114 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.type,parentSchema:schema31.properties.front_door,data:data21};
 if(vErrors === null){
 vErrors = [err114];
 }
@@ -6031,15 +6027,14 @@ vErrors.push(err114);
 errors++;
 }
 }
-for(const key20 in data50){
-if(!(validate29(data50[key20], {instancePath:instancePath+"/scopes/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data50,parentDataProperty:key20,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err115 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.scopes.type,parentSchema:schema31.properties.scopes,data:data50};
+if(data.scopes !== undefined){
+let data51 = data.scopes;
+if(data51 && typeof data51 == "object" && !Array.isArray(data51)){
+for(const key19 in data51){
+const _errs141 = errors;
+if(typeof key19 === "string"){
+if(!pattern42.test(key19)){
+const err115 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.scopes.propertyNames,data:key19,propertyName:key19};
 if(vErrors === null){
 vErrors = [err115];
 }
@@ -6049,11 +6044,9 @@ vErrors.push(err115);
 errors++;
 }
 }
-if(data.policies !== undefined){
-let data52 = data.policies;
-if(typeof data52 === "string"){
-if(func2(data52) < 1){
-const err116 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data52};
+var valid59 = _errs141 === errors;
+if(!valid59){
+const err116 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key19},message:"property name must be valid",schema:schema31.properties.scopes.propertyNames,parentSchema:schema31.properties.scopes,data:data51};
 if(vErrors === null){
 vErrors = [err116];
 }
@@ -6063,8 +6056,15 @@ vErrors.push(err116);
 errors++;
 }
 }
+for(const key20 in data51){
+if(!(validate29(data51[key20], {instancePath:instancePath+"/scopes/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data51,parentDataProperty:key20,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+}
+}
 else {
-const err117 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data52};
+const err117 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.scopes.type,parentSchema:schema31.properties.scopes,data:data51};
 if(vErrors === null){
 vErrors = [err117];
 }
@@ -6074,11 +6074,11 @@ vErrors.push(err117);
 errors++;
 }
 }
-if(data.session_key !== undefined){
-let data53 = data.session_key;
+if(data.policies !== undefined){
+let data53 = data.policies;
 if(typeof data53 === "string"){
 if(func2(data53) < 1){
-const err118 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data53};
+const err118 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data53};
 if(vErrors === null){
 vErrors = [err118];
 }
@@ -6089,7 +6089,7 @@ errors++;
 }
 }
 else {
-const err119 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data53};
+const err119 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data53};
 if(vErrors === null){
 vErrors = [err119];
 }
@@ -6099,11 +6099,11 @@ vErrors.push(err119);
 errors++;
 }
 }
-if(data.shared !== undefined){
-let data54 = data.shared;
+if(data.session_key !== undefined){
+let data54 = data.session_key;
 if(typeof data54 === "string"){
-if(!pattern51.test(data54)){
-const err120 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/pattern",keyword:"pattern",params:{pattern: "^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.shared,data:data54};
+if(func2(data54) < 1){
+const err120 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data54};
 if(vErrors === null){
 vErrors = [err120];
 }
@@ -6114,7 +6114,7 @@ errors++;
 }
 }
 else {
-const err121 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.shared.type,parentSchema:schema31.properties.shared,data:data54};
+const err121 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data54};
 if(vErrors === null){
 vErrors = [err121];
 }
@@ -6124,13 +6124,11 @@ vErrors.push(err121);
 errors++;
 }
 }
-if(data.on_store_failure !== undefined){
-let data55 = data.on_store_failure;
-const _errs150 = errors;
-let valid62 = false;
-const _errs151 = errors;
-if(!((data55 === "closed") || (data55 === "open"))){
-const err122 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.on_store_failure.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.on_store_failure.anyOf[0].enum,parentSchema:schema31.properties.on_store_failure.anyOf[0],data:data55};
+if(data.shared !== undefined){
+let data55 = data.shared;
+if(typeof data55 === "string"){
+if(!pattern52.test(data55)){
+const err122 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/pattern",keyword:"pattern",params:{pattern: "^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.shared,data:data55};
 if(vErrors === null){
 vErrors = [err122];
 }
@@ -6139,12 +6137,9 @@ vErrors.push(err122);
 }
 errors++;
 }
-var _valid1 = _errs151 === errors;
-valid62 = valid62 || _valid1;
-const _errs152 = errors;
-if(typeof data55 === "string"){
-if(!pattern15.test(data55)){
-const err123 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data55};
+}
+else {
+const err123 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.shared.type,parentSchema:schema31.properties.shared,data:data55};
 if(vErrors === null){
 vErrors = [err123];
 }
@@ -6154,8 +6149,13 @@ vErrors.push(err123);
 errors++;
 }
 }
-else {
-const err124 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data55};
+if(data.on_store_failure !== undefined){
+let data56 = data.on_store_failure;
+const _errs153 = errors;
+let valid63 = false;
+const _errs154 = errors;
+if(!((data56 === "closed") || (data56 === "open"))){
+const err124 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.on_store_failure.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.on_store_failure.anyOf[0].enum,parentSchema:schema31.properties.on_store_failure.anyOf[0],data:data56};
 if(vErrors === null){
 vErrors = [err124];
 }
@@ -6164,10 +6164,12 @@ vErrors.push(err124);
 }
 errors++;
 }
-var _valid1 = _errs152 === errors;
-valid62 = valid62 || _valid1;
-if(!valid62){
-const err125 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.on_store_failure.anyOf,parentSchema:schema31.properties.on_store_failure,data:data55};
+var _valid1 = _errs154 === errors;
+valid63 = valid63 || _valid1;
+const _errs155 = errors;
+if(typeof data56 === "string"){
+if(!pattern15.test(data56)){
+const err125 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data56};
 if(vErrors === null){
 vErrors = [err125];
 }
@@ -6176,27 +6178,9 @@ vErrors.push(err125);
 }
 errors++;
 }
-else {
-errors = _errs150;
-if(vErrors !== null){
-if(_errs150){
-vErrors.length = _errs150;
 }
 else {
-vErrors = null;
-}
-}
-}
-}
-if(data.allowed_hosts !== undefined){
-let data56 = data.allowed_hosts;
-if(Array.isArray(data56)){
-const len7 = data56.length;
-for(let i14=0; i14<len7; i14++){
-let data57 = data56[i14];
-if(typeof data57 === "string"){
-if(!pattern53.test(data57)){
-const err126 = {instancePath:instancePath+"/allowed_hosts/" + i14,schemaPath:"#/properties/allowed_hosts/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.allowed_hosts.items,data:data57};
+const err126 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data56};
 if(vErrors === null){
 vErrors = [err126];
 }
@@ -6205,9 +6189,10 @@ vErrors.push(err126);
 }
 errors++;
 }
-}
-else {
-const err127 = {instancePath:instancePath+"/allowed_hosts/" + i14,schemaPath:"#/properties/allowed_hosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.allowed_hosts.items.type,parentSchema:schema31.properties.allowed_hosts.items,data:data57};
+var _valid1 = _errs155 === errors;
+valid63 = valid63 || _valid1;
+if(!valid63){
+const err127 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.on_store_failure.anyOf,parentSchema:schema31.properties.on_store_failure,data:data56};
 if(vErrors === null){
 vErrors = [err127];
 }
@@ -6216,19 +6201,27 @@ vErrors.push(err127);
 }
 errors++;
 }
+else {
+errors = _errs153;
+if(vErrors !== null){
+if(_errs153){
+vErrors.length = _errs153;
 }
-let i15 = data56.length;
-let j7;
-if(i15 > 1){
-const indices6 = {};
-for(;i15--;){
-let item6 = data56[i15];
-if(typeof item6 !== "string"){
-continue;
+else {
+vErrors = null;
 }
-if(typeof indices6[item6] == "number"){
-j7 = indices6[item6];
-const err128 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/uniqueItems",keyword:"uniqueItems",params:{i: i15, j: j7},message:"must NOT have duplicate items (items ## "+j7+" and "+i15+" are identical)",schema:true,parentSchema:schema31.properties.allowed_hosts,data:data56};
+}
+}
+}
+if(data.allowed_hosts !== undefined){
+let data57 = data.allowed_hosts;
+if(Array.isArray(data57)){
+const len7 = data57.length;
+for(let i14=0; i14<len7; i14++){
+let data58 = data57[i14];
+if(typeof data58 === "string"){
+if(!pattern54.test(data58)){
+const err128 = {instancePath:instancePath+"/allowed_hosts/" + i14,schemaPath:"#/properties/allowed_hosts/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.allowed_hosts.items,data:data58};
 if(vErrors === null){
 vErrors = [err128];
 }
@@ -6236,14 +6229,10 @@ else {
 vErrors.push(err128);
 }
 errors++;
-break;
-}
-indices6[item6] = i15;
-}
 }
 }
 else {
-const err129 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_hosts.type,parentSchema:schema31.properties.allowed_hosts,data:data56};
+const err129 = {instancePath:instancePath+"/allowed_hosts/" + i14,schemaPath:"#/properties/allowed_hosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.allowed_hosts.items.type,parentSchema:schema31.properties.allowed_hosts.items,data:data58};
 if(vErrors === null){
 vErrors = [err129];
 }
@@ -6253,15 +6242,18 @@ vErrors.push(err129);
 errors++;
 }
 }
-if(data.allowed_origins !== undefined){
-let data58 = data.allowed_origins;
-if(Array.isArray(data58)){
-const len8 = data58.length;
-for(let i16=0; i16<len8; i16++){
-let data59 = data58[i16];
-if(typeof data59 === "string"){
-if(!pattern4.test(data59)){
-const err130 = {instancePath:instancePath+"/allowed_origins/" + i16,schemaPath:"#/$defs/origin/pattern",keyword:"pattern",params:{pattern: "^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema32,data:data59};
+let i15 = data57.length;
+let j7;
+if(i15 > 1){
+const indices6 = {};
+for(;i15--;){
+let item6 = data57[i15];
+if(typeof item6 !== "string"){
+continue;
+}
+if(typeof indices6[item6] == "number"){
+j7 = indices6[item6];
+const err130 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/uniqueItems",keyword:"uniqueItems",params:{i: i15, j: j7},message:"must NOT have duplicate items (items ## "+j7+" and "+i15+" are identical)",schema:true,parentSchema:schema31.properties.allowed_hosts,data:data57};
 if(vErrors === null){
 vErrors = [err130];
 }
@@ -6269,10 +6261,14 @@ else {
 vErrors.push(err130);
 }
 errors++;
+break;
+}
+indices6[item6] = i15;
+}
 }
 }
 else {
-const err131 = {instancePath:instancePath+"/allowed_origins/" + i16,schemaPath:"#/$defs/origin/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data59};
+const err131 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_hosts.type,parentSchema:schema31.properties.allowed_hosts,data:data57};
 if(vErrors === null){
 vErrors = [err131];
 }
@@ -6282,14 +6278,15 @@ vErrors.push(err131);
 errors++;
 }
 }
-let i17 = data58.length;
-let j8;
-if(i17 > 1){
-outer1:
-for(;i17--;){
-for(j8 = i17; j8--;){
-if(func0(data58[i17], data58[j8])){
-const err132 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/uniqueItems",keyword:"uniqueItems",params:{i: i17, j: j8},message:"must NOT have duplicate items (items ## "+j8+" and "+i17+" are identical)",schema:true,parentSchema:schema31.properties.allowed_origins,data:data58};
+if(data.allowed_origins !== undefined){
+let data59 = data.allowed_origins;
+if(Array.isArray(data59)){
+const len8 = data59.length;
+for(let i16=0; i16<len8; i16++){
+let data60 = data59[i16];
+if(typeof data60 === "string"){
+if(!pattern4.test(data60)){
+const err132 = {instancePath:instancePath+"/allowed_origins/" + i16,schemaPath:"#/$defs/origin/pattern",keyword:"pattern",params:{pattern: "^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema32,data:data60};
 if(vErrors === null){
 vErrors = [err132];
 }
@@ -6297,14 +6294,10 @@ else {
 vErrors.push(err132);
 }
 errors++;
-break outer1;
-}
-}
-}
 }
 }
 else {
-const err133 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_origins.type,parentSchema:schema31.properties.allowed_origins,data:data58};
+const err133 = {instancePath:instancePath+"/allowed_origins/" + i16,schemaPath:"#/$defs/origin/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data60};
 if(vErrors === null){
 vErrors = [err133];
 }
@@ -6314,12 +6307,14 @@ vErrors.push(err133);
 errors++;
 }
 }
-if(data.limits !== undefined){
-let data60 = data.limits;
-if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
-for(const key21 in data60){
-if(!((((key21 === "request_body") || (key21 === "request_headers")) || (key21 === "rate")) || (key21 === "failures"))){
-const err134 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key21},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.limits,data:data60};
+let i17 = data59.length;
+let j8;
+if(i17 > 1){
+outer1:
+for(;i17--;){
+for(j8 = i17; j8--;){
+if(func0(data59[i17], data59[j8])){
+const err134 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/uniqueItems",keyword:"uniqueItems",params:{i: i17, j: j8},message:"must NOT have duplicate items (items ## "+j8+" and "+i17+" are identical)",schema:true,parentSchema:schema31.properties.allowed_origins,data:data59};
 if(vErrors === null){
 vErrors = [err134];
 }
@@ -6327,13 +6322,14 @@ else {
 vErrors.push(err134);
 }
 errors++;
+break outer1;
 }
 }
-if(data60.request_body !== undefined){
-let data61 = data60.request_body;
-if(typeof data61 === "string"){
-if(!pattern55.test(data61)){
-const err135 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema93,data:data61};
+}
+}
+}
+else {
+const err135 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_origins.type,parentSchema:schema31.properties.allowed_origins,data:data59};
 if(vErrors === null){
 vErrors = [err135];
 }
@@ -6343,8 +6339,12 @@ vErrors.push(err135);
 errors++;
 }
 }
-else {
-const err136 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.type,parentSchema:schema93,data:data61};
+if(data.limits !== undefined){
+let data61 = data.limits;
+if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
+for(const key21 in data61){
+if(!((((key21 === "request_body") || (key21 === "request_headers")) || (key21 === "rate")) || (key21 === "failures"))){
+const err136 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key21},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.limits,data:data61};
 if(vErrors === null){
 vErrors = [err136];
 }
@@ -6354,11 +6354,11 @@ vErrors.push(err136);
 errors++;
 }
 }
-if(data60.request_headers !== undefined){
-let data62 = data60.request_headers;
+if(data61.request_body !== undefined){
+let data62 = data61.request_body;
 if(typeof data62 === "string"){
-if(!pattern55.test(data62)){
-const err137 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema93,data:data62};
+if(!pattern56.test(data62)){
+const err137 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema94,data:data62};
 if(vErrors === null){
 vErrors = [err137];
 }
@@ -6369,7 +6369,7 @@ errors++;
 }
 }
 else {
-const err138 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.type,parentSchema:schema93,data:data62};
+const err138 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema94.type,parentSchema:schema94,data:data62};
 if(vErrors === null){
 vErrors = [err138];
 }
@@ -6379,21 +6379,11 @@ vErrors.push(err138);
 errors++;
 }
 }
-if(data60.rate !== undefined){
-if(!(validate38(data60.rate, {instancePath:instancePath+"/limits/rate",parentData:data60,parentDataProperty:"rate",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
-errors = vErrors.length;
-}
-}
-if(data60.failures !== undefined){
-if(!(validate38(data60.failures, {instancePath:instancePath+"/limits/failures",parentData:data60,parentDataProperty:"failures",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err139 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.limits.type,parentSchema:schema31.properties.limits,data:data60};
+if(data61.request_headers !== undefined){
+let data63 = data61.request_headers;
+if(typeof data63 === "string"){
+if(!pattern56.test(data63)){
+const err139 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema94,data:data63};
 if(vErrors === null){
 vErrors = [err139];
 }
@@ -6403,12 +6393,8 @@ vErrors.push(err139);
 errors++;
 }
 }
-if(data.log !== undefined){
-let data65 = data.log;
-if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
-for(const key22 in data65){
-if(!(((key22 === "level") || (key22 === "decisions")) || (key22 === "file"))){
-const err140 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.log,data:data65};
+else {
+const err140 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema94.type,parentSchema:schema94,data:data63};
 if(vErrors === null){
 vErrors = [err140];
 }
@@ -6418,13 +6404,21 @@ vErrors.push(err140);
 errors++;
 }
 }
-if(data65.level !== undefined){
-let data66 = data65.level;
-const _errs179 = errors;
-let valid75 = false;
-const _errs180 = errors;
-if(!((((data66 === "debug") || (data66 === "info")) || (data66 === "warn")) || (data66 === "error"))){
-const err141 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.level.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.level.anyOf[0].enum,parentSchema:schema31.properties.log.properties.level.anyOf[0],data:data66};
+if(data61.rate !== undefined){
+if(!(validate38(data61.rate, {instancePath:instancePath+"/limits/rate",parentData:data61,parentDataProperty:"rate",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
+errors = vErrors.length;
+}
+}
+if(data61.failures !== undefined){
+if(!(validate38(data61.failures, {instancePath:instancePath+"/limits/failures",parentData:data61,parentDataProperty:"failures",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err141 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.limits.type,parentSchema:schema31.properties.limits,data:data61};
 if(vErrors === null){
 vErrors = [err141];
 }
@@ -6433,12 +6427,13 @@ vErrors.push(err141);
 }
 errors++;
 }
-var _valid2 = _errs180 === errors;
-valid75 = valid75 || _valid2;
-const _errs181 = errors;
-if(typeof data66 === "string"){
-if(!pattern15.test(data66)){
-const err142 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data66};
+}
+if(data.log !== undefined){
+let data66 = data.log;
+if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
+for(const key22 in data66){
+if(!(((key22 === "level") || (key22 === "decisions")) || (key22 === "file"))){
+const err142 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.log,data:data66};
 if(vErrors === null){
 vErrors = [err142];
 }
@@ -6448,8 +6443,13 @@ vErrors.push(err142);
 errors++;
 }
 }
-else {
-const err143 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data66};
+if(data66.level !== undefined){
+let data67 = data66.level;
+const _errs182 = errors;
+let valid76 = false;
+const _errs183 = errors;
+if(!((((data67 === "debug") || (data67 === "info")) || (data67 === "warn")) || (data67 === "error"))){
+const err143 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.level.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.level.anyOf[0].enum,parentSchema:schema31.properties.log.properties.level.anyOf[0],data:data67};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -6458,10 +6458,12 @@ vErrors.push(err143);
 }
 errors++;
 }
-var _valid2 = _errs181 === errors;
-valid75 = valid75 || _valid2;
-if(!valid75){
-const err144 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.level.anyOf,parentSchema:schema31.properties.log.properties.level,data:data66};
+var _valid2 = _errs183 === errors;
+valid76 = valid76 || _valid2;
+const _errs184 = errors;
+if(typeof data67 === "string"){
+if(!pattern15.test(data67)){
+const err144 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data67};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -6470,25 +6472,9 @@ vErrors.push(err144);
 }
 errors++;
 }
-else {
-errors = _errs179;
-if(vErrors !== null){
-if(_errs179){
-vErrors.length = _errs179;
 }
 else {
-vErrors = null;
-}
-}
-}
-}
-if(data65.decisions !== undefined){
-let data67 = data65.decisions;
-const _errs185 = errors;
-let valid77 = false;
-const _errs186 = errors;
-if(!((data67 === "all") || (data67 === "denials"))){
-const err145 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.decisions.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.decisions.anyOf[0].enum,parentSchema:schema31.properties.log.properties.decisions.anyOf[0],data:data67};
+const err145 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data67};
 if(vErrors === null){
 vErrors = [err145];
 }
@@ -6497,12 +6483,10 @@ vErrors.push(err145);
 }
 errors++;
 }
-var _valid3 = _errs186 === errors;
-valid77 = valid77 || _valid3;
-const _errs187 = errors;
-if(typeof data67 === "string"){
-if(!pattern15.test(data67)){
-const err146 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data67};
+var _valid2 = _errs184 === errors;
+valid76 = valid76 || _valid2;
+if(!valid76){
+const err146 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.level.anyOf,parentSchema:schema31.properties.log.properties.level,data:data67};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -6511,9 +6495,25 @@ vErrors.push(err146);
 }
 errors++;
 }
+else {
+errors = _errs182;
+if(vErrors !== null){
+if(_errs182){
+vErrors.length = _errs182;
 }
 else {
-const err147 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data67};
+vErrors = null;
+}
+}
+}
+}
+if(data66.decisions !== undefined){
+let data68 = data66.decisions;
+const _errs188 = errors;
+let valid78 = false;
+const _errs189 = errors;
+if(!((data68 === "all") || (data68 === "denials"))){
+const err147 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.decisions.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.decisions.anyOf[0].enum,parentSchema:schema31.properties.log.properties.decisions.anyOf[0],data:data68};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -6522,10 +6522,12 @@ vErrors.push(err147);
 }
 errors++;
 }
-var _valid3 = _errs187 === errors;
-valid77 = valid77 || _valid3;
-if(!valid77){
-const err148 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.decisions.anyOf,parentSchema:schema31.properties.log.properties.decisions,data:data67};
+var _valid3 = _errs189 === errors;
+valid78 = valid78 || _valid3;
+const _errs190 = errors;
+if(typeof data68 === "string"){
+if(!pattern15.test(data68)){
+const err148 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data68};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -6534,23 +6536,9 @@ vErrors.push(err148);
 }
 errors++;
 }
-else {
-errors = _errs185;
-if(vErrors !== null){
-if(_errs185){
-vErrors.length = _errs185;
 }
 else {
-vErrors = null;
-}
-}
-}
-}
-if(data65.file !== undefined){
-let data68 = data65.file;
-if(typeof data68 === "string"){
-if(func2(data68) < 1){
-const err149 = {instancePath:instancePath+"/log/file",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data68};
+const err149 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data68};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -6559,9 +6547,10 @@ vErrors.push(err149);
 }
 errors++;
 }
-}
-else {
-const err150 = {instancePath:instancePath+"/log/file",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data68};
+var _valid3 = _errs190 === errors;
+valid78 = valid78 || _valid3;
+if(!valid78){
+const err150 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.decisions.anyOf,parentSchema:schema31.properties.log.properties.decisions,data:data68};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -6570,10 +6559,23 @@ vErrors.push(err150);
 }
 errors++;
 }
-}
+else {
+errors = _errs188;
+if(vErrors !== null){
+if(_errs188){
+vErrors.length = _errs188;
 }
 else {
-const err151 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.log.type,parentSchema:schema31.properties.log,data:data65};
+vErrors = null;
+}
+}
+}
+}
+if(data66.file !== undefined){
+let data69 = data66.file;
+if(typeof data69 === "string"){
+if(func2(data69) < 1){
+const err151 = {instancePath:instancePath+"/log/file",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data69};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -6583,11 +6585,8 @@ vErrors.push(err151);
 errors++;
 }
 }
-if(data.telemetry !== undefined){
-let data69 = data.telemetry;
-if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
-if(data69.otlp === undefined){
-const err152 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/required",keyword:"required",params:{missingProperty: "otlp"},message:"must have required property '"+"otlp"+"'",schema:schema31.properties.telemetry.required,parentSchema:schema31.properties.telemetry,data:data69};
+else {
+const err152 = {instancePath:instancePath+"/log/file",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data69};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -6596,9 +6595,10 @@ vErrors.push(err152);
 }
 errors++;
 }
-for(const key23 in data69){
-if(!((((key23 === "otlp") || (key23 === "service_name")) || (key23 === "sample")) || (key23 === "headers"))){
-const err153 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key23},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.telemetry,data:data69};
+}
+}
+else {
+const err153 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.log.type,parentSchema:schema31.properties.log,data:data66};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -6608,11 +6608,11 @@ vErrors.push(err153);
 errors++;
 }
 }
-if(data69.otlp !== undefined){
-let data70 = data69.otlp;
-if(typeof data70 === "string"){
-if(!pattern13.test(data70)){
-const err154 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data70};
+if(data.telemetry !== undefined){
+let data70 = data.telemetry;
+if(data70 && typeof data70 == "object" && !Array.isArray(data70)){
+if(data70.otlp === undefined){
+const err154 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/required",keyword:"required",params:{missingProperty: "otlp"},message:"must have required property '"+"otlp"+"'",schema:schema31.properties.telemetry.required,parentSchema:schema31.properties.telemetry,data:data70};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -6621,9 +6621,9 @@ vErrors.push(err154);
 }
 errors++;
 }
-}
-else {
-const err155 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data70};
+for(const key23 in data70){
+if(!((((key23 === "otlp") || (key23 === "service_name")) || (key23 === "sample")) || (key23 === "headers"))){
+const err155 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key23},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.telemetry,data:data70};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -6633,11 +6633,11 @@ vErrors.push(err155);
 errors++;
 }
 }
-if(data69.service_name !== undefined){
-let data71 = data69.service_name;
+if(data70.otlp !== undefined){
+let data71 = data70.otlp;
 if(typeof data71 === "string"){
-if(func2(data71) < 1){
-const err156 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data71};
+if(!pattern13.test(data71)){
+const err156 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data71};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -6648,7 +6648,7 @@ errors++;
 }
 }
 else {
-const err157 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data71};
+const err157 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data71};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -6658,14 +6658,11 @@ vErrors.push(err157);
 errors++;
 }
 }
-if(data69.sample !== undefined){
-let data72 = data69.sample;
-const _errs203 = errors;
-let valid83 = false;
-const _errs204 = errors;
-if((typeof data72 == "number") && (isFinite(data72))){
-if(data72 > 1 || isNaN(data72)){
-const err158 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data72};
+if(data70.service_name !== undefined){
+let data72 = data70.service_name;
+if(typeof data72 === "string"){
+if(func2(data72) < 1){
+const err158 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data72};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -6674,8 +6671,9 @@ vErrors.push(err158);
 }
 errors++;
 }
-if(data72 < 0 || isNaN(data72)){
-const err159 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data72};
+}
+else {
+const err159 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data72};
 if(vErrors === null){
 vErrors = [err159];
 }
@@ -6685,8 +6683,14 @@ vErrors.push(err159);
 errors++;
 }
 }
-else {
-const err160 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema31.properties.telemetry.properties.sample.anyOf[0].type,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data72};
+if(data70.sample !== undefined){
+let data73 = data70.sample;
+const _errs206 = errors;
+let valid84 = false;
+const _errs207 = errors;
+if((typeof data73 == "number") && (isFinite(data73))){
+if(data73 > 1 || isNaN(data73)){
+const err160 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data73};
 if(vErrors === null){
 vErrors = [err160];
 }
@@ -6695,12 +6699,8 @@ vErrors.push(err160);
 }
 errors++;
 }
-var _valid4 = _errs204 === errors;
-valid83 = valid83 || _valid4;
-const _errs206 = errors;
-if(typeof data72 === "string"){
-if(!pattern15.test(data72)){
-const err161 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data72};
+if(data73 < 0 || isNaN(data73)){
+const err161 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data73};
 if(vErrors === null){
 vErrors = [err161];
 }
@@ -6711,7 +6711,7 @@ errors++;
 }
 }
 else {
-const err162 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data72};
+const err162 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema31.properties.telemetry.properties.sample.anyOf[0].type,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data73};
 if(vErrors === null){
 vErrors = [err162];
 }
@@ -6720,10 +6720,12 @@ vErrors.push(err162);
 }
 errors++;
 }
-var _valid4 = _errs206 === errors;
-valid83 = valid83 || _valid4;
-if(!valid83){
-const err163 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.telemetry.properties.sample.anyOf,parentSchema:schema31.properties.telemetry.properties.sample,data:data72};
+var _valid4 = _errs207 === errors;
+valid84 = valid84 || _valid4;
+const _errs209 = errors;
+if(typeof data73 === "string"){
+if(!pattern15.test(data73)){
+const err163 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data73};
 if(vErrors === null){
 vErrors = [err163];
 }
@@ -6732,26 +6734,9 @@ vErrors.push(err163);
 }
 errors++;
 }
-else {
-errors = _errs203;
-if(vErrors !== null){
-if(_errs203){
-vErrors.length = _errs203;
 }
 else {
-vErrors = null;
-}
-}
-}
-}
-if(data69.headers !== undefined){
-let data73 = data69.headers;
-if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
-for(const key24 in data73){
-const _errs211 = errors;
-if(typeof key24 === "string"){
-if(!pattern64.test(key24)){
-const err164 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema31.properties.telemetry.properties.headers.propertyNames,data:key24,propertyName:key24};
+const err164 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data73};
 if(vErrors === null){
 vErrors = [err164];
 }
@@ -6760,10 +6745,10 @@ vErrors.push(err164);
 }
 errors++;
 }
-}
-var valid85 = _errs211 === errors;
-if(!valid85){
-const err165 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key24},message:"property name must be valid",schema:schema31.properties.telemetry.properties.headers.propertyNames,parentSchema:schema31.properties.telemetry.properties.headers,data:data73};
+var _valid4 = _errs209 === errors;
+valid84 = valid84 || _valid4;
+if(!valid84){
+const err165 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.telemetry.properties.sample.anyOf,parentSchema:schema31.properties.telemetry.properties.sample,data:data73};
 if(vErrors === null){
 vErrors = [err165];
 }
@@ -6772,12 +6757,26 @@ vErrors.push(err165);
 }
 errors++;
 }
+else {
+errors = _errs206;
+if(vErrors !== null){
+if(_errs206){
+vErrors.length = _errs206;
 }
-for(const key25 in data73){
-let data74 = data73[key25];
-if(typeof data74 === "string"){
-if(func2(data74) < 1){
-const err166 = {instancePath:instancePath+"/telemetry/headers/" + key25.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data74};
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data70.headers !== undefined){
+let data74 = data70.headers;
+if(data74 && typeof data74 == "object" && !Array.isArray(data74)){
+for(const key24 in data74){
+const _errs214 = errors;
+if(typeof key24 === "string"){
+if(!pattern65.test(key24)){
+const err166 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema31.properties.telemetry.properties.headers.propertyNames,data:key24,propertyName:key24};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -6787,8 +6786,9 @@ vErrors.push(err166);
 errors++;
 }
 }
-else {
-const err167 = {instancePath:instancePath+"/telemetry/headers/" + key25.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data74};
+var valid86 = _errs214 === errors;
+if(!valid86){
+const err167 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key24},message:"property name must be valid",schema:schema31.properties.telemetry.properties.headers.propertyNames,parentSchema:schema31.properties.telemetry.properties.headers,data:data74};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -6798,9 +6798,11 @@ vErrors.push(err167);
 errors++;
 }
 }
-}
-else {
-const err168 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.properties.headers.type,parentSchema:schema31.properties.telemetry.properties.headers,data:data73};
+for(const key25 in data74){
+let data75 = data74[key25];
+if(typeof data75 === "string"){
+if(func2(data75) < 1){
+const err168 = {instancePath:instancePath+"/telemetry/headers/" + key25.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data75};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -6810,9 +6812,8 @@ vErrors.push(err168);
 errors++;
 }
 }
-}
 else {
-const err169 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.type,parentSchema:schema31.properties.telemetry,data:data69};
+const err169 = {instancePath:instancePath+"/telemetry/headers/" + key25.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data75};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -6822,11 +6823,9 @@ vErrors.push(err169);
 errors++;
 }
 }
-if(data.routes !== undefined){
-let data75 = data.routes;
-if(Array.isArray(data75)){
-if(data75.length < 1){
-const err170 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.routes,data:data75};
+}
+else {
+const err170 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.properties.headers.type,parentSchema:schema31.properties.telemetry.properties.headers,data:data74};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -6835,16 +6834,10 @@ vErrors.push(err170);
 }
 errors++;
 }
-const len9 = data75.length;
-for(let i18=0; i18<len9; i18++){
-if(!(validate44(data75[i18], {instancePath:instancePath+"/routes/" + i18,parentData:data75,parentDataProperty:i18,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
-errors = vErrors.length;
-}
 }
 }
 else {
-const err171 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.routes.type,parentSchema:schema31.properties.routes,data:data75};
+const err171 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.type,parentSchema:schema31.properties.telemetry,data:data70};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -6854,14 +6847,46 @@ vErrors.push(err171);
 errors++;
 }
 }
-}
-else {
-const err172 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+if(data.routes !== undefined){
+let data76 = data.routes;
+if(Array.isArray(data76)){
+if(data76.length < 1){
+const err172 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.routes,data:data76};
 if(vErrors === null){
 vErrors = [err172];
 }
 else {
 vErrors.push(err172);
+}
+errors++;
+}
+const len9 = data76.length;
+for(let i18=0; i18<len9; i18++){
+if(!(validate44(data76[i18], {instancePath:instancePath+"/routes/" + i18,parentData:data76,parentDataProperty:i18,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err173 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.routes.type,parentSchema:schema31.properties.routes,data:data76};
+if(vErrors === null){
+vErrors = [err173];
+}
+else {
+vErrors.push(err173);
+}
+errors++;
+}
+}
+}
+else {
+const err174 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+if(vErrors === null){
+vErrors = [err174];
+}
+else {
+vErrors.push(err174);
 }
 errors++;
 }
@@ -6871,17 +6896,17 @@ return errors === 0;
 validate20.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policy = validate59;
-const schema146 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: the callers that may use a route and, for MCP, what they may call. Every condition must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, each with conditions in addition to those above. `*` in a name stands for any run of characters. An exact name has priority over a pattern, a longer pattern over a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run. An exact URI has priority over a pattern, a longer pattern over a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, no needless encoding, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be fetched, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, operations on one task …) need not be listed. No pattern covers `tasks/list`, or an unknown method that ends in `/list`, only the exact name; the gateway removes all tasks from the answer to `tasks/list`. Conditions here are in addition to all others for a request with this method, including housekeeping and tool calls.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call. An entry for which the caller only lacks a scope stays visible, so that a client can request the scope. `show` leaves lists as they are. Default: filter if the policy has `tools`, `resources` or `prompts`.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false},"arguments":{"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold if any of its conditions fails, so a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"because":{"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false}}};
-const schema147 = {"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
-const schema158 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
-const schema160 = {"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]};
-const pattern96 = new RegExp("^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$", "u");
-const pattern97 = new RegExp("^[!#-\\[\\]-~]+$", "u");
-const pattern100 = new RegExp("^[1-9][0-9]{0,8}(ms|s|m|h)$", "u");
-const pattern102 = new RegExp("^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$", "u");
-const schema148 = {"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
-const schema149 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false};
-const schema150 = {"type":["string","number","boolean"]};
+const schema147 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: the callers that may use a route and, for MCP, what they may call. Every condition must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, each with conditions in addition to those above. `*` in a name stands for any run of characters. An exact name has priority over a pattern, a longer pattern over a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run. An exact URI has priority over a pattern, a longer pattern over a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, no needless encoding, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be fetched, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, operations on one task …) need not be listed. No pattern covers `tasks/list`, or an unknown method that ends in `/list`, only the exact name; the gateway removes all tasks from the answer to `tasks/list`. Conditions here are in addition to all others for a request with this method, including housekeeping and tool calls.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call. An entry for which the caller only lacks a scope stays visible, so that a client can request the scope. `show` leaves lists as they are. Default: filter if the policy has `tools`, `resources` or `prompts`.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false},"arguments":{"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold if any of its conditions fails, so a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"because":{"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false}}};
+const schema148 = {"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
+const schema159 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
+const schema161 = {"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]};
+const pattern97 = new RegExp("^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$", "u");
+const pattern98 = new RegExp("^[!#-\\[\\]-~]+$", "u");
+const pattern101 = new RegExp("^[1-9][0-9]{0,8}(ms|s|m|h)$", "u");
+const pattern103 = new RegExp("^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$", "u");
+const schema149 = {"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
+const schema150 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false};
+const schema151 = {"type":["string","number","boolean"]};
 const wrapper0 = {validate: validate61};
 
 function validate61(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -6895,7 +6920,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((((!data || typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema149.type},message:"must be string,number,boolean,array,object",schema:schema149.type,parentSchema:schema149,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema150.type},message:"must be string,number,boolean,array,object",schema:schema150.type,parentSchema:schema150,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6906,7 +6931,7 @@ errors++;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema149,data};
+const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema150,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6919,7 +6944,7 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(((typeof data0 !== "string") && (!((typeof data0 == "number") && (isFinite(data0))))) && (typeof data0 !== "boolean")){
-const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema150.type},message:"must be string,number,boolean",schema:schema150.type,parentSchema:schema150,data:data0};
+const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6932,7 +6957,7 @@ errors++;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema149,data};
+const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema150,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6942,8 +6967,8 @@ vErrors.push(err3);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema149.properties, key0))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema149,data};
+if(!(func1.call(schema150.properties, key0))){
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema150,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6956,7 +6981,7 @@ errors++;
 if(data.equals !== undefined){
 let data1 = data.equals;
 if(((typeof data1 !== "string") && (!((typeof data1 == "number") && (isFinite(data1))))) && (typeof data1 !== "boolean")){
-const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema150.type},message:"must be string,number,boolean",schema:schema150.type,parentSchema:schema150,data:data1};
+const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6970,7 +6995,7 @@ if(data.one_of !== undefined){
 let data2 = data.one_of;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema149.properties.one_of,data:data2};
+const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema150.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6983,7 +7008,7 @@ const len1 = data2.length;
 for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(((typeof data3 !== "string") && (!((typeof data3 == "number") && (isFinite(data3))))) && (typeof data3 !== "boolean")){
-const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema150.type},message:"must be string,number,boolean",schema:schema150.type,parentSchema:schema150,data:data3};
+const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6995,7 +7020,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema149.properties.one_of.type,parentSchema:schema149.properties.one_of,data:data2};
+const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema150.properties.one_of.type,parentSchema:schema150.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7008,7 +7033,7 @@ errors++;
 if(data.contains !== undefined){
 let data4 = data.contains;
 if(((typeof data4 !== "string") && (!((typeof data4 == "number") && (isFinite(data4))))) && (typeof data4 !== "boolean")){
-const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema150.type},message:"must be string,number,boolean",schema:schema150.type,parentSchema:schema150,data:data4};
+const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7021,7 +7046,7 @@ errors++;
 if(data.below !== undefined){
 let data5 = data.below;
 if(!((typeof data5 == "number") && (isFinite(data5)))){
-const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema149.properties.below.type,parentSchema:schema149.properties.below,data:data5};
+const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.below.type,parentSchema:schema150.properties.below,data:data5};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7034,7 +7059,7 @@ errors++;
 if(data.at_most !== undefined){
 let data6 = data.at_most;
 if(!((typeof data6 == "number") && (isFinite(data6)))){
-const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema149.properties.at_most.type,parentSchema:schema149.properties.at_most,data:data6};
+const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.at_most.type,parentSchema:schema150.properties.at_most,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7047,7 +7072,7 @@ errors++;
 if(data.above !== undefined){
 let data7 = data.above;
 if(!((typeof data7 == "number") && (isFinite(data7)))){
-const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema149.properties.above.type,parentSchema:schema149.properties.above,data:data7};
+const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.above.type,parentSchema:schema150.properties.above,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7060,7 +7085,7 @@ errors++;
 if(data.at_least !== undefined){
 let data8 = data.at_least;
 if(!((typeof data8 == "number") && (isFinite(data8)))){
-const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema149.properties.at_least.type,parentSchema:schema149.properties.at_least,data:data8};
+const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.at_least.type,parentSchema:schema150.properties.at_least,data:data8};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7074,7 +7099,7 @@ if(data.matches !== undefined){
 let data9 = data.matches;
 if(typeof data9 === "string"){
 if(func2(data9) < 1){
-const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema149.properties.matches,data:data9};
+const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema150.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -7085,7 +7110,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema149.properties.matches.type,parentSchema:schema149.properties.matches,data:data9};
+const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.matches.type,parentSchema:schema150.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -7098,7 +7123,7 @@ errors++;
 if(data.present !== undefined){
 let data10 = data.present;
 if(typeof data10 !== "boolean"){
-const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema149.properties.present.type,parentSchema:schema149.properties.present,data:data10};
+const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema150.properties.present.type,parentSchema:schema150.properties.present,data:data10};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -7117,7 +7142,7 @@ errors = vErrors.length;
 if(data.integer !== undefined){
 let data12 = data.integer;
 if(true !== data12){
-const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema149.properties.integer,data:data12};
+const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema150.properties.integer,data:data12};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -7146,7 +7171,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema148,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema149,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7159,7 +7184,7 @@ for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
 if(func2(key0) < 1){
-const err1 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema148.propertyNames,data:key0,propertyName:key0};
+const err1 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema149.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7171,7 +7196,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema148.propertyNames,parentSchema:schema148,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema149.propertyNames,parentSchema:schema149,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7189,7 +7214,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema148.type,parentSchema:schema148,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema149.type,parentSchema:schema149,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7203,9 +7228,9 @@ return errors === 0;
 }
 validate60.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema154 = {"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
-const schema155 = {"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
-const schema157 = {"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
+const schema155 = {"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
+const schema156 = {"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
+const schema158 = {"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
 const wrapper2 = {validate: validate65};
 
 function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -7220,7 +7245,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema157,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema158,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7238,7 +7263,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema157.type,parentSchema:schema157,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema158.type,parentSchema:schema158,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7267,7 +7292,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema155,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema156,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7280,7 +7305,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema147.type},message:"must be string,array",schema:schema147.type,parentSchema:schema147,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema148.type},message:"must be string,array",schema:schema148.type,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7290,8 +7315,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern96.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema147,data:data0};
+if(!pattern97.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7303,7 +7328,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema147,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7316,8 +7341,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern97.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema147.items,data:data1};
+if(!pattern98.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7328,7 +7353,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema147.items.type,parentSchema:schema147.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.items.type,parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7367,8 +7392,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern100.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema158,data:data6};
+if(!pattern101.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema159,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7379,7 +7404,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema158.type,parentSchema:schema158,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.type,parentSchema:schema159,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7391,7 +7416,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema155.type,parentSchema:schema155,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema156.type,parentSchema:schema156,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7418,7 +7443,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema154,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema155,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7436,7 +7461,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema154.type,parentSchema:schema154,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema155.type,parentSchema:schema155,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7450,9 +7475,9 @@ return errors === 0;
 }
 validate64.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema161 = {"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
-const schema165 = {"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
-const pattern107 = new RegExp("^/", "u");
+const schema162 = {"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
+const schema166 = {"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
+const pattern108 = new RegExp("^/", "u");
 
 function validate78(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -7466,7 +7491,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema165,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema166,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7478,8 +7503,8 @@ errors++;
 for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
-if(!pattern107.test(key0)){
-const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema165.propertyNames,data:key0,propertyName:key0};
+if(!pattern108.test(key0)){
+const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema166.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7491,7 +7516,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema165.propertyNames,parentSchema:schema165,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema166.propertyNames,parentSchema:schema166,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7509,7 +7534,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema165.type,parentSchema:schema165,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema166.type,parentSchema:schema166,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7537,7 +7562,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "because")) || (key0 === "arguments"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema161,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema162,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7550,7 +7575,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema147.type},message:"must be string,array",schema:schema147.type,parentSchema:schema147,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema148.type},message:"must be string,array",schema:schema148.type,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7560,8 +7585,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern96.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema147,data:data0};
+if(!pattern97.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7573,7 +7598,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema147,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7586,8 +7611,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern97.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema147.items,data:data1};
+if(!pattern98.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7598,7 +7623,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema147.items.type,parentSchema:schema147.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.items.type,parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7637,8 +7662,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern100.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema158,data:data6};
+if(!pattern101.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema159,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7649,7 +7674,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema158.type,parentSchema:schema158,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.type,parentSchema:schema159,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7663,7 +7688,7 @@ if(data.because !== undefined){
 let data7 = data.because;
 if(typeof data7 === "string"){
 if(func2(data7) > 500){
-const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema160,data:data7};
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema161,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7672,8 +7697,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(!pattern102.test(data7)){
-const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema160,data:data7};
+if(!pattern103.test(data7)){
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema161,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7684,7 +7709,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema160.type,parentSchema:schema160,data:data7};
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema161.type,parentSchema:schema161,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7702,7 +7727,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema161.type,parentSchema:schema161,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema162.type,parentSchema:schema162,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7716,7 +7741,7 @@ return errors === 0;
 }
 validate73.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema166 = {"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false};
+const schema167 = {"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false};
 
 function validate82(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -7731,7 +7756,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "because"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema166,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7744,7 +7769,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema147.type},message:"must be string,array",schema:schema147.type,parentSchema:schema147,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema148.type},message:"must be string,array",schema:schema148.type,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7754,8 +7779,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern96.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema147,data:data0};
+if(!pattern97.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7767,7 +7792,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema147,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7780,8 +7805,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern97.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema147.items,data:data1};
+if(!pattern98.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7792,7 +7817,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema147.items.type,parentSchema:schema147.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.items.type,parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7831,8 +7856,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern100.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema158,data:data6};
+if(!pattern101.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema159,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7843,7 +7868,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema158.type,parentSchema:schema158,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.type,parentSchema:schema159,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7857,7 +7882,7 @@ if(data.because !== undefined){
 let data7 = data.because;
 if(typeof data7 === "string"){
 if(func2(data7) > 500){
-const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema160,data:data7};
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema161,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7866,8 +7891,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(!pattern102.test(data7)){
-const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema160,data:data7};
+if(!pattern103.test(data7)){
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema161,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7878,7 +7903,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema160.type,parentSchema:schema160,data:data7};
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema161.type,parentSchema:schema161,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7890,7 +7915,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema166.type,parentSchema:schema166,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema167.type,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7917,8 +7942,8 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func1.call(schema146.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema146,data};
+if(!(func1.call(schema147.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema147,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7931,7 +7956,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema147.type},message:"must be string,array",schema:schema147.type,parentSchema:schema147,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema148.type},message:"must be string,array",schema:schema148.type,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7941,8 +7966,8 @@ vErrors.push(err1);
 errors++;
 }
 if(typeof data0 === "string"){
-if(!pattern96.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema147,data:data0};
+if(!pattern97.test(data0)){
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7954,7 +7979,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema147,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7967,8 +7992,8 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
-if(!pattern97.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema147.items,data:data1};
+if(!pattern98.test(data1)){
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7979,7 +8004,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema147.items.type,parentSchema:schema147.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.items.type,parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8018,8 +8043,8 @@ errors = vErrors.length;
 if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
-if(!pattern100.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema158,data:data6};
+if(!pattern101.test(data6)){
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema159,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8030,7 +8055,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema158.type,parentSchema:schema158,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.type,parentSchema:schema159,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8044,7 +8069,7 @@ if(data.because !== undefined){
 let data7 = data.because;
 if(typeof data7 === "string"){
 if(func2(data7) > 500){
-const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema160,data:data7};
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema161,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8053,8 +8078,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(!pattern102.test(data7)){
-const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema160,data:data7};
+if(!pattern103.test(data7)){
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema161,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8065,7 +8090,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema160.type,parentSchema:schema160,data:data7};
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema161.type,parentSchema:schema161,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8078,7 +8103,7 @@ errors++;
 if(data.mode !== undefined){
 let data8 = data.mode;
 if(!((data8 === "enforce") || (data8 === "shadow"))){
-const err11 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema146.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema146.properties.mode.enum,parentSchema:schema146.properties.mode,data:data8};
+const err11 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema147.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema147.properties.mode.enum,parentSchema:schema147.properties.mode,data:data8};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8095,7 +8120,7 @@ for(const key1 in data9){
 const _errs20 = errors;
 if(typeof key1 === "string"){
 if(func2(key1) < 1){
-const err12 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema146.properties.tools.propertyNames,data:key1,propertyName:key1};
+const err12 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema147.properties.tools.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8107,7 +8132,7 @@ errors++;
 }
 var valid6 = _errs20 === errors;
 if(!valid6){
-const err13 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema146.properties.tools.propertyNames,parentSchema:schema146.properties.tools,data:data9};
+const err13 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema147.properties.tools.propertyNames,parentSchema:schema147.properties.tools,data:data9};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8125,7 +8150,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema146.properties.tools.type,parentSchema:schema146.properties.tools,data:data9};
+const err14 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema147.properties.tools.type,parentSchema:schema147.properties.tools,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8142,7 +8167,7 @@ for(const key3 in data11){
 const _errs25 = errors;
 if(typeof key3 === "string"){
 if(func2(key3) < 1){
-const err15 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema146.properties.resources.propertyNames,data:key3,propertyName:key3};
+const err15 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema147.properties.resources.propertyNames,data:key3,propertyName:key3};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8154,7 +8179,7 @@ errors++;
 }
 var valid8 = _errs25 === errors;
 if(!valid8){
-const err16 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema146.properties.resources.propertyNames,parentSchema:schema146.properties.resources,data:data11};
+const err16 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema147.properties.resources.propertyNames,parentSchema:schema147.properties.resources,data:data11};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8172,7 +8197,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema146.properties.resources.type,parentSchema:schema146.properties.resources,data:data11};
+const err17 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema147.properties.resources.type,parentSchema:schema147.properties.resources,data:data11};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8189,7 +8214,7 @@ for(const key5 in data13){
 const _errs30 = errors;
 if(typeof key5 === "string"){
 if(func2(key5) < 1){
-const err18 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema146.properties.prompts.propertyNames,data:key5,propertyName:key5};
+const err18 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema147.properties.prompts.propertyNames,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -8201,7 +8226,7 @@ errors++;
 }
 var valid10 = _errs30 === errors;
 if(!valid10){
-const err19 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema146.properties.prompts.propertyNames,parentSchema:schema146.properties.prompts,data:data13};
+const err19 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema147.properties.prompts.propertyNames,parentSchema:schema147.properties.prompts,data:data13};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8219,7 +8244,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema146.properties.prompts.type,parentSchema:schema146.properties.prompts,data:data13};
+const err20 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema147.properties.prompts.type,parentSchema:schema147.properties.prompts,data:data13};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8236,7 +8261,7 @@ for(const key7 in data15){
 const _errs35 = errors;
 if(typeof key7 === "string"){
 if(func2(key7) < 1){
-const err21 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema146.properties.methods.propertyNames,data:key7,propertyName:key7};
+const err21 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema147.properties.methods.propertyNames,data:key7,propertyName:key7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8248,7 +8273,7 @@ errors++;
 }
 var valid12 = _errs35 === errors;
 if(!valid12){
-const err22 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema146.properties.methods.propertyNames,parentSchema:schema146.properties.methods,data:data15};
+const err22 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema147.properties.methods.propertyNames,parentSchema:schema147.properties.methods,data:data15};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8266,7 +8291,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema146.properties.methods.type,parentSchema:schema146.properties.methods,data:data15};
+const err23 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema147.properties.methods.type,parentSchema:schema147.properties.methods,data:data15};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8279,7 +8304,7 @@ errors++;
 if(data.lists !== undefined){
 let data17 = data.lists;
 if(!((data17 === "filter") || (data17 === "show"))){
-const err24 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema146.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema146.properties.lists.enum,parentSchema:schema146.properties.lists,data:data17};
+const err24 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema147.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema147.properties.lists.enum,parentSchema:schema147.properties.lists,data:data17};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8291,7 +8316,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema146.type,parentSchema:schema146,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema147.type,parentSchema:schema147,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -8306,11 +8331,11 @@ return errors === 0;
 validate59.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policyTest = validate90;
-const schema170 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: callers, calls, and the expected decisions of policies/NAME.yaml. Run by `sallyport test`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/test"},"$defs":{"test":{"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"given":{"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]}}};
-const schema171 = {"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
-const schema172 = {"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
-const schema173 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
-const schema174 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]};
+const schema171 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: callers, calls, and the expected decisions of policies/NAME.yaml. Run by `sallyport test`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/test"},"$defs":{"test":{"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"given":{"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]}}};
+const schema172 = {"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
+const schema173 = {"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
+const schema174 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
+const schema175 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}},"required":["deny"],"additionalProperties":false}]};
 
 function validate91(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -8324,7 +8349,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema171.required,parentSchema:schema171,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema172.required,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8334,7 +8359,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.given === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema171.required,parentSchema:schema171,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema172.required,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8344,7 +8369,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.when === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema171.required,parentSchema:schema171,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema172.required,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8354,7 +8379,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.then === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema171.required,parentSchema:schema171,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema172.required,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8365,7 +8390,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "given")) || (key0 === "when")) || (key0 === "then"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema171,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8379,7 +8404,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema171.properties.name,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8390,7 +8415,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema171.properties.name.type,parentSchema:schema171.properties.name,data:data0};
+const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.name.type,parentSchema:schema172.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8405,7 +8430,7 @@ let data1 = data.given;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 if(!((((key1 === "scope") || (key1 === "claims")) || (key1 === "lifetime")) || (key1 === "issuer"))){
-const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema172,data:data1};
+const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema173,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8418,7 +8443,7 @@ errors++;
 if(data1.scope !== undefined){
 let data2 = data1.scope;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema172.properties.scope.type},message:"must be string,array",schema:schema172.properties.scope.type,parentSchema:schema172.properties.scope,data:data2};
+const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema173.properties.scope.type},message:"must be string,array",schema:schema173.properties.scope.type,parentSchema:schema173.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8428,8 +8453,8 @@ vErrors.push(err8);
 errors++;
 }
 if(typeof data2 === "string"){
-if(!pattern96.test(data2)){
-const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema172.properties.scope,data:data2};
+if(!pattern97.test(data2)){
+const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema173.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8444,8 +8469,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
-if(!pattern97.test(data3)){
-const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema172.properties.scope.items,data:data3};
+if(!pattern98.test(data3)){
+const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema173.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8456,7 +8481,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.scope.items.type,parentSchema:schema172.properties.scope.items,data:data3};
+const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.scope.items.type,parentSchema:schema173.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8471,7 +8496,7 @@ errors++;
 if(data1.claims !== undefined){
 let data4 = data1.claims;
 if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
-const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema172.properties.claims.type,parentSchema:schema172.properties.claims,data:data4};
+const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema173.properties.claims.type,parentSchema:schema173.properties.claims,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8484,8 +8509,8 @@ errors++;
 if(data1.lifetime !== undefined){
 let data5 = data1.lifetime;
 if(typeof data5 === "string"){
-if(!pattern100.test(data5)){
-const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema172.properties.lifetime,data:data5};
+if(!pattern101.test(data5)){
+const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema173.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8496,7 +8521,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.lifetime.type,parentSchema:schema172.properties.lifetime,data:data5};
+const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.lifetime.type,parentSchema:schema173.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8510,7 +8535,7 @@ if(data1.issuer !== undefined){
 let data6 = data1.issuer;
 if(typeof data6 === "string"){
 if(func2(data6) < 1){
-const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.issuer,data:data6};
+const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema173.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8521,7 +8546,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.issuer.type,parentSchema:schema172.properties.issuer,data:data6};
+const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.issuer.type,parentSchema:schema173.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8533,7 +8558,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema172.type,parentSchema:schema172,data:data1};
+const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema173.type,parentSchema:schema173,data:data1};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8548,7 +8573,7 @@ let data7 = data.when;
 if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
 for(const key2 in data7){
 if(!((((((key2 === "tool") || (key2 === "resource")) || (key2 === "template")) || (key2 === "prompt")) || (key2 === "arguments")) || (key2 === "method"))){
-const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema173,data:data7};
+const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema174,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -8561,7 +8586,7 @@ errors++;
 if(data7.tool !== undefined){
 let data8 = data7.tool;
 if(typeof data8 !== "string"){
-const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.tool.type,parentSchema:schema173.properties.tool,data:data8};
+const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema174.properties.tool.type,parentSchema:schema174.properties.tool,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8574,7 +8599,7 @@ errors++;
 if(data7.resource !== undefined){
 let data9 = data7.resource;
 if(typeof data9 !== "string"){
-const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.resource.type,parentSchema:schema173.properties.resource,data:data9};
+const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema174.properties.resource.type,parentSchema:schema174.properties.resource,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8587,7 +8612,7 @@ errors++;
 if(data7.template !== undefined){
 let data10 = data7.template;
 if(typeof data10 !== "string"){
-const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.template.type,parentSchema:schema173.properties.template,data:data10};
+const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema174.properties.template.type,parentSchema:schema174.properties.template,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8600,7 +8625,7 @@ errors++;
 if(data7.prompt !== undefined){
 let data11 = data7.prompt;
 if(typeof data11 !== "string"){
-const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.prompt.type,parentSchema:schema173.properties.prompt,data:data11};
+const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema174.properties.prompt.type,parentSchema:schema174.properties.prompt,data:data11};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8613,7 +8638,7 @@ errors++;
 if(data7.arguments !== undefined){
 let data12 = data7.arguments;
 if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
-const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema173.properties.arguments.type,parentSchema:schema173.properties.arguments,data:data12};
+const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema174.properties.arguments.type,parentSchema:schema174.properties.arguments,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8627,7 +8652,7 @@ if(data7.method !== undefined){
 let data13 = data7.method;
 if(typeof data13 === "string"){
 if(func2(data13) < 1){
-const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema173.properties.method,data:data13};
+const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema174.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8638,7 +8663,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.method.type,parentSchema:schema173.properties.method,data:data13};
+const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema174.properties.method.type,parentSchema:schema174.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -8650,7 +8675,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema173.type,parentSchema:schema173,data:data7};
+const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema174.type,parentSchema:schema174,data:data7};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -8666,7 +8691,7 @@ const _errs36 = errors;
 let valid8 = false;
 const _errs37 = errors;
 if(!((data14 === "allow") || (data14 === "shadow"))){
-const err27 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema174.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema174.anyOf[0].enum,parentSchema:schema174.anyOf[0],data:data14};
+const err27 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema175.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema175.anyOf[0].enum,parentSchema:schema175.anyOf[0],data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -8680,7 +8705,7 @@ valid8 = valid8 || _valid0;
 const _errs38 = errors;
 if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
 if(data14.deny === undefined){
-const err28 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema174.anyOf[1].required,parentSchema:schema174.anyOf[1],data:data14};
+const err28 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema175.anyOf[1].required,parentSchema:schema175.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -8691,7 +8716,7 @@ errors++;
 }
 for(const key3 in data14){
 if(!((key3 === "deny") || (key3 === "challenge"))){
-const err29 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema174.anyOf[1],data:data14};
+const err29 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema175.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -8704,7 +8729,7 @@ errors++;
 if(data14.deny !== undefined){
 let data15 = data14.deny;
 if(!(((((((((((data15 === "scope.insufficient") || (data15 === "claim.denied")) || (data15 === "argument.denied")) || (data15 === "lifetime.exceeded")) || (data15 === "alternatives.exhausted")) || (data15 === "exclusion.matched")) || (data15 === "tool.unlisted")) || (data15 === "resource.unlisted")) || (data15 === "prompt.unlisted")) || (data15 === "method.unlisted")) || (data15 === "policy.error"))){
-const err30 = {instancePath:instancePath+"/then/deny",schemaPath:"#/$defs/then/anyOf/1/properties/deny/enum",keyword:"enum",params:{allowedValues: schema174.anyOf[1].properties.deny.enum},message:"must be equal to one of the allowed values",schema:schema174.anyOf[1].properties.deny.enum,parentSchema:schema174.anyOf[1].properties.deny,data:data15};
+const err30 = {instancePath:instancePath+"/then/deny",schemaPath:"#/$defs/then/anyOf/1/properties/deny/enum",keyword:"enum",params:{allowedValues: schema175.anyOf[1].properties.deny.enum},message:"must be equal to one of the allowed values",schema:schema175.anyOf[1].properties.deny.enum,parentSchema:schema175.anyOf[1].properties.deny,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -8717,7 +8742,7 @@ errors++;
 if(data14.challenge !== undefined){
 let data16 = data14.challenge;
 if(typeof data16 !== "string"){
-const err31 = {instancePath:instancePath+"/then/challenge",schemaPath:"#/$defs/then/anyOf/1/properties/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema174.anyOf[1].properties.challenge.type,parentSchema:schema174.anyOf[1].properties.challenge,data:data16};
+const err31 = {instancePath:instancePath+"/then/challenge",schemaPath:"#/$defs/then/anyOf/1/properties/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema175.anyOf[1].properties.challenge.type,parentSchema:schema175.anyOf[1].properties.challenge,data:data16};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -8729,7 +8754,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema174.anyOf[1].type,parentSchema:schema174.anyOf[1],data:data14};
+const err32 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema175.anyOf[1].type,parentSchema:schema175.anyOf[1],data:data14};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -8741,7 +8766,7 @@ errors++;
 var _valid0 = _errs38 === errors;
 valid8 = valid8 || _valid0;
 if(!valid8){
-const err33 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema174.anyOf,parentSchema:schema174,data:data14};
+const err33 = {instancePath:instancePath+"/then",schemaPath:"#/$defs/then/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema175.anyOf,parentSchema:schema175,data:data14};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -8764,7 +8789,7 @@ vErrors = null;
 }
 }
 else {
-const err34 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema171.type,parentSchema:schema171,data};
+const err34 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema172.type,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -8791,7 +8816,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema170,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema171,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8809,7 +8834,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema170.type,parentSchema:schema170,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema171.type,parentSchema:schema171,data};
 if(vErrors === null){
 vErrors = [err1];
 }

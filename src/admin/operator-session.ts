@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { cookiesNamed } from '../http/header-fields.ts';
-import { ADMIN_COOKIE } from '../model/admin-cookie.ts';
+import { ADMIN_COOKIE } from '../model/own-cookies.ts';
 
 /** The lifetime of a session; then the operator signs in again. */
 const LIFETIME_SECONDS = 8 * 3600;

@@ -43,9 +43,20 @@ it at once. An edit of the configuration or its policies is in force as soon as 
     options: {
       config,
       workers: { value: 'N', default: '1', does: 'the number of processes; auto: one for each processor' },
+      'without-front-door': { does: 'does not start the front door, which runs elsewhere' },
     },
     examples: ['serve', 'serve --workers auto'],
-    run: async (_, { config: file, workers }) => (await import('./serve.ts')).serve(file, workers),
+    async run(_, { config: file, workers, 'without-front-door': withoutFrontDoor }) {
+      return (await import('./serve.ts')).serve(file, workers, withoutFrontDoor);
+    },
+  }),
+  'front-door': command({
+    does: 'run the front door alone',
+    about: `Runs only the front door, in a container or on a host of its own. serve starts it otherwise. It needs
+session_key, from which both derive the secret that the gateway authenticates with.`,
+    options: { config },
+    examples: ['front-door', 'front-door --config /etc/sallyport/gateway.yaml'],
+    run: async (_, values) => (await import('./front-door.ts')).frontDoor(values.config),
   }),
   check: command({
     does: 'check the configuration and its policies',

@@ -1,8 +1,11 @@
 import cluster from 'node:cluster';
+import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { GATEWAY_SECRET_VARIABLE } from '../config/front-door.ts';
 import { load, type Loaded } from '../config/load.ts';
 import { type ExitCode, reportProblems, UsageError } from './exit.ts';
 import { servedText } from './served.ts';
+import type { FrontDoorProcess } from '../serve/front-door-process.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
 import { startWorkers } from '../serve/primary.ts';
@@ -14,10 +17,13 @@ const graceMs = 10_000;
  * `sallyport serve`: runs the gateway until a signal ends it; a second signal does not wait.
  *
  * @param workersText The number of serving processes, or `auto`.
+ * @param withoutFrontDoor Whether the front door runs elsewhere.
  * @throws {UsageError} for any other text.
  */
-export async function serve(file: string, workersText: string): Promise<ExitCode> {
+export async function serve(file: string, workersText: string, withoutFrontDoor = false): Promise<ExitCode> {
   const workers = workersOf(workersText);
+  // Inherited by the workers and by the front door, which all load the configuration.
+  process.env[GATEWAY_SECRET_VARIABLE] ??= randomBytes(32).toString('hex');
   if (cluster.isWorker) return await (await import('../serve/worker.ts')).work();
   const since = Date.now();
   let loaded: Loaded;
@@ -34,10 +40,20 @@ export async function serve(file: string, workersText: string): Promise<ExitCode
     running?.reopenLog();
     reloading?.now();
   });
+  let frontDoor: FrontDoorProcess | undefined;
   try {
-    running = workers === 1 ? await start(loaded.config) : await startWorkers(file, loaded, workers);
+    if (loaded.config.frontDoor !== undefined && !withoutFrontDoor) {
+      frontDoor = await (await import('../serve/front-door-process.ts')).startFrontDoorProcess(file, loaded);
+    }
+    const moreMetrics = frontDoor?.metrics;
+    const gateway =
+      workers === 1
+        ? await start(loaded.config, { moreMetrics })
+        : await startWorkers(file, loaded, workers, moreMetrics);
+    running = frontDoor?.attach(gateway) ?? gateway;
   } catch (error) {
     process.stderr.write(`${listenFault(error)}\n`);
+    await frontDoor?.close();
     return 1;
   }
   if (process.stderr.isTTY) process.stderr.write(servedText(loaded.config, running));

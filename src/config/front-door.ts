@@ -20,7 +20,7 @@ import { domain, duration, oneOf, reject, scopeToken } from './values.ts';
 import { didYouMean } from './wording.ts';
 
 /** Holds the secret between the front door and the gateway where no `session_key` is configured. */
-const GATEWAY_SECRET_VARIABLE = 'SALLYPORT_FRONT_DOOR_SECRET';
+export const GATEWAY_SECRET_VARIABLE = 'SALLYPORT_FRONT_DOOR_SECRET';
 
 /** The longest lifetime of a token: the key that signed it is published for a day more. */
 const LONGEST_TOKEN = '24h';
@@ -42,6 +42,7 @@ export function readFrontDoor(root: Field, base: string, env: NodeJS.ProcessEnv)
   const gatewaySecret = secretOfGateway(root, env);
   const clients = readClients(field.get('clients'));
   const keys = field.get('keys').text();
+  const backchannel = field.get('backchannel').read(plainUrl) ?? backchannelOf(issuer, listen);
   return {
     issuer,
     listen,
@@ -52,7 +53,7 @@ export function readFrontDoor(root: Field, base: string, env: NodeJS.ProcessEnv)
     tokens: { format, lifetimeMs: tokens.get('lifetime').read(duration('1s', LONGEST_TOKEN)) ?? 15 * 60_000 },
     assertions: readAssertions(field.get('assertions'), providers, scopes),
     gatewaySecret,
-    server: serverOf(issuer, backchannelOf(issuer, listen), format, gatewaySecret),
+    server: serverOf(issuer, backchannel, format, gatewaySecret),
   };
 }
 

@@ -122,7 +122,14 @@ function readRoot(
     limits: readLimits(limits),
     telemetry: readTelemetry(root.get('telemetry')),
     log: readLog(root.get('log'), base),
-    routes: readRoutes(root.get('routes'), { publicUrl, servers, folder, folderLabel, rate }),
+    routes: readRoutes(root.get('routes'), {
+      publicUrl,
+      servers,
+      folder,
+      folderLabel,
+      frontDoorIssuer: frontDoor?.issuer,
+      rate,
+    }),
     policies: new Map([...folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined)),
   };
 }

@@ -20,6 +20,8 @@ export interface Referents {
   readonly folder: ReadPolicies;
   /** The name of the folder of policies in messages. */
   readonly folderLabel: string;
+  /** The issuer of the front door; undefined: there is none. */
+  readonly frontDoorIssuer: string | undefined;
   /** `limits.rate`, the default of routes. */
   readonly rate: Rate | undefined;
 }
@@ -67,6 +69,7 @@ function readRoute(field: Field, referents: Referents): Route {
     protocol: protocol ?? 'http',
     methods: field.get('methods').present ? new Set(field.get('methods').list(method)) : undefined,
     public: open,
+    isFrontDoor: open && referents.publicUrl + path === referents.frontDoorIssuer,
     resource,
     firstChallenge: open ? 'none' : readFirstChallenge(field.get('first_challenge'), protocol, resource),
     authorizationServers: servers,

@@ -1,6 +1,6 @@
-import { hopByHop, nominatedBy, withoutCookie } from '../http/header-fields.ts';
+import { hopByHop, nominatedBy, withoutCookies } from '../http/header-fields.ts';
 import { remembered } from '../lib/remembered.ts';
-import { ADMIN_COOKIE } from '../model/admin-cookie.ts';
+import { OWN_COOKIE, ownCookies } from '../model/own-cookies.ts';
 import { isNeverFromClients, isRespelled, plainFieldName } from '../model/client-fields.ts';
 import type { GrantedCall } from '../model/grant.ts';
 import type { Route } from '../model/route.ts';
@@ -31,6 +31,7 @@ export function createRequestHeaders(
 ): BuildRequestHeaders {
   const identity = createIdentityHeaders(route, sign);
   const { protocol, host } = new URL(publicUrl);
+  const removed = route.isFrontDoor ? ownCookies.admin : ownCookies.all;
   const constant = ['x-forwarded-proto', protocol.slice(0, -1), 'x-forwarded-host', host];
   const isForUpstream = remembered((name) => {
     const plain = plainFieldName(name);
@@ -62,8 +63,8 @@ export function createRequestHeaders(
         continue;
       }
       if (name === 'cookie') {
-        // Browsers send a cookie to every port of a host: an upstream could use an operator's session for the console.
-        const cookies = withoutCookie(ADMIN_COOKIE, raw[2 * i + 1] as string);
+        const field = raw[2 * i + 1] as string;
+        const cookies = field.includes(OWN_COOKIE) ? withoutCookies(removed, field) : field;
         if (cookies !== '') headers.push(raw[2 * i] as string, cookies);
         continue;
       }

@@ -37,12 +37,9 @@ export function createCallback({ provider, people, scopes, signIns, providers, o
         ? undefined
         : await signIns.take(request, response, state, providerName);
     if (client === undefined || pending === undefined) {
-      observer.signIn(
-        client === undefined ? 'unknown' : providerName,
-        'refused',
-        'no sign-in of this browser waits for it',
-      );
-      throw new errors.SessionNotFound('no sign-in of this browser waits for this answer');
+      const why = 'no sign-in of this browser waits for this answer';
+      observer.signIn(client === undefined ? 'unknown' : providerName, 'refused', { why });
+      throw new errors.SessionNotFound(why);
     }
     const interaction = await provider.Interaction.find(pending.interaction);
     if (interaction === undefined) throw new errors.SessionNotFound('the sign-in has expired');
@@ -65,13 +62,13 @@ export function createCallback({ provider, people, scopes, signIns, providers, o
       identity = await client.finish(answer, pending);
     } catch (error) {
       const isDenied = error instanceof AuthorizationResponseError && error.error === 'access_denied';
-      observer.signIn(name, isDenied ? 'denied' : 'failed', reasonOf(error));
+      observer.signIn(name, isDenied ? 'denied' : 'failed', { why: reasonOf(error) });
       return isDenied
         ? { error: 'access_denied', error_description: 'the identity provider denied access' }
         : { error: 'server_error', error_description: 'the sign-in at the identity provider failed' };
     }
-    observer.signIn(name, 'ok');
     const subject = subjectOf('provider', name, identity.subject);
+    observer.signIn(name, 'ok', { subject });
     await people.save({ subject, provider: name, claims: identity.claims, label: identity.label });
     await endSessionOfAnother(interaction, subject);
     return {

@@ -79,7 +79,7 @@ export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: Scope
       grant_types: ['authorization_code', ...(refreshes ? ['refresh_token'] : [])],
       response_types: ['code'],
       // Whatever it registered: official clients register with the scope of their first challenge, and step up later.
-      scope: scopes.all,
+      scope: `openid ${scopes.all}`,
       subject_type: 'public',
       token_endpoint_auth_method: method,
       token_endpoint_auth_methods: [method],

@@ -10,10 +10,11 @@ import { createInteractions } from './interactions.ts';
 import type { Keys } from './keys.ts';
 import { sendPage } from './page.ts';
 import { failedPage } from './pages.ts';
+import { createMetadataRules, type MetadataRules } from './metadata.ts';
 import { createPeople } from './people.ts';
 import { createProvider, routes } from './provider.ts';
 import { createResources, type Resources } from './resources.ts';
-import { createScopeRules } from './scope-rules.ts';
+import { createScopeRules, type ScopeRules } from './scope-rules.ts';
 import { createSignIns } from './sign-ins.ts';
 import type { Store } from './store.ts';
 import { texts } from './texts.ts';
@@ -54,7 +55,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const interactions = createInteractions({ ...shared, providerOfAddress });
   const callback = createCallback(shared);
   observe(provider, observer, onBug);
-  addDefaults(provider, resources);
+  addDefaults(provider, resources, scopes, createMetadataRules(frontDoor, scopes));
   const answer = provider.callback();
 
   return (request, response) => {
@@ -119,7 +120,7 @@ function observe(provider: Provider, observer: FrontDoorObserver, onBug: (error:
 }
 
 /** Adds what oidc-provider lacks: a default scope, CORS for registrations, and one member of their answer. */
-function addDefaults(provider: Provider, resources: Resources): void {
+function addDefaults(provider: Provider, resources: Resources, scopes: ScopeRules, metadata: MetadataRules): void {
   provider.use(async (ctx, next) => {
     const isRegistration = ctx.path === routes.registration;
     if (isRegistration) {
@@ -138,6 +139,9 @@ function addDefaults(provider: Provider, resources: Resources): void {
     }
     await next();
     // Not one of the client's settings: oidc-provider would then require OpenID Connect in each of its requests.
-    if (isRegistration && ctx.status === 201) Object.assign(ctx.body as object, { default_acr_values: [] });
+    if (isRegistration && ctx.status === 201) {
+      Object.assign(ctx.body as object, { scope: scopes.all, default_acr_values: [] });
+    }
+    if (ctx.path.startsWith('/.well-known/') && ctx.status === 200) metadata(ctx.body as Record<string, unknown>);
   });
 }

@@ -44,7 +44,11 @@ export function createInteractions(parts: InteractionParts): Interactions {
     requireSameOrigin(request);
     const form = await readForm(request);
     const decision = form.get('decision');
-    observer.consent(decision === 'approve' ? 'approved' : 'denied');
+    observer.consent(decision === 'approve' ? 'approved' : 'denied', {
+      client_id: String(interaction.params.client_id),
+      scope: pending.requested.join(' '),
+      subject: interaction.session?.accountId,
+    });
     if (decision !== 'approve') {
       return finish(response, interaction, { error: 'access_denied', error_description: 'the user denied access' });
     }
@@ -133,7 +137,7 @@ export function createInteractions(parts: InteractionParts): Interactions {
       const url = await chosen.begin(pending, loginHint);
       sendPage(response, 200, goOnPage(url.href));
     } catch (error) {
-      observer.signIn(providerName, 'unavailable', reasonOf(error));
+      observer.signIn(providerName, 'unavailable', { why: reasonOf(error) });
       sendPage(response, 503, failedPage(texts.failed.unavailable));
     }
   }
@@ -199,7 +203,7 @@ export async function saveGrant(
   const earlier = interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
   const isSame = earlier?.accountId === accountId && earlier.clientId === clientId;
   const grant = isSame && earlier !== undefined ? earlier : new provider.Grant({ accountId, clientId });
-  grant.addOIDCScope(scopes.join(' '));
+  grant.addOIDCScope(['openid', ...scopes].join(' '));
   for (const resource of resourcesOf(interaction)) grant.addResourceScope(resource, scopes.join(' '));
   return grant.save();
 }

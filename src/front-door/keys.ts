@@ -13,7 +13,7 @@ export interface Keys {
 }
 
 /** Why the file of `front_door.keys` cannot be used, in one line. */
-class KeysFault extends Error {
+export class KeysFault extends Error {
   override readonly name = 'KeysFault';
 }
 

@@ -1,5 +1,6 @@
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { http } from '../http/node-http.ts';
 import type { Address } from '../model/config.ts';
 
 /** The listener of the front door. */
@@ -14,7 +15,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 
 /** Listens in plain HTTP: a proxy, or a public route of the gateway, leads clients here. */
 export async function listenAt({ host, port }: Address, onRequest: RequestListener): Promise<FrontDoorListener> {
-  const server = createServer(
+  const server = http.createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: MAX_HEADER_BYTES },
     onRequest,
   );

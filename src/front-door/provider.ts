@@ -72,7 +72,7 @@ export function createProvider(parts: ProviderParts): Provider {
       short: cookie,
     },
     routes,
-    scopes: scopes.all.split(' '),
+    scopes: ['openid', ...scopes.all.split(' ')],
     responseTypes: ['code'],
     subjectTypes: ['public'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
@@ -111,7 +111,6 @@ export function createProvider(parts: ProviderParts): Provider {
     interactions: { policy: createConsentPolicy(scopes), url: (_ctx, { uid }) => `${path}/interaction/${uid}` },
     renderError: (ctx, { error, error_description: description }) =>
       showPage(ctx, failedPage(description ?? error, error)),
-    discovery: { authorization_grant_profiles_supported: grantProfiles(frontDoor) },
     fetch: parts.fetch,
     features: {
       ...features(parts),
@@ -188,11 +187,6 @@ function features({ frontDoor: { clients } }: ProviderParts) {
       postLogoutSuccessSource: (ctx) => showPage(ctx, signedOutPage),
     },
   } satisfies Configuration['features'];
-}
-
-/** MCP enterprise-managed authorization: clients look for the profile before they ask for an assertion. */
-function grantProfiles({ assertions }: FrontDoor): readonly string[] | undefined {
-  return assertions.size === 0 ? undefined : ['urn:ietf:params:oauth:grant-profile:id-jag'];
 }
 
 function showPage(ctx: { set(headers: Record<string, string>): void; body: unknown }, page: Page): void {

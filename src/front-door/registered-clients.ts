@@ -23,7 +23,7 @@ export function registeredClients(frontDoor: FrontDoor, scopes: ScopeRules): rea
         ...(asserting.has(id) ? [jwtBearerGrant] : []),
       ],
       response_types: ['code'],
-      scope: scopes.all,
+      scope: `openid ${scopes.all}`,
     };
   });
   return [

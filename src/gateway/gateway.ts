@@ -10,8 +10,10 @@ import { arrive, canonicalCall } from '../listen/call.ts';
 import { createClientBehind } from '../listen/trusted-proxies.ts';
 import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';
+import { FRONT_DOOR } from '../model/front-door.ts';
 import type { Gateway, Stages } from '../pipeline.ts';
 import { createCrossOrigin } from '../respond/cross-origin.ts';
+import { createFrontDoorMetadata } from '../respond/front-door-metadata.ts';
 import { createKeySet, createPublish } from '../respond/publish.ts';
 import { createRefuse } from '../respond/refuse.ts';
 import { createRouter } from '../route/router.ts';
@@ -30,10 +32,17 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
   const refuse = createRefuse(undefined, { publicUrl: config.publicUrl, crossOrigin });
 
+  const publish = createPublish(config, createKeySet(config, configScope.identityKeys, clock));
+  const frontDoor = configScope.clients.get(FRONT_DOOR);
+  const publishMetadata = createFrontDoorMetadata(
+    config,
+    frontDoor && (async () => (await frontDoor.metadata()).document),
+  );
+
   const gateway: Gateway = {
     arrive: (request, response) => arrive(request, response, certificateOf),
     canonical: (arrived) => canonicalCall(arrived, canonicalTarget, clientBehind),
-    publish: createPublish(config, createKeySet(config, configScope.identityKeys, clock)),
+    publish: (call) => publishMetadata(call) || publish(call),
     route: (call) => routed(call.path),
     refuse: (call, ...refusal) => (addressed(call) ?? { refuse }).refuse(call, ...refusal),
     record(outcome) {

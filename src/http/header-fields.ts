@@ -35,15 +35,14 @@ export function declaresBody(fields: {
 /** The values of all cookies with this name in a `Cookie` field, RFC 6265 §4.2.1, in their order. */
 export function cookiesNamed(name: string, field = ''): readonly string[] {
   return pairsOf(field)
-    .filter((pair) => isNamed(pair, name))
+    .filter((pair) => nameOf(pair) === name)
     .map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
 }
 
-/** A `Cookie` field without the cookies of this name; empty if there is no other. */
-export function withoutCookie(name: string, field: string): string {
-  if (!field.includes(name)) return field;
+/** A `Cookie` field without the cookies whose name matches; empty if there is no other. */
+export function withoutCookies(name: RegExp, field: string): string {
   return pairsOf(field)
-    .filter((pair) => !isNamed(pair, name))
+    .filter((pair) => !name.test(nameOf(pair)))
     .join('; ');
 }
 
@@ -51,8 +50,8 @@ function pairsOf(field: string): readonly string[] {
   return field.split(';').map((pair) => pair.trim());
 }
 
-function isNamed(pair: string, name: string): boolean {
-  return pair.split('=', 1)[0]?.trim() === name;
+function nameOf(pair: string): string {
+  return pair.split('=', 1)[0]?.trim() ?? '';
 }
 
 /**

@@ -126,10 +126,16 @@ export interface AssertionIssuer {
 
 /** Observes the front door, for metrics and the log. */
 export interface FrontDoorObserver {
-  /** A sign-in at a provider. `why`: in one line, for the operator. */
-  signIn(provider: string, result: 'ok' | 'denied' | 'refused' | 'failed' | 'unavailable', why?: string): void;
-  consent(result: 'approved' | 'denied'): void;
-  /** An answer of the token endpoint: the `grant_type` if it is known, and `ok` or the error. */
+  signIn(
+    provider: string,
+    result: 'ok' | 'denied' | 'refused' | 'failed' | 'unavailable',
+    about: { readonly subject?: string; readonly why?: string },
+  ): void;
+  consent(
+    result: 'approved' | 'denied',
+    about: { readonly client_id: string; readonly scope: string; readonly subject?: string | undefined },
+  ): void;
+  /** An answer of the token endpoint: the `grant_type`, and `ok` or the error. */
   token(grant: string, result: string): void;
   registration(result: string): void;
 }

@@ -44,7 +44,8 @@ export function createPublish(config: Config, keySet: KeySet): Publish {
   };
 }
 
-function sendDocument(call: Call, mediaType: string, document: Buffer): void {
+/** Answers with a document that any page may read. */
+export function sendDocument(call: Call, mediaType: string, document: Buffer): void {
   if (call.method === 'OPTIONS') answer(call, 204, openToAll);
   else if (call.method === 'GET' || call.method === 'HEAD') {
     answer(call, 200, { ...openToAll, 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=300' }, document);

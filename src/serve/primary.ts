@@ -13,7 +13,7 @@ import { createWorkerMetrics } from '../telemetry/metrics.ts';
 import { closeOrphanedConnections } from './orphaned-connections.ts';
 import { fixedIn } from './reload.ts';
 import { copyLines, standardOutput } from './standard-output.ts';
-import { adminOptions, type Running, WorkerFault } from './start.ts';
+import { adminOptions, type Running, type StartOptions, withMore, WorkerFault } from './start.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 import { createWorkersSource } from './workers-source.ts';
 
@@ -28,7 +28,12 @@ const LONGEST_BACK_OFF_MS = 5_000;
  *
  * @throws {WorkerFault} if the first workers cannot listen.
  */
-export async function startWorkers(file: string, loaded: Loaded, count: number): Promise<Running> {
+export async function startWorkers(
+  file: string,
+  loaded: Loaded,
+  count: number,
+  moreMetrics?: StartOptions['moreMetrics'],
+): Promise<Running> {
   const output = standardOutput();
   const lines = createJsonLines(output);
   const log = createLog(loaded.config.log, lines);
@@ -131,7 +136,7 @@ export async function startWorkers(file: string, loaded: Loaded, count: number):
   try {
     [url] = await Promise.all(Array.from({ length: count }, fork));
     cluster.on('exit', replaceEnded);
-    const view = { metrics: metrics.page, inForce, workers: () => workers().length, source };
+    const view = { metrics: withMore(metrics.page, moreMetrics), inForce, workers: () => workers().length, source };
     admin = loaded.config.admin && (await startAdmin(loaded.config.admin, view, adminOptions(log)));
   } catch (error) {
     await stop(0);

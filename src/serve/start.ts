@@ -42,6 +42,8 @@ export interface StartOptions {
   readonly key?: Buffer;
   /** Opens the certificate of `tls`; default: reads its files, and follows them. */
   readonly openCertificate?: OpenCertificate;
+  /** Metrics of other processes, in Prometheus' text format, for the admin listener. */
+  readonly moreMetrics?: (() => Promise<string>) | undefined;
 }
 
 /** The parts of one serving process. */
@@ -106,6 +108,15 @@ async function startTracer(telemetry: Telemetry, log: Log, metrics: Metrics): Pr
   });
 }
 
+/** A page of metrics, followed by the text of `more`. */
+export function withMore(page: Metrics['page'], more: StartOptions['moreMetrics']): Metrics['page'] {
+  if (more === undefined) return page;
+  return async () => {
+    const [{ type, text }, rest] = await Promise.all([page(), more()]);
+    return { type, text: text + rest };
+  };
+}
+
 /** The options of an admin listener. Wrong tokens are logged; the rate limit bounds their number for each address. */
 export function adminOptions(log: Log, clock: Clock = Date.now): AdminOptions {
   return { clock, onWrongToken: (address) => log.event('warn', 'a wrong admin token was presented', { address }) };
@@ -119,7 +130,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   let admin: Admin | undefined;
   try {
     if (config.admin !== undefined && console !== undefined) {
-      const view = { metrics: metrics.page, inForce, source: singleSource(console) };
+      const view = { metrics: withMore(metrics.page, options.moreMetrics), inForce, source: singleSource(console) };
       admin = await startAdmin(config.admin, view, adminOptions(log, clock));
     }
   } catch (error) {

@@ -11,6 +11,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
 
   init        write a configuration to begin with
   serve       run the gateway
+  front-door  run the front door alone
   check       check the configuration and its policies
   doctor      examine a deployment: public URL, servers, upstreams, certificates
   test        run the tests of the policies
@@ -32,9 +33,10 @@ const serveHelp = `sallyport serve [OPTIONS]
 Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends
 it at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.
 
-  -c, --config FILE  the configuration; default: gateway.yaml
-      --workers N    the number of processes; auto: one for each processor; default: 1
-  -h, --help         this help
+  -c, --config FILE         the configuration; default: gateway.yaml
+      --workers N           the number of processes; auto: one for each processor; default: 1
+      --without-front-door  does not start the front door, which runs elsewhere
+  -h, --help                this help
 
 Examples:
   sallyport serve

@@ -37,6 +37,7 @@ export const everyKey: unknown = {
   front_door: {
     issuer: 'https://signin.example',
     listen: '127.0.0.1:8091',
+    backchannel: 'http://front-door:8090',
     keys: 'front-door.json',
     identity_providers: {
       corporate: {

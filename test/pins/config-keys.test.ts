@@ -45,6 +45,7 @@ authorization_servers.*.stale
 front_door
 front_door.issuer!
 front_door.listen
+front_door.backchannel
 front_door.keys
 front_door.identity_providers!
 front_door.identity_providers.*.issuer!

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createFrontDoorTelemetry } from '../../src/telemetry/front-door.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 /** What dashboards and alert rules name: metric, kind, labels. */
@@ -30,6 +31,23 @@ test('R-169: metric names, kinds and labels', async () => {
   const kinds = new Map((await registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]));
   const rows = metrics.map(({ name, labelNames }) => `${name} ${kinds.get(name)} ${labelNames.join(',')}`);
   expect(rows.toSorted()).toEqual(pinned);
+});
+
+test('R-169: metric names and labels of the front door', async () => {
+  const telemetry = createFrontDoorTelemetry(() => ({ event() {} }));
+  telemetry.signIn('corporate', 'ok', {});
+  telemetry.consent('approved', { client_id: 'a', scope: 'read' });
+  telemetry.token('urn:ietf:params:oauth:grant-type:jwt-bearer', 'ok');
+  telemetry.token('made up by a client', 'unsupported_grant_type');
+  telemetry.registration('ok');
+  const samples = (await telemetry.metrics()).split('\n').filter((line) => line.startsWith('sallyport_'));
+  expect(samples).toEqual([
+    'sallyport_front_door_sign_ins_total{provider="corporate",result="ok"} 1',
+    'sallyport_front_door_consents_total{result="approved"} 1',
+    'sallyport_front_door_tokens_total{grant="jwt_bearer",result="ok"} 1',
+    'sallyport_front_door_tokens_total{grant="other",result="unsupported_grant_type"} 1',
+    'sallyport_front_door_registrations_total{result="ok"} 1',
+  ]);
 });
 
 test('has the metrics of Node too', () => {

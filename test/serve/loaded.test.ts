@@ -23,6 +23,7 @@ function loadedBy(path: string, loaded = new Map<string, string>()): Map<string,
 
 test('a start loads what every gateway needs, and no more of it', () => {
   const packages = [...loadedBy('src/cli/serve.ts').keys()].filter((name) => !/^(?:src|schema)\/|^node:/.test(name));
+  expect([...loadedBy('src/cli/serve.ts').keys()].filter((name) => name.startsWith('src/front-door/'))).toEqual([]);
   expect(packages.toSorted()).toEqual([
     'ajv/dist/runtime/equal.js',
     'ajv/dist/runtime/ucs2length.js',

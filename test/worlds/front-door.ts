@@ -117,7 +117,7 @@ ${below === undefined ? '' : `  - { name: signin, path: ${below}, public: true, 
 
 function observerInto(observed: string[]): FrontDoorObserver {
   return {
-    signIn: (...parts) => void observed.push(['sign-in', ...parts].join(' ')),
+    signIn: (provider, result, { why = '' }) => void observed.push(`sign-in ${provider} ${result} ${why}`.trim()),
     consent: (result) => void observed.push(`consent ${result}`),
     token: (...parts) => void observed.push(['token', ...parts].join(' ')),
     registration: (result) => void observed.push(`registration ${result}`),

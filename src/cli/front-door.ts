@@ -1,0 +1,73 @@
+import { load, type Loaded } from '../config/load.ts';
+import { watchFiles } from '../config/watch.ts';
+import { startFrontDoor } from '../front-door/front-door.ts';
+import { KeysFault } from '../front-door/keys.ts';
+import { CHILD_VARIABLE } from '../serve/front-door-messages.ts';
+import { standardOutput } from '../serve/standard-output.ts';
+import { listenFault } from '../serve/start.ts';
+import { createFrontDoorTelemetry } from '../telemetry/front-door.ts';
+import { createJsonLines } from '../telemetry/json-lines.ts';
+import { createLog } from '../telemetry/log.ts';
+import { type ExitCode, reportProblems } from './exit.ts';
+
+/** `sallyport front-door`: runs the front door alone, for example in a container of its own, until a signal ends it. */
+export async function frontDoor(file: string): Promise<ExitCode> {
+  if (process.env[CHILD_VARIABLE] !== undefined) {
+    return await (await import('../serve/front-door-child.ts')).workAsFrontDoor();
+  }
+  const since = Date.now();
+  let loaded: Loaded;
+  try {
+    loaded = await load(file);
+  } catch (error) {
+    return reportProblems(file, error);
+  }
+  const { config } = loaded;
+  const missing = missingIn(loaded);
+  if (missing !== undefined) {
+    process.stderr.write(`${file}: ${missing}\n`);
+    return 1;
+  }
+  const stopped = new Promise<void>((resolve) => {
+    process.once('SIGTERM', resolve).once('SIGINT', resolve);
+  });
+  const lines = createJsonLines(standardOutput());
+  const log = createLog(config.log, lines);
+  try {
+    const running = await startFrontDoor(config, {
+      observer: createFrontDoorTelemetry(() => log),
+      // The gateway runs elsewhere. It asks again after 30 s at the latest.
+      onRevoked() {},
+      onBug: (error) => log.event('error', 'a bug', { stack: error instanceof Error ? error.stack : String(error) }),
+    });
+    log.event('info', 'front door listening', { url: running.url, issuer: config.frontDoor?.issuer });
+    const watching = await watchFiles(loaded.files, () => void reload(), since);
+    process.on('SIGHUP', () => void reload());
+    await stopped;
+    watching.close();
+    await running.close();
+    await lines.close();
+    process.exit(0);
+
+    async function reload(): Promise<void> {
+      try {
+        const next = await load(file);
+        if (missingIn(next) === undefined) running.reload(next.config);
+        log.configure(next.config.log);
+        log.event('info', 'configuration reloaded', { config: next.config.hash });
+      } catch (error) {
+        const problems = error instanceof Error ? error.message : String(error);
+        log.event('error', 'configuration refused; the last good one goes on', { problems });
+      }
+    }
+  } catch (error) {
+    process.stderr.write(`${error instanceof KeysFault ? error.message : listenFault(error)}\n`);
+    return 1;
+  }
+}
+
+function missingIn({ config }: Loaded): string | undefined {
+  if (config.frontDoor === undefined) return 'has no front_door';
+  if (config.sessionKey !== undefined) return undefined;
+  return 'a front door alone needs session_key: the gateway authenticates with a secret derived from it';
+}

@@ -1,0 +1,68 @@
+import { on } from 'node:events';
+import { filesOf, type Snapshot } from '../config/files.ts';
+import { load } from '../config/load.ts';
+import { ConfigError } from '../config/problems.ts';
+import { KeysFault } from '../front-door/keys.ts';
+import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.ts';
+import type { Config } from '../model/config.ts';
+import type { FrontDoorObserver } from '../model/front-door.ts';
+import type { FromFrontDoor, ToFrontDoor } from './front-door-messages.ts';
+import { listenFault } from './start.ts';
+
+/** Runs the front door that `serve` started. It obeys the process of the gateway, and ends with it. */
+export async function workAsFrontDoor(): Promise<never> {
+  // A terminal sends signals to every process; the gateway stops the front door itself.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+  let running: RunningFrontDoor | undefined;
+  process.once('disconnect', () => process.exit(0));
+  for await (const [message] of on(process, 'message') as AsyncIterable<[ToFrontDoor]>) {
+    if (message.kind === 'begin') running = await begin(message.file, message.snapshot);
+    if (message.kind === 'reload') await reload(running, message.file, message.snapshot);
+    if (message.kind === 'stop') {
+      await running?.close();
+      process.exit(0);
+    }
+  }
+  throw new TypeError('messages end with the process');
+}
+
+async function begin(file: string, snapshot: Snapshot): Promise<RunningFrontDoor> {
+  try {
+    const running = await startFrontDoor(await configOf(file, snapshot), {
+      observer: remote,
+      onRevoked: (digests) => tell({ kind: 'revoked', digests }),
+      onBug: (error) => tell({ kind: 'bug', stack: error instanceof Error ? String(error.stack) : String(error) }),
+    });
+    tell({ kind: 'listening', url: running.url });
+    return running;
+  } catch (error) {
+    const why = error instanceof ConfigError || error instanceof KeysFault ? error.message : listenFault(error);
+    // The message must leave before the process does.
+    await new Promise<void>((resolve) =>
+      process.send?.({ kind: 'failed', why } satisfies FromFrontDoor, () => resolve()),
+    );
+    process.exit(1);
+  }
+}
+
+async function reload(running: RunningFrontDoor | undefined, file: string, snapshot: Snapshot): Promise<void> {
+  const config = await configOf(file, snapshot);
+  // Without the section, the newest one stays: the gateway says that a restart is needed.
+  if (config.frontDoor !== undefined) running?.reload(config);
+}
+
+async function configOf(file: string, snapshot: Snapshot): Promise<Config> {
+  return (await load(file, process.env, filesOf(snapshot))).config;
+}
+
+/** Metrics and the log are those of the gateway's process. */
+const remote: FrontDoorObserver = {
+  signIn: (...about) => tell({ kind: 'observed', name: 'signIn', about }),
+  consent: (...about) => tell({ kind: 'observed', name: 'consent', about }),
+  token: (...about) => tell({ kind: 'observed', name: 'token', about }),
+  registration: (...about) => tell({ kind: 'observed', name: 'registration', about }),
+};
+
+function tell(message: FromFrontDoor): void {
+  process.send?.(message);
+}

@@ -1,0 +1,122 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import type { Loaded } from '../config/load.ts';
+import { createBackOff } from '../lib/back-off.ts';
+import { createFrontDoorTelemetry } from '../telemetry/front-door.ts';
+import type { Log } from '../telemetry/log.ts';
+import { CHILD_VARIABLE, type FromFrontDoor, type ToFrontDoor } from './front-door-messages.ts';
+import { type Running, WorkerFault } from './start.ts';
+
+/** The front door as a process of its own: no login page holds up a decision, and a fault of one ends not the other. */
+export interface FrontDoorProcess {
+  /** Its metrics, in Prometheus' text format. */
+  readonly metrics: () => Promise<string>;
+  /** Connects it to the gateway, which logs for it and ends its revoked tokens. Returns both as one. */
+  attach(gateway: Running): Running;
+  close(): Promise<void>;
+}
+
+/** The back-off before a front door that ended is started again. It doubles each time, until one listens. */
+const FIRST_BACK_OFF_MS = 100;
+const LONGEST_BACK_OFF_MS = 5_000;
+/** How long it may take to finish its requests. */
+const GRACE_MS = 3_000;
+
+/**
+ * Starts the front door, watches it, and starts it again when it ends.
+ *
+ * @throws {WorkerFault} if the first one cannot listen.
+ */
+export async function startFrontDoorProcess(
+  file: string,
+  { config, snapshot: first }: Loaded,
+): Promise<FrontDoorProcess> {
+  let snapshot = first;
+  let stopping = false;
+  let child: ChildProcess | undefined;
+  let log: Pick<Log, 'event'> = { event() {} };
+  let endTokens = (_digests: readonly string[]): void => {};
+  const telemetry = createFrontDoorTelemetry(() => log);
+  const backOff = createBackOff(FIRST_BACK_OFF_MS, LONGEST_BACK_OFF_MS);
+
+  function tell(message: ToFrontDoor): void {
+    // A message to a process that has just ended fails (EPIPE); `exit` reports its end.
+    if (child?.connected === true) child.send(message, () => {});
+  }
+
+  function receive(message: FromFrontDoor): void {
+    if (message.kind === 'observed') Reflect.apply(telemetry[message.name], telemetry, message.about);
+    if (message.kind === 'revoked') endTokens(message.digests);
+    if (message.kind === 'bug') log.event('error', 'a bug in the front door', { stack: message.stack });
+  }
+
+  /** Starts it, and resolves with its URL when it listens. */
+  function run(): Promise<string> {
+    const started = fork(process.argv[1] ?? '', ['front-door'], { env: { ...process.env, [CHILD_VARIABLE]: '1' } });
+    child = started;
+    started.on('error', () => {});
+    tell({ kind: 'begin', file, snapshot });
+    return new Promise((resolve, reject) => {
+      started.on('message', (message: FromFrontDoor) => {
+        receive(message);
+        if (message.kind === 'failed') reject(new WorkerFault(message.why));
+        if (message.kind !== 'listening') return;
+        backOff.reset();
+        resolve(message.url);
+      });
+      started.once('exit', (code, signal) => {
+        reject(new WorkerFault(`the front door ended before it listened (${code ?? signal})`));
+        restart(code, signal);
+      });
+    });
+  }
+
+  let hasListened = false;
+  function restart(code: number | null, signal: string | null): void {
+    if (stopping || !hasListened) return;
+    log.event('error', 'the front door ended and is started again', { code, signal });
+    setTimeout(() => {
+      if (stopping) return;
+      run().then(
+        (again) => log.event('info', 'front door listening', { url: again }),
+        (error: Error) => log.event('error', 'the front door cannot serve', { why: error.message }),
+      );
+    }, backOff.next());
+  }
+
+  const url = await run();
+  hasListened = true;
+  return {
+    metrics: telemetry.metrics,
+    attach(gateway) {
+      ({ log } = gateway);
+      endTokens = (digests) => gateway.endTokens(digests);
+      log.event('info', 'front door listening', { url, issuer: config.frontDoor?.issuer });
+      if (config.shared === undefined) {
+        log.event('warn', 'the front door keeps its state in memory: a restart signs all people out; configure shared');
+      }
+      return {
+        ...gateway,
+        reload(next, nextSnapshot) {
+          gateway.reload(next, nextSnapshot);
+          snapshot = nextSnapshot;
+          tell({ kind: 'reload', file, snapshot });
+        },
+        async close(graceMs) {
+          await Promise.all([gateway.close(graceMs), close()]);
+        },
+      };
+    },
+    close,
+  };
+
+  async function close(): Promise<void> {
+    stopping = true;
+    const ending = child;
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
+    const ended = new Promise((resolve) => ending.once('exit', resolve));
+    tell({ kind: 'stop' });
+    const late = setTimeout(() => ending.kill('SIGKILL'), GRACE_MS);
+    await ended;
+    clearTimeout(late);
+  }
+}

@@ -1,0 +1,129 @@
+/** `serve` starts, watches and restarts the front door; `front-door` runs it alone. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import { inFolder } from '../config/folder.ts';
+import { freePort } from '../support/ports.ts';
+import { outcome, sallyport } from '../serve/process.ts';
+
+const secret = 'k3y-of-at-least-thirty-two-characters';
+
+async function yamlWith(lines = ''): Promise<{ readonly yaml: string; readonly issuer: string }> {
+  const listen = `127.0.0.1:${await freePort()}`;
+  return {
+    issuer: `http://${listen}`,
+    yaml: `
+public_url: http://gateway.test
+listen: 127.0.0.1:0
+admin: 127.0.0.1:0
+${lines}
+front_door:
+  issuer: http://${listen}
+  listen: ${listen}
+  identity_providers: { corporate: { issuer: http://127.0.0.1:9, client_id: a, client_secret: of-the-tests } }
+  scopes: { read: { title: Read } }
+  clients: { registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, upstream: { url: "http://127.0.0.1:9/mcp" } }
+`,
+  };
+}
+
+async function issuerOf(url: string): Promise<unknown> {
+  const response = await fetch(`${url}/.well-known/oauth-authorization-server`);
+  return ((await response.json()) as { readonly issuer: unknown }).issuer;
+}
+
+describe('serve', () => {
+  test.each([['1'], ['2']])('with %s workers: starts it, restarts it, and ends it', async (workers) => {
+    const { yaml, issuer } = await yamlWith();
+    await inFolder({ yaml }, async (folder) => {
+      const gateway = sallyport(['serve', '--workers', workers], folder);
+      const [, adminUrl = ''] = await gateway.says(/"msg":"listening".*"admin":"(http:[^"]+)"/);
+      await gateway.says(/"msg":"front door listening"/);
+      await gateway.says(/the front door keeps its state in memory: a restart signs all people out/);
+      expect(await issuerOf(issuer)).toBe(issuer);
+
+      const registered = await fetch(`${issuer}/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uris: ['http://127.0.0.1:7/cb'], token_endpoint_auth_method: 'none' }),
+      });
+      expect(registered.status).toBe(201);
+      await vi.waitFor(async () => {
+        const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+        expect(metrics).toContain('sallyport_front_door_registrations_total{result="ok"} 1');
+        expect(metrics).toContain('sallyport_config_last_reload_successful 1');
+      });
+
+      process.kill(await childOf(gateway.pid), 'SIGKILL');
+      await gateway.says(/"msg":"the front door ended and is started again".*"signal":"SIGKILL"/);
+      await vi.waitFor(async () => expect(await issuerOf(issuer)).toBe(issuer), 10_000);
+
+      gateway.signal('SIGTERM');
+      expect(await gateway.ended).toBe(0);
+      await expect(issuerOf(issuer)).rejects.toThrow('fetch failed');
+    });
+  });
+
+  test('reloads it with the configuration', async () => {
+    const { yaml, issuer } = await yamlWith();
+    await inFolder({ yaml }, async (folder) => {
+      const gateway = sallyport(['serve'], folder);
+      await gateway.says(/"msg":"front door listening"/);
+      const file = join(folder, 'gateway.yaml');
+      const text = await readFile(file, 'utf8');
+      await writeFile(
+        file,
+        text.replace('{ read: { title: Read } }', '{ read: { title: Read }, write: { title: W } }'),
+      );
+      await vi.waitFor(async () => {
+        const response = await fetch(`${issuer}/.well-known/openid-configuration`);
+        expect(await response.json()).toMatchObject({ scopes_supported: ['read', 'write'] });
+      }, 10_000);
+      gateway.signal('SIGTERM');
+      expect(await gateway.ended).toBe(0);
+    });
+  });
+
+  test('does not start where the front door cannot listen', async () => {
+    const { yaml } = await yamlWith();
+    const taken = yaml.replace(/listen: (127\.0\.0\.1:\d+)\n {2}identity/, 'listen: 192.0.2.1:1\n  identity');
+    await inFolder({ yaml: taken }, async (folder) => {
+      const { code, stderr } = await outcome(['serve'], folder);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('192.0.2.1')]);
+    });
+  });
+
+  test('leaves the front door to another process with --without-front-door', async () => {
+    const { yaml, issuer } = await yamlWith(`session_key: ${secret}`);
+    await inFolder({ yaml }, async (folder) => {
+      const gateway = sallyport(['serve', '--without-front-door'], folder);
+      await gateway.says(/"msg":"listening"/);
+      await expect(issuerOf(issuer)).rejects.toThrow('fetch failed');
+      const alone = sallyport(['front-door'], folder);
+      await alone.says(/"msg":"front door listening"/);
+      expect(await issuerOf(issuer)).toBe(issuer);
+      for (const each of [gateway, alone]) each.signal('SIGTERM');
+      expect([await gateway.ended, await alone.ended]).toEqual([0, 0]);
+    });
+  });
+});
+
+test('front-door alone needs a secret that both processes know', async () => {
+  const { yaml } = await yamlWith();
+  await inFolder({ yaml }, async (folder) => {
+    const { code, stderr } = await outcome(['front-door'], folder);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('a front door alone needs session_key')]);
+  });
+});
+
+/** The process of the front door below a gateway's. */
+async function childOf(pid: number): Promise<number> {
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').map(Number);
+  for (const child of children) {
+    const command = await readFile(`/proc/${child}/cmdline`, 'utf8');
+    if (command.includes('front-door')) return child;
+  }
+  throw new Error('there is no process of the front door');
+}
