@@ -8,11 +8,21 @@ export interface AdmissionScheduler {
   /** Calls `begin` at once, or in a later turn. In each turn the waiting addresses get equal shares. */
   take(socket: Socket, begin: () => void): void;
   /**
-   * Begins the request of `socket` that waits, if one does. It is due before the connection ends: the outcome of a
-   * request does not depend on when it begins.
+   * Begins the request of `socket` that waits, if one does. Required before the connection ends, so that the outcome
+   * of a request does not depend on when it begins. A client gains nothing from it: it needs a connection for each.
    */
   beginWaiting(socket: Duplex): void;
 }
+
+/** The event loop and its clock. */
+export interface EventLoop {
+  /** The time in milliseconds, from any origin. */
+  now(): number;
+  /** Calls `act` in the next turn. */
+  nextTurn(act: () => void): void;
+}
+
+const eventLoop: EventLoop = { now: () => performance.now(), nextTurn: setImmediate };
 
 /** A request takes about 0.1 ms of a core, and up to a quarter less if four begin in one turn. */
 const PER_TURN = 4;
@@ -24,7 +34,7 @@ const CONTENTION_MS = 100;
  * Creates the scheduler of a listener. In each turn, every waiting address begins one request. An address without
  * competitors begins `perTurn`. A request begins at once while the turn has room and none waits.
  */
-export function createAdmissionScheduler(perTurn = PER_TURN): AdmissionScheduler {
+export function createAdmissionScheduler(perTurn = PER_TURN, loop = eventLoop): AdmissionScheduler {
   const queue = createRoundRobinQueue();
   const waiting = new Map<Duplex, () => void>();
   /** The requests that may still begin in this turn. */
@@ -39,15 +49,15 @@ export function createAdmissionScheduler(perTurn = PER_TURN): AdmissionScheduler
   }
 
   function next(): void {
-    open(performance.now(), queue.owners());
+    open(loop.now(), queue.owners());
     for (; left > 0 && queue.next(); left -= 1);
-    if (!queue.isEmpty()) setImmediate(next);
+    if (!queue.isEmpty()) loop.nextTurn(next);
   }
 
   return {
     take(socket, begin) {
       const { remoteAddress: address = '' } = socket;
-      const now = performance.now();
+      const now = loop.now();
       if (address !== lastAddress) {
         if (lastAddress !== '') contendedAt = now;
         lastAddress = address;
@@ -59,7 +69,7 @@ export function createAdmissionScheduler(perTurn = PER_TURN): AdmissionScheduler
           begin();
           return;
         }
-        setImmediate(next);
+        loop.nextTurn(next);
       }
       const act = (): void => {
         if (waiting.get(socket) !== act) return;

@@ -5,7 +5,7 @@ import { http } from '../http/node-http.ts';
 import type { Address } from '../model/config.ts';
 import type { Reason } from '../model/denial.ts';
 import type { TlsObserver } from '../model/observer.ts';
-import { createAdmissionScheduler } from './admission-scheduler.ts';
+import { createAdmissionScheduler, type EventLoop } from './admission-scheduler.ts';
 import { createConnections, endSoon, responseOn, watchSlowBodies } from './connections.ts';
 import type { OwnCertificate } from './own-certificate.ts';
 import { createSecureServer } from './secure-server.ts';
@@ -37,6 +37,8 @@ interface ListenOptions {
   readonly onMalformed: OnMalformed;
   /** Undefined: plain HTTP. */
   readonly security?: Security | undefined;
+  /** Default: the event loop of the process. */
+  readonly loop?: EventLoop;
 }
 
 /** A socket that listens. */
@@ -60,9 +62,9 @@ const IDLE_MS = 65_000;
  * @throws the system's error, `EADDRINUSE` among them.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { address, maxHeaderBytes, onRequest, onMalformed, security } = options;
+  const { address, maxHeaderBytes, onRequest, onMalformed, security, loop } = options;
   const connections = createConnections();
-  const scheduler = createAdmissionScheduler();
+  const scheduler = createAdmissionScheduler(undefined, loop);
   const serverOptions: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -96,15 +98,16 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (request.socket.writableEnded) return;
     const earlier = connections.begun(request, response);
     if (earlier !== undefined) serveAfter(earlier, request, response);
-    else scheduler.take(request.socket, () => begin(request, response, head));
+    else takeTurn(request, response, head);
   };
-  const begin: OnRequest = (request, response, head) => {
-    // The client may have left while the request waited.
-    if (!response.closed) onRequest(request, response, head);
-  };
+  const takeTurn: OnRequest = (request, response, head) =>
+    scheduler.take(request.socket, () => {
+      // The client may have left while the request waited.
+      if (!response.closed) onRequest(request, response, head);
+    });
   const serveAfter = (earlier: ServerResponse, request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    if (socket.destroyed || connections.serveAfter(earlier, socket, () => onRequest(request, response))) return;
+    if (socket.destroyed || connections.serveAfter(earlier, socket, () => takeTurn(request, response))) return;
     refuse(socket, 'request.framing', 'too many requests behind an unanswered one');
     socket.destroy();
   };
@@ -122,6 +125,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const served = security === undefined ? sockets : openSockets(server, 'secureConnection');
   const onSlow = (socket: Socket): void => refuse(socket, 'request.timeout', 'a slow body');
   watchSlowBodies(server, { sockets: served, connections, onSlow });
+  server.on(security === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    // Before Node's own listener, which then ends the gateway's side too.
+    socket.prependListener('end', () => scheduler.beginWaiting(socket));
+  });
   server.on('request', serve);
   server.on('checkExpectation', serve);
   server.on('checkContinue', (request, response) => {
