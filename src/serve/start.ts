@@ -72,7 +72,17 @@ export async function startServing(config: Config, options: StartOptions): Promi
   const file = config.log.file === undefined ? undefined : await openDecisionFile(config.log.file, lost('file'));
   const log = createLog(config.log, lines, file?.lines);
   const tracer = config.telemetry && (await startTracer(config.telemetry, log, metrics));
-  const service = await startService(config, { log, metrics, clock, key, tracer }, openCertificate);
+  const closeOutputs = async (): Promise<void> => {
+    await tracer?.close();
+    await Promise.all([lines.close(), file?.close()]);
+  };
+  let service: Service;
+  try {
+    service = await startService(config, { log, metrics, clock, key, tracer }, openCertificate);
+  } catch (error) {
+    await closeOutputs();
+    throw error;
+  }
   return {
     service,
     log,
@@ -82,8 +92,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
       recorder && createProcessConsole(recorder, () => ({ servers: service.servers(), store: service.sharedStore() })),
     async close(graceMs) {
       await service.close(graceMs);
-      await tracer?.close();
-      await Promise.all([lines.close(), file?.close()]);
+      await closeOutputs();
     },
   };
 }
