@@ -34,7 +34,8 @@ const said = [
   'X-Script-Name: /admin',
   'X-Path-Info: /admin',
 ];
-const lies = /6\.6\.6\.6|evil|gopher|666|DELETE/;
+// Ids contain any digits.
+const lies = /6\.6\.6\.6|evil|gopher|\b666\b|DELETE/;
 const spelled = (line: string): string[] => [
   line,
   line.toUpperCase(),
