@@ -51,7 +51,8 @@ export function strictPointerReader(pointer: string): PointerReader | undefined 
   return keys && ((value) => follow(keys, value, { blocked: unreachable, missed: requireNoVariant }));
 }
 
-function keysOf(pointer: string): readonly string[] | undefined {
+/** The keys of a JSON Pointer that begins with `/`; undefined for a malformed one, as {@link memberReader}. */
+export function keysOf(pointer: string): readonly string[] | undefined {
   if (/~(?![01])/.test(pointer)) return undefined;
   return pointer.slice(1).split('/').map(pointerKey);
 }

@@ -35,7 +35,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const readers = [...claimReaders(rules, entries)];
   const shadow = document.mode === 'shadow';
   const every = rulesOf(rules, entries);
-  return {
+  const policy: Policy = {
     name,
     scope: scopeTokens(document.scope ?? []),
     scopes: [...new Set([condition, ...entries.map((entry) => entry.condition)].flatMap(scopesIn))],
@@ -52,6 +52,18 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
     rules: every,
     claimsRead: (claims) => claimsRead(readers, claims),
   };
+  compiled.set(policy, rules);
+  return policy;
+}
+
+/** The rules of each compiled policy. */
+const compiled = new WeakMap<Policy, Rules>();
+
+/** The compiled rules by which a policy of {@link compilePolicy} decides, for those who examine policies. */
+export function compiledRules(policy: Policy): Rules {
+  const rules = compiled.get(policy);
+  if (rules === undefined) throw new TypeError(`${policy.name} is not a compiled policy`);
+  return rules;
 }
 
 function claimsRead(readers: readonly (readonly [string, MemberReader])[], claims: Claims): Record<string, unknown> {

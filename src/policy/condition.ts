@@ -3,6 +3,7 @@ import type { ConditionDocument, ValueDocument } from './document.ts';
 import { type MemberReader, claimReader } from '../json/pointer.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
+import { type Reading, underNot } from './reading.ts';
 import { malformedPointer } from './describe-value.ts';
 
 /** A compiled condition; `rule` is its path in the policy file. */
@@ -37,8 +38,7 @@ interface Context {
   readonly path: DocumentPath;
   /** Collects what cannot be compiled. */
   readonly faults: PolicyFault[];
-  /** Whether it stands under an odd number of `not`: a value of the wrong type then counts as excluded. */
-  readonly negated: boolean;
+  readonly reading: Reading;
 }
 
 /** What each key of a policy wants. */
@@ -52,8 +52,9 @@ const keys: {
   claims: (claims, context) => Object.entries(claims).map(([name, value]) => compileClaim(name, value, context)),
   any: (list, context) => [{ kind: 'any', rule: rulePath(context.path), alternatives: compileEach(list, context) }],
   all: (list, context) => [{ kind: 'all', rule: rulePath(context.path), conditions: compileEach(list, context) }],
-  not(document, { path, faults, negated }) {
-    return [{ kind: 'not', rule: rulePath(path), condition: compileCondition(document, path, faults, !negated) }];
+  not(document, { path, faults, reading }) {
+    const condition = compileCondition(document, path, faults, underNot(reading));
+    return [{ kind: 'not', rule: rulePath(path), condition }];
   },
   max_lifetime: (text, { path }) => [{ kind: 'lifetime', rule: rulePath(path), seconds: durationSeconds(text) }],
 };
@@ -64,15 +65,15 @@ const order = Object.keys(keys) as readonly (keyof Wanted)[];
  * Compiles one policy, nested or not, into the conditions that must all hold. Their order is fixed, whatever the
  * file's, and so is the refusal that is reported if several apply. Appends to `faults` what cannot be compiled.
  *
- * @param negated Whether it stands under an odd number of `not`: a value of the wrong type then counts as excluded.
+ * @param reading How values of another type than expected are read.
  */
 export function compileCondition(
   document: ConditionDocument,
   path: DocumentPath,
   faults: PolicyFault[],
-  negated = false,
+  reading: Reading = 'direct',
 ): AllCondition {
-  const conditions = order.flatMap((key) => compileKey(key, document[key], { path: [...path, key], faults, negated }));
+  const conditions = order.flatMap((key) => compileKey(key, document[key], { path: [...path, key], faults, reading }));
   return { kind: 'all', rule: rulePath(path), conditions };
 }
 
@@ -84,19 +85,19 @@ function compileKey<Key extends keyof Wanted>(
   return wanted === undefined ? [] : keys[key](wanted, context);
 }
 
-function compileClaim(name: string, value: ValueDocument, { path, faults, negated }: Context): ClaimCondition {
+function compileClaim(name: string, value: ValueDocument, { path, faults, reading }: Context): ClaimCondition {
   const at = [...path, name];
   const read = claimReader(name);
   if (read === undefined) faults.push({ path: at, message: malformedPointer(name) });
-  const predicates = compilePredicates(value, at, faults, negated);
+  const predicates = compilePredicates(value, at, faults, reading);
   return { kind: 'claim', rule: rulePath(at), name, read: read ?? (() => undefined), predicates };
 }
 
 function compileEach(
   documents: readonly ConditionDocument[],
-  { path, faults, negated }: Context,
+  { path, faults, reading }: Context,
 ): readonly AllCondition[] {
-  return documents.map((each, index) => compileCondition(each, [...path, index], faults, negated));
+  return documents.map((each, index) => compileCondition(each, [...path, index], faults, reading));
 }
 
 /** A policy's `scope` as a list without duplicates, in the order in which it is written. */

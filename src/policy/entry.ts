@@ -6,6 +6,7 @@ import { kindOf, malformedPointer } from './describe-value.ts';
 import type { EntryDocument, PolicyDocument, ValueDocument } from './document.ts';
 import { type DocumentPath, type PolicyFault, rulePath } from './policy-error.ts';
 import { type Predicate, compilePredicates } from './predicate.ts';
+import type { Reading } from './reading.ts';
 
 /** The keys of a policy that say what may be called. */
 export type ListingKey = 'tools' | 'resources' | 'prompts' | 'methods';
@@ -55,17 +56,18 @@ export interface ArgumentCondition {
   readonly predicates: readonly Predicate[];
 }
 
-/** Compiles `arguments` of the entry at `path`. Appends to `faults` what cannot be compiled. */
-function compileArguments(
+/** Compiles `arguments` of the entry or property at `path`. Appends to `faults` what cannot be compiled. */
+export function compileArguments(
   documents: Readonly<Record<string, ValueDocument>>,
   path: DocumentPath,
   faults: PolicyFault[],
+  reading: Reading = 'direct',
 ): readonly ArgumentCondition[] {
   return Object.entries(documents).map(([pointer, value]) => {
     const at = [...path, 'arguments', pointer];
     const read = strictPointerReader(pointer);
     if (read === undefined) faults.push({ path: at, message: malformedPointer(pointer) });
-    const predicates = compilePredicates(value, at, faults);
+    const predicates = compilePredicates(value, at, faults, reading);
     return { rule: rulePath(at), pointer, read: read ?? (() => undefined), predicates };
   });
 }

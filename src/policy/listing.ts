@@ -111,7 +111,7 @@ export function entriesFor(listing: Listing, { method, targets }: McpAttempt): r
 }
 
 /** A target or method that the policy does not list. */
-interface Unlisted {
+export interface Unlisted {
   readonly reason: PolicyReason;
   readonly rule: ListingKey;
   /** In words, as in a denial's detail. */

@@ -1,15 +1,30 @@
 import type { PredicateDocument, Scalar, ValueDocument } from './document.ts';
 import { unreachable } from '../json/pointer.ts';
 import type { DocumentPath, PolicyFault } from './policy-error.ts';
+import { type Reading, underNot } from './reading.ts';
 import { describeValue } from './describe-value.ts';
 
 /** A compiled predicate on one JSON value. A missing value is `undefined`. */
 export interface Predicate {
   /** What the value must be, as in `wanted …, found …`. */
   readonly wanted: string;
+  readonly operand: Operand;
   /** @throws {RangeError} for a value that cannot be tested; a denial then, also under `not`. */
   readonly test: (value: unknown) => boolean;
 }
+
+/**
+ * What a predicate compares a value with. It determines which values the predicate can tell apart. `integer`: numbers
+ * are parsed from strings.
+ */
+export type Operand =
+  | { readonly kind: 'integer' }
+  | { readonly kind: 'scalars'; readonly scalars: readonly Scalar[]; readonly integer: boolean }
+  | { readonly kind: 'element'; readonly element: Scalar }
+  | { readonly kind: 'bound'; readonly bound: number; readonly integer: boolean }
+  | { readonly kind: 'pattern'; readonly source: string }
+  | { readonly kind: 'presence' }
+  | { readonly kind: 'not'; readonly excluded: readonly Predicate[] };
 
 /**
  * Longest string that `matches` tests, in UTF-16 code units; `config/slow-pattern.ts` bounds the time for each of them.
@@ -27,8 +42,7 @@ interface Context {
   readonly faults: PolicyFault[];
   /** Whether numbers are parsed first. A `not` inherits it: `{ integer: true, not: 5 }` excludes the claim "5" too. */
   readonly integer: boolean;
-  /** Whether it stands under an odd number of `not`. */
-  readonly negated: boolean;
+  readonly reading: Reading;
 }
 
 /** What each predicate wants of a value. */
@@ -42,7 +56,7 @@ type Wanted = Required<PredicateDocument>;
 const predicates: {
   readonly [Name in keyof Wanted]: (wanted: Wanted[Name], context: Context) => Predicate | undefined;
 } = {
-  integer: (_, { negated }) => typed('an integer', negated, isInteger, () => true),
+  integer: (_, { reading }) => typed('an integer', { kind: 'integer' }, reading, isInteger, () => true),
   equals: (value, context) => oneOf([value], context),
   one_of: oneOf,
   contains,
@@ -64,15 +78,15 @@ const names = Object.keys(predicates) as readonly (keyof Wanted)[];
  * A value of a type that a predicate cannot compare is never evidence, neither for it nor, under `not`, against it: the
  * upstream may read `"5000"` or `[5000]` as the number that `not: { above: 1000 }` excludes.
  *
- * @param negated Whether the whole stands under an odd number of `not` already.
+ * @param reading How the whole is read.
  */
 export function compilePredicates(
   value: ValueDocument,
   path: DocumentPath,
   faults: PolicyFault[],
-  negated = false,
+  reading: Reading = 'direct',
 ): readonly Predicate[] {
-  return compile(value, { path, faults, integer: false, negated });
+  return compile(value, { path, faults, integer: false, reading });
 }
 
 function compile(value: ValueDocument, context: Context): readonly Predicate[] {
@@ -98,11 +112,14 @@ function compileOne<Name extends keyof Wanted>(
  */
 function typed<Value>(
   wanted: string,
-  negated: boolean,
+  operand: Operand,
+  reading: Reading,
   isTyped: (found: unknown) => found is Value,
   holds: (found: Value) => boolean,
 ): Predicate {
+  const negated = reading === 'negated';
   return {
+    operand,
     wanted: negated ? `${wanted} (or another type)` : wanted,
     test: (found) => found !== undefined && (isTyped(found) ? holds(found) : negated),
   };
@@ -132,7 +149,7 @@ function isInteger(value: unknown): value is number | string {
 
 function oneOf(values: readonly Scalar[], context: Context): Predicate {
   for (const value of values) checkComparable(value, context);
-  const { integer, negated } = context;
+  const { integer, reading } = context;
   const accepted: ReadonlySet<unknown> = new Set(values);
   const types: ReadonlySet<string> = new Set(values.map((value) => typeof value));
   const names = values.slice(0, maxListed).map(describeValue).join(', ') + (values.length > maxListed ? ', …' : '');
@@ -140,7 +157,8 @@ function oneOf(values: readonly Scalar[], context: Context): Predicate {
   // Arrays and objects are never in the set: `contains` tests elements.
   return typed(
     values.length === 1 ? names : `one of ${names}`,
-    negated,
+    { kind: 'scalars', scalars: values, integer },
+    reading,
     (found): found is Scalar => types.has(typeof found) || parses(found),
     (found) => accepted.has(found) || (integer && accepted.has(parseInteger(found))),
   );
@@ -148,11 +166,13 @@ function oneOf(values: readonly Scalar[], context: Context): Predicate {
 
 function contains(element: Scalar, context: Context): Predicate {
   checkComparable(element, context);
-  const { negated } = context;
+  const { reading } = context;
+  const negated = reading === 'negated';
   // A string never contains anything, even one separated by spaces: "no-trader x" contains "trader" too.
   return typed(
     `an array that contains ${describeValue(element)}`,
-    negated,
+    { kind: 'element', element },
+    reading,
     (found): found is unknown[] => Array.isArray(found),
     (found) => found.includes(element) || (negated && found.some((each) => typeof each !== typeof element)),
   );
@@ -170,10 +190,11 @@ function checkComparable(value: Scalar, { path, faults }: Context): void {
 
 /** A predicate on numbers, in words after `a number`. */
 function comparison(words: string, holds: (found: number, bound: number) => boolean) {
-  return (bound: number, { path, faults, integer, negated }: Context): Predicate => {
+  return (bound: number, { path, faults, integer, reading }: Context): Predicate => {
     if (!Number.isFinite(bound)) faults.push({ path, message: `${bound} is not a finite number` });
     const wanted = `${integer ? 'an integer' : 'a number'} ${words} ${bound}`;
-    return typed(wanted, negated, integer ? isInteger : isFinite, (found) => holds(Number(found), bound));
+    const operand = { kind: 'bound', bound, integer } as const;
+    return typed(wanted, operand, reading, integer ? isInteger : isFinite, (found) => holds(Number(found), bound));
   };
 }
 
@@ -182,7 +203,7 @@ function isFinite(value: unknown): value is number | string {
   return Number.isFinite(value);
 }
 
-function matches(source: string, { path, faults, negated }: Context): Predicate | undefined {
+function matches(source: string, { path, faults, reading }: Context): Predicate | undefined {
   let expression: RegExp;
   try {
     // Not `v`, which rejects the common `[a-z-]`. Neither `g` nor `y`: the expression must keep no state.
@@ -197,7 +218,8 @@ function matches(source: string, { path, faults, negated }: Context): Predicate 
     return undefined;
   }
   const isString = (found: unknown): found is string => typeof found === 'string';
-  return typed(`a string that matches ${describeValue(source)}`, negated, isString, (found) => {
+  const operand = { kind: 'pattern', source } as const;
+  return typed(`a string that matches ${describeValue(source)}`, operand, reading, isString, (found) => {
     // Not false: under `not`, a caller could pass with a claim that is long enough.
     if (found.length > maxMatchedLength) {
       throw new RangeError(`matches tests ${maxMatchedLength} characters, found ${found.length}`);
@@ -207,16 +229,18 @@ function matches(source: string, { path, faults, negated }: Context): Predicate 
 }
 
 /** Null counts as absent: some servers send it for a claim without a value. */
-function present(wanted: boolean, { negated }: Context): Predicate {
+function present(wanted: boolean, { reading }: Context): Predicate {
   return {
+    operand: { kind: 'presence' },
     wanted: wanted ? 'a value' : 'no value',
-    test: (found) => (found === unreachable ? negated : (found !== undefined && found !== null) === wanted),
+    test: (found) => (found === unreachable ? reading === 'negated' : (found !== undefined && found !== null) === wanted),
   };
 }
 
 function not(value: ValueDocument, context: Context): Predicate {
-  const excluded = compile(value, { ...context, negated: !context.negated });
+  const excluded = compile(value, { ...context, reading: underNot(context.reading) });
   return {
+    operand: { kind: 'not', excluded },
     wanted: `not ${excluded.map(({ wanted }) => wanted).join(' and ')}`,
     test: (found) => !excluded.every(({ test }) => test(found)),
   };

@@ -1,0 +1,96 @@
+import type { TargetKind } from '../model/mcp-methods.ts';
+import type { Decision, PolicyReason } from '../model/policy.ts';
+import { type AllCondition, compileCondition } from './condition.ts';
+import type { ConditionDocument, ValueDocument } from './document.ts';
+import { type ArgumentCondition, compileArguments } from './entry.ts';
+import type { DocumentPath, PolicyFault } from './policy-error.ts';
+import { type Predicate, compilePredicates } from './predicate.ts';
+
+/** The calls that a property speaks of, by what names them. `any`, in place of a name: every name of that kind. */
+type CallDocument = {
+  readonly [Key in TargetKind | 'method']?: ValueDocument;
+} & {
+  /** By JSON Pointer into `params.arguments`. */
+  readonly arguments?: Readonly<Record<string, ValueDocument>>;
+};
+
+/** A property of a policy, as `schema/policy-test.schema.json` accepts it. */
+export interface PropertyDocument {
+  readonly name: string;
+  /** The callers that it speaks of. */
+  readonly for_all: ConditionDocument;
+  readonly when: 'any' | CallDocument;
+  readonly then: Expectation;
+}
+
+/** What a property wants of each decision. */
+export type Expectation =
+  | 'allow'
+  | 'deny'
+  | { readonly deny: PolicyReason | readonly PolicyReason[]; readonly challenge?: string };
+
+/** A compiled property. */
+export interface Property {
+  readonly name: string;
+  /** Met by the callers that it speaks of. */
+  readonly callers: AllCondition;
+  readonly calls: CallPattern;
+  readonly then: Expectation;
+}
+
+/** Calls that a property speaks of. `http`: requests on an HTTP route. */
+export type CallPattern = { readonly kind: 'any' | 'http' } | McpPattern;
+
+/** MCP messages that a property speaks of. */
+export interface McpPattern {
+  readonly kind: 'mcp';
+  readonly target: { readonly kind: TargetKind; readonly name: readonly Predicate[] } | undefined;
+  /** Undefined: the method that a client calls such a target with. */
+  readonly method: readonly Predicate[] | undefined;
+  readonly arguments: readonly ArgumentCondition[];
+}
+
+const targetKinds = ['tool', 'resource', 'template', 'prompt'] as const satisfies readonly TargetKind[];
+
+/**
+ * Compiles a property. Its conditions are those of the policy language, but read literally: `not` describes exactly the
+ * callers that the condition under it does not describe. Appends to `faults` what cannot be compiled.
+ */
+export function compileProperty(
+  { name, for_all, when, then }: PropertyDocument,
+  path: DocumentPath,
+  faults: PolicyFault[],
+): Property {
+  const callers = compileCondition(for_all, [...path, 'for_all'], faults, 'literal');
+  return { name, callers, calls: compileCalls(when, [...path, 'when'], faults), then };
+}
+
+function compileCalls(when: PropertyDocument['when'], path: DocumentPath, faults: PolicyFault[]): CallPattern {
+  if (when === 'any') return { kind: 'any' };
+  const kind = targetKinds.find((each) => when[each] !== undefined);
+  if (kind === undefined && when.method === undefined) return { kind: 'http' };
+  const names = (key: TargetKind | 'method'): readonly Predicate[] | undefined => {
+    const wanted = when[key];
+    if (wanted === undefined) return undefined;
+    return wanted === 'any' ? [] : compilePredicates(wanted, [...path, key], faults, 'literal');
+  };
+  return {
+    kind: 'mcp',
+    target: kind && { kind, name: names(kind) ?? [] },
+    method: names('method'),
+    arguments: compileArguments(when.arguments ?? {}, path, faults, 'literal'),
+  };
+}
+
+/** Whether a decision is one that a property wants. In shadow mode the decision that would be enforced counts. */
+export function isExpected(decision: Decision, then: Expectation): boolean {
+  const denial = decision.allow ? decision.shadow : decision.denial;
+  if (denial === undefined || typeof then === 'string') return (denial === undefined) === (then === 'allow');
+  if (!expectedReasons(then).includes(denial.reason)) return false;
+  return then.challenge === undefined || then.challenge === denial.scope.join(' ');
+}
+
+/** The reasons of `{ deny: … }`. */
+export function expectedReasons({ deny }: Exclude<Expectation, string>): readonly PolicyReason[] {
+  return typeof deny === 'string' ? [deny] : deny;
+}
