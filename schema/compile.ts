@@ -19,7 +19,7 @@ const intro = '// What ajv makes of the schemas beside it; `npm run schemas` wri
 /** The module as it should be. It exports a function for each schema. */
 export function validatorsModule(): string {
   const ajv = new Ajv2020({
-    schemas: { gateway, policy, policyTest },
+    schemas: { gateway, 'policy.schema.json': policy, policyTest },
     allErrors: true,
     // Puts the value and the schema that refused it into each error.
     verbose: true,
@@ -28,7 +28,7 @@ export function validatorsModule(): string {
   });
   // ajv requires its own parts even in an ES module: https://github.com/ajv-validator/ajv/issues/2209
   const required = /^const (\w+) = require\("(ajv\/dist\/runtime\/\w+)"\)\.default;$/gm;
-  const code = standalone.default(ajv);
+  const code = standalone.default(ajv, { gateway: 'gateway', policy: 'policy.schema.json', policyTest: 'policyTest' });
   return `${intro}${code.replaceAll(required, "import $1Module from '$2.js';\nconst $1 = $1Module.default;")}\n`;
 }
 

@@ -5,10 +5,11 @@ import { type PolicyTestFile, readPolicyTests } from '../config/policy-tests.ts'
 import { ConfigError } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
 import { printable } from '../config/wording.ts';
-import { coloured } from './colour.ts';
 import { gapsOf } from '../review/coverage.ts';
+import { runProperties } from '../review/run-properties.ts';
 import { runTests, type TestResult } from '../review/run-tests.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
+import { junit, table } from './test-report.ts';
 
 /** The options of `sallyport test`. */
 export interface TestOptions {
@@ -56,7 +57,7 @@ async function runOnce(options: TestOptions): Promise<{ readonly code: ExitCode;
     const files = error instanceof ConfigError ? error.files : [];
     return { code: reportProblems(options.config, error), files };
   }
-  const all = tests.flatMap((each) => runTests(each, loaded.config));
+  const all = tests.flatMap((each) => run(each, loaded));
   const rows = all.filter(({ policy, name }) => `${policy} ${name}`.includes(options.filter ?? ''));
   const gaps = options.filter === undefined ? gapLines(loaded, rows) : [];
   if (options.junit !== undefined) await writeFile(options.junit, junit(rows));
@@ -82,9 +83,14 @@ async function testFiles({ config, policyFolder, files }: Loaded): Promise<reado
   return found.files;
 }
 
+/** The tests and the properties of a file, in its order. */
+function run(file: PolicyTestFile, { config }: Loaded): readonly TestResult[] {
+  return [...runTests(file, config), ...runProperties(file, config)].toSorted((one, other) => one.line - other.line);
+}
+
 function gapLines({ config, policyFolder }: Loaded, rows: readonly TestResult[]): readonly string[] {
   return [...config.policies.values()].flatMap((policy) => {
-    const own = rows.filter((row) => row.policy === policy.name);
+    const own = rows.flatMap((row) => (row.policy === policy.name ? (row.decided ?? []) : []));
     const file = `${policyFolder.label}/${policy.name}.yaml`;
     return gapsOf(policy, own).map(({ rule, missing }) => `${file}: ${printable(rule)}: ${missing}\n`);
   });
@@ -103,42 +109,4 @@ function report(
   const untested = gaps.length > 0 && (coverage || requireCoverage) ? `\n${gaps.join('')}` : '';
   const covered = filter === undefined ? `; ${decided}` : '';
   return `${table(rows)}${untested}\n${rows.length - failed} passed, ${failed} failed${covered}\n`;
-}
-
-function table(rows: readonly TestResult[]): string {
-  const fileWidth = Math.max(...rows.map(({ file }) => file.length));
-  const nameWidth = Math.max(...rows.map(({ name }) => name.length));
-  const lines = rows.map(({ file, line, name, fault }) => {
-    const start = `${file.padEnd(fileWidth)}  ${name.padEnd(nameWidth)}  `;
-    if (fault === undefined) return `${start}${coloured('good', 'ok')}\n`;
-    // The place of the test, so that a terminal can open it.
-    return `${start}${coloured('bad', 'FAILED')}\n  ${file}:${line}\n    ${fault.join('\n    ')}\n`;
-  });
-  return lines.join('');
-}
-
-/** A report in the XML that CI servers read: one suite for each file of tests. */
-function junit(rows: readonly TestResult[]): string {
-  const suites = Map.groupBy(rows, ({ policy }) => policy);
-  const bodies = [...suites].map(([suite, own]) => {
-    const failures = own.filter(({ fault }) => fault !== undefined).length;
-    const attributes = `name="${escaped(suite)}" tests="${own.length}" failures="${failures}" errors="0" skipped="0"`;
-    return `  <testsuite ${attributes}>\n${own.map(testcase).join('')}  </testsuite>\n`;
-  });
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${bodies.join('')}</testsuites>\n`;
-}
-
-function testcase({ policy, name, file, line, fault }: TestResult): string {
-  const place = `file="${escaped(file)}" line="${line}"`;
-  const start = `    <testcase classname="${escaped(policy)}" name="${escaped(name)}" ${place}`;
-  if (fault === undefined) return `${start}/>\n`;
-  return `${start}>\n      <failure message="${escaped(fault.join('; '))}"/>\n    </testcase>\n`;
-}
-
-/** XML 1.0 §2.2 and §2.4: characters that XML cannot hold are replaced. */
-function escaped(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '\u{FFFD}')
-    .replaceAll(/[&<>"'\n\r\t]/g, (character) => `&#${character.codePointAt(0)};`);
 }

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import type { PolicyReason } from '../model/policy.ts';
+import type { PolicyFault } from '../policy/policy-error.ts';
+import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
 import { disk } from './files.ts';
 import { inTextOrder, Problem } from './problems.ts';
 import { violations, type Violation } from './schema.ts';
@@ -34,6 +36,8 @@ export interface PolicyTestFile {
   readonly policy: string;
   /** Each with the line on which it begins, from 1. */
   readonly tests: readonly { readonly test: PolicyTest; readonly line: number }[];
+  /** Each with the line on which it begins, from 1. */
+  readonly properties: readonly { readonly property: Property; readonly line: number }[];
 }
 
 const suffix = '.test.yaml';
@@ -65,11 +69,15 @@ export async function readPolicyTests(
     }
     const document = parseYaml(file, text);
     const found = problemsOf(document);
-    problems.push(...found);
-    if (found.length === 0) files.push({ file, policy, tests: testsOf(document) });
+    const { faults, ...tests } = found.length === 0 ? testsOf(document) : nothing;
+    problems.push(...found, ...faults.map((fault) => problemIn(document, { ...fault, part: 'value' })));
+    if (found.length + faults.length === 0) files.push({ file, policy, ...tests });
   }
   return { files, problems };
 }
+
+/** An item of a file: an example, or a property. */
+type Item = PolicyTest | PropertyDocument;
 
 function problemsOf(document: YamlFile): readonly Problem[] {
   if (document.problems.length > 0) return document.problems;
@@ -77,13 +85,14 @@ function problemsOf(document: YamlFile): readonly Problem[] {
     return [problemIn(document, { path: [], part: 'value', message: 'is empty, so that it tests nothing' })];
   }
   const faults = violations('policy-test', document.value);
-  if (faults.length === 0) faults.push(...contradictions(document.value as readonly PolicyTest[]));
+  if (faults.length === 0) faults.push(...contradictions(document.value as readonly Item[]));
   return faults.map((fault) => problemIn(document, fault)).toSorted(inTextOrder);
 }
 
 /** Tests of calls that cannot exist. */
-function contradictions(tests: readonly PolicyTest[]): Violation[] {
+function contradictions(tests: readonly Item[]): Violation[] {
   return tests.flatMap(({ when }, index): Violation[] => {
+    if (when === 'any') return [];
     const targets = (['tool', 'resource', 'template', 'prompt'] as const).filter((key) => when[key] !== undefined);
     const [first, second] = targets;
     const path = [index, 'when'];
@@ -95,7 +104,22 @@ function contradictions(tests: readonly PolicyTest[]): Violation[] {
   });
 }
 
-function testsOf(document: YamlFile): PolicyTestFile['tests'] {
-  const tests = document.value as readonly PolicyTest[];
-  return tests.map((test, index) => ({ test, line: document.position([index], 'value').line }));
+interface Compiled extends Pick<PolicyTestFile, 'tests' | 'properties'> {
+  readonly faults: readonly PolicyFault[];
+}
+
+const nothing: Compiled = { tests: [], properties: [], faults: [] };
+
+function testsOf(document: YamlFile): Compiled {
+  const items = (document.value as readonly Item[]).map((item, index) => {
+    return { item, index, line: document.position([index], 'value').line };
+  });
+  const faults: PolicyFault[] = [];
+  return {
+    faults,
+    tests: items.flatMap(({ item, line }) => ('for_all' in item ? [] : [{ test: item, line }])),
+    properties: items.flatMap(({ item, index, line }) =>
+      'for_all' in item ? [{ property: compileProperty(item, [index], faults), line }] : [],
+    ),
+  };
 }

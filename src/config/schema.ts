@@ -48,7 +48,9 @@ const specific = new Set([
 
 /** Drops ajv's errors for the branches of an `anyOf`, and the `anyOf` itself if a branch has a more specific error. */
 function withoutNoise(errors: readonly ErrorObject[]): ErrorObject[] {
-  const real = errors.filter((error) => error.propertyName === undefined || error.keyword === 'propertyNames');
+  const real = errors.filter(
+    ({ propertyName, keyword }) => keyword !== 'if' && (propertyName === undefined || keyword === 'propertyNames'),
+  );
   const choices = new Set(real.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath));
   return real.filter(({ instancePath, keyword }) => {
     if (!choices.has(instancePath) || specific.has(keyword)) return true;

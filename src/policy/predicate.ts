@@ -233,7 +233,8 @@ function present(wanted: boolean, { reading }: Context): Predicate {
   return {
     operand: { kind: 'presence' },
     wanted: wanted ? 'a value' : 'no value',
-    test: (found) => (found === unreachable ? reading === 'negated' : (found !== undefined && found !== null) === wanted),
+    test: (found) =>
+      found === unreachable ? reading === 'negated' : (found !== undefined && found !== null) === wanted,
   };
 }
 

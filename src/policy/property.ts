@@ -35,7 +35,7 @@ export interface Property {
   /** Met by the callers that it speaks of. */
   readonly callers: AllCondition;
   readonly calls: CallPattern;
-  readonly then: Expectation;
+  readonly wanted: Expectation;
 }
 
 /** Calls that a property speaks of. `http`: requests on an HTTP route. */
@@ -62,7 +62,7 @@ export function compileProperty(
   faults: PolicyFault[],
 ): Property {
   const callers = compileCondition(for_all, [...path, 'for_all'], faults, 'literal');
-  return { name, callers, calls: compileCalls(when, [...path, 'when'], faults), then };
+  return { name, callers, calls: compileCalls(when, [...path, 'when'], faults), wanted: then };
 }
 
 function compileCalls(when: PropertyDocument['when'], path: DocumentPath, faults: PolicyFault[]): CallPattern {
@@ -83,11 +83,11 @@ function compileCalls(when: PropertyDocument['when'], path: DocumentPath, faults
 }
 
 /** Whether a decision is one that a property wants. In shadow mode the decision that would be enforced counts. */
-export function isExpected(decision: Decision, then: Expectation): boolean {
+export function isExpected(decision: Decision, wanted: Expectation): boolean {
   const denial = decision.allow ? decision.shadow : decision.denial;
-  if (denial === undefined || typeof then === 'string') return (denial === undefined) === (then === 'allow');
-  if (!expectedReasons(then).includes(denial.reason)) return false;
-  return then.challenge === undefined || then.challenge === denial.scope.join(' ');
+  if (denial === undefined || typeof wanted === 'string') return (denial === undefined) === (wanted === 'allow');
+  if (!expectedReasons(wanted).includes(denial.reason)) return false;
+  return wanted.challenge === undefined || wanted.challenge === denial.scope.join(' ');
 }
 
 /** The reasons of `{ deny: … }`. */

@@ -4,14 +4,16 @@ import type { Config } from '../model/config.ts';
 import type { Decided } from './coverage.ts';
 import { attemptOf, callerOf, foundOf, fulfils, wantedOf } from './test-case.ts';
 
-/** One test, decided. */
-export interface TestResult extends Decided {
+/** One test or property, decided. */
+export interface TestResult {
   readonly policy: string;
   readonly file: string;
   readonly line: number;
   readonly name: string;
-  /** What the test wanted and what the policy decided; undefined if the test passed. */
-  readonly fault: readonly [wanted: string, found: string] | undefined;
+  /** What was decided; undefined for a property, which speaks of many decisions. */
+  readonly decided: Decided | undefined;
+  /** What was wanted and what was found, in lines; undefined if the test passed. */
+  readonly fault: readonly string[] | undefined;
 }
 
 /** Runs the tests of one policy, by the code that serves. */
@@ -29,8 +31,7 @@ export function runTests(
     const wanted = `wanted ${wantedOf(test.then)}`;
     const found = `found  ${foundOf(decision)}`;
     return {
-      decision,
-      conditions: policy.explain(principal, attempt),
+      decided: { decision, conditions: policy.explain(principal, attempt) },
       policy: name,
       file: printable(file),
       line,

@@ -6,6 +6,7 @@ export const layers: readonly (readonly string[])[] = [
   ['json', 'http'],
   ['model'],
   ['policy', 'mcp', 'authorization-server'],
+  ['prove'],
   // The stages, and what stands beside them.
   [
     'listen',
@@ -40,7 +41,7 @@ const outside: Readonly<Record<string, RegExp>> = { config: /^schema\//, cli: /^
 
 /** Each package that `src/` uses, with the folders that own it. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
-  '@eslint-community/regexpp': ['config'],
+  '@eslint-community/regexpp': ['config', 'prove'],
   '@modelcontextprotocol/client': ['mcp-client'],
   '@opentelemetry/api': ['telemetry'],
   '@opentelemetry/exporter-trace-otlp-proto': ['telemetry'],
@@ -53,7 +54,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   undici: ['forward'],
   jose: ['authenticate', 'authorization-server', 'exchange', 'front-door'],
   'lru-cache': ['lib'],
-  refa: ['config'],
+  refa: ['config', 'prove'],
   yaml: ['config', 'policy'],
   ajv: ['config', 'policy'],
   'prom-client': ['telemetry'],

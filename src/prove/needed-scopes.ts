@@ -1,0 +1,66 @@
+import type { Condition } from '../policy/condition.ts';
+import type { Verdict } from '../policy/verdict.ts';
+import { type Formula, and, not, or } from './formula.ts';
+import type { Space } from './space.ts';
+import { verdictsOn } from './verdicts.ts';
+
+/** One place of a policy that names a scope, and when a challenge includes it. */
+interface Mention {
+  readonly scope: string;
+  readonly when: Formula;
+}
+
+const verdicts: readonly Verdict[] = ['met', 'lifetime', 'scope', 'refused'];
+
+/** Where conditions name scopes, in the order of a challenge, as `neededScopes` (`policy/denial.ts`) collects them. */
+export function mentionsIn(conditions: readonly Condition[], space: Space): readonly Mention[] {
+  return conditions.flatMap((condition): readonly Mention[] => {
+    switch (condition.kind) {
+      case 'scope':
+        return condition.scopes.map((scope) => ({ scope, when: true }));
+      case 'all':
+        return mentionsIn(condition.conditions, space);
+      case 'any':
+        return mentionsInChosen(condition, space);
+      case 'claim':
+      case 'lifetime':
+      case 'not':
+        return [];
+    }
+  });
+}
+
+/** The scopes of the first alternative with the verdict of all. */
+function mentionsInChosen(any: Extract<Condition, { kind: 'any' }>, space: Space): readonly Mention[] {
+  const whole = verdictsOn(any, space);
+  const alternatives = any.alternatives.map((each) => verdictsOn(each, space));
+  return any.alternatives.flatMap((alternative, index) => {
+    const chosen = or(
+      verdicts.map((verdict) =>
+        and([
+          whole[verdict],
+          alternatives[index]?.[verdict] ?? false,
+          ...alternatives.slice(0, index).map((earlier) => not(earlier[verdict])),
+        ]),
+      ),
+    );
+    return mentionsIn([alternative], space).map(({ scope, when }) => ({ scope, when: and([chosen, when]) }));
+  });
+}
+
+/** Holds if a challenge names exactly these scopes, in this order. */
+export function challengeIs(wanted: readonly string[], mentions: readonly Mention[]): Formula {
+  // For each length, whether the challenge so far is that much of what is wanted.
+  let matched: readonly Formula[] = [true, ...wanted.map(() => false)];
+  for (const { scope, when } of mentions) {
+    const at = wanted.indexOf(scope);
+    matched = matched.map((before, length) => {
+      // A scope that the challenge has already changes nothing.
+      if (at !== -1 && at < length - 1) return before;
+      const reached = at === length - 1 ? and([matched[at] ?? false, when]) : false;
+      const repeated = at === length - 1 ? before : and([before, not(when)]);
+      return or([reached, repeated]);
+    });
+  }
+  return matched.at(-1) ?? true;
+}

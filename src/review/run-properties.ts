@@ -1,0 +1,95 @@
+import type { PolicyTestFile } from '../config/policy-tests.ts';
+import { printable } from '../config/wording.ts';
+import type { Config } from '../model/config.ts';
+import type { Decision, Policy } from '../model/policy.ts';
+import type { Expectation, Property } from '../policy/property.ts';
+import type { Example } from '../prove/examination.ts';
+import { type Deciding, Disagreement, type Proof, prove } from '../prove/prove.ts';
+import { flowYaml } from './flow-yaml.ts';
+import type { TestResult } from './run-tests.ts';
+import { attemptOf, callerOf, foundOf } from './test-case.ts';
+
+/** Decides the properties of one policy. */
+export function runProperties(
+  { file, policy: name, properties }: PolicyTestFile,
+  config: Pick<Config, 'policies' | 'authorizationServers' | 'scopeHierarchy'>,
+): readonly TestResult[] {
+  const policy = config.policies.get(name);
+  if (policy === undefined) throw new TypeError(`no policy ${name}`);
+  const deciding = decidingBy(config);
+  return properties.map(({ property, line }) => ({
+    policy: name,
+    file: printable(file),
+    line,
+    name: printable(property.name),
+    decided: undefined,
+    fault: propertyFault(property, policy, deciding),
+  }));
+}
+
+/** The code that serves, with what a configuration says of callers. */
+function decidingBy({
+  authorizationServers,
+  scopeHierarchy: hierarchy,
+}: Pick<Config, 'authorizationServers' | 'scopeHierarchy'>): Deciding {
+  const [server] = authorizationServers.values();
+  return { hierarchy, callerOf: (given) => callerOf(given, hierarchy, server?.issuer ?? ''), attemptOf };
+}
+
+/** What is wrong with a property, in lines; undefined if it holds. */
+function propertyFault(property: Property, policy: Policy, deciding: Deciding): readonly string[] | undefined {
+  const proof = proofOf(property, policy, deciding);
+  switch (proof.outcome) {
+    case 'holds':
+      return undefined;
+    case 'fails': {
+      const { counterexample, decision } = proof;
+      return [
+        printable(`wanted ${expectationOf(property.wanted)}`),
+        printable(`found  ${foundOf(decision)}`),
+        'counterexample, which passes as a test in the same file:',
+        ...exampleLines(property.name, counterexample, decision),
+      ];
+    }
+    case 'undecided':
+      return proof.why.map((why) => printable(`undecided: ${why}`));
+    case 'error':
+      return [printable(`internal error: the proof and the gateway disagree, please report it: ${proof.why}`)];
+  }
+}
+
+function proofOf(
+  property: Property,
+  policy: Policy,
+  deciding: Deciding,
+): Proof | { readonly outcome: 'error'; readonly why: string } {
+  try {
+    return prove(property, policy, deciding);
+  } catch (error) {
+    if (error instanceof Disagreement) return { outcome: 'error', why: error.message };
+    throw error;
+  }
+}
+
+function expectationOf(wanted: Expectation): string {
+  if (typeof wanted === 'string') return wanted;
+  const { deny, challenge } = wanted;
+  const reasons = typeof deny === 'string' ? deny : deny.join(' or ');
+  return `deny ${reasons}${challenge === undefined ? '' : `, challenge "${challenge}"`}`;
+}
+
+/** An example as it stands in a file of tests, with the decision that was found. */
+function exampleLines(name: string, { given, when }: Example, decision: Decision): readonly string[] {
+  return [
+    `- name: ${flowYaml(`counterexample of ${name}`)}`,
+    `  given: ${flowYaml(given)}`,
+    `  when: ${flowYaml(when)}`,
+    `  then: ${flowYaml(thenOf(decision))}`,
+  ];
+}
+
+function thenOf(decision: Decision): unknown {
+  if (decision.allow) return decision.shadow === undefined ? 'allow' : 'shadow';
+  const { reason, scope } = decision.denial;
+  return { deny: reason, ...(scope.length > 0 && { challenge: scope.join(' ') }) };
+}

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { base, inFolder } from '../config/folder.ts';
+import { outcome } from '../serve/process.ts';
+
+const policy = `scope: read
+tools:
+  list_accounts: {}
+  pay: { scope: payments, claims: { role: trader }, arguments: { /amount: { at_most: 1000 } }, max_lifetime: 60s }
+`;
+
+function run(tests: string, ...args: readonly string[]): ReturnType<typeof outcome> {
+  const files = { 'policies/mcp.yaml': policy, 'policies/mcp.test.yaml': tests };
+  return inFolder({ yaml: base, files }, (folder) => outcome(['test', ...args], folder));
+}
+
+const holding = `- name: only traders ever move money
+  for_all: { not: { claims: { role: trader } } }
+  when: { tool: pay }
+  then: deny
+`;
+const failing = `- name: no caller pays
+  for_all: {}
+  when: { tool: pay }
+  then: deny
+`;
+const counterexample = `- name: counterexample of no caller pays
+  given: { scope: read payments, claims: { role: trader }, lifetime: 60s }
+  when: { tool: pay, arguments: { amount: 0 } }
+  then: allow
+`;
+
+test('R-229: proves a property, and prints a counterexample that passes as a test', async () => {
+  const { code, stdout } = await run(holding + failing);
+  expect(code).toBe(1);
+  expect(stdout).toContain('only traders ever move money  ok\n');
+  expect(stdout).toContain(`policies/mcp.test.yaml  no caller pays                FAILED
+  policies/mcp.test.yaml:5
+    wanted deny
+    found  allow, by tools.pay
+    counterexample, which passes as a test in the same file:
+${counterexample}`);
+  const pasted = await run(counterexample);
+  expect(pasted).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('R-230: a property that cannot be decided fails, and names the rule', async () => {
+  const { code, stdout } = await run(`- name: looks around
+  for_all: { claims: { a: { matches: 'a(?=b)' } } }
+  when: { tool: list_accounts }
+  then: deny
+`);
+  expect(code).toBe(1);
+  expect(stdout).toContain('undecided: [0].for_all.claims.a: "a(?=b)": the look-around (?=b)\n');
+});
+
+test('a property that does not compile is refused with its place', async () => {
+  const { code, stderr } = await run(`- name: broken
+  for_all: { claims: { a: { matches: '[' }, /~: x } }
+  when: { tool: { matches: '(' } }
+  then: deny
+`);
+  expect(code).toBe(1);
+  expect(
+    stderr
+      .split('\n')
+      .slice(0, 3)
+      .map((line) => line.replace(/ is not a.*/, '')),
+  ).toEqual([
+    'policies/mcp.test.yaml:2:38: [0].for_all.claims.a.matches: "["',
+    'policies/mcp.test.yaml:2:49: [0].for_all.claims["/~"]: "/~"',
+    'policies/mcp.test.yaml:3:28: [0].when.tool.matches: "("',
+  ]);
+});
+
+test.each([
+  ['an unknown key', 'for_all: {}\n  whn: {}\n  then: deny', ':3:3: [0].whn: unknown key (did you mean when?)'],
+  ['an outcome', 'for_all: {}\n  when: {}\n  then: refuse', ':4:9: [0].then: "refuse" is not allow, deny, '],
+  ['a reason', 'for_all: {}\n  when: {}\n  then: { deny: [no.such] }', ':4:18: [0].then.deny[0]: "no.such" is not '],
+  ['a call', 'for_all: {}\n  when: all\n  then: deny', ':3:9: [0].when: "all" is not any, or a mapping'],
+  [
+    'two targets',
+    'for_all: {}\n  when: { tool: a, prompt: b }\n  then: deny',
+    ':3:20: [0].when.prompt: one call cannot',
+  ],
+  ['a claim', 'for_all: { claim: {} }\n  when: {}\n  then: deny', ':2:14: [0].for_all.claim: unknown key'],
+])('refuses a property with a mistake in %s', async (_what, property, problem) => {
+  const { code, stderr } = await run(`- name: it\n  ${property}\n`);
+  expect(stderr).toContain(`policies/mcp.test.yaml${problem}`);
+  expect(code).toBe(1);
+});

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Policy } from '../../src/model/policy.ts';
+import { isExpected, type Property } from '../../src/policy/property.ts';
+import { isDescribed, prove } from '../../src/prove/prove.ts';
+import { runs } from '../support/runs.ts';
+import { compiled, deciding, policyOf } from './deciding.ts';
+import { randomProperty } from './random-properties.ts';
+
+const setting = deciding({ write: ['read'] });
+
+/** JSON values on both sides of whatever random conditions can tell apart. */
+const numbers = [0, 1, 2, 3, 5, 6, -1, 0.5, 1.25, 1.75, 4.5, 5.5, 2 ** 60, Infinity];
+const words = ['', 'a', 'b', 'c', 'ab', 'aa', 'cb', 'a5', 'https://as.example'];
+const digits = ['5', '05', '055', '1', '01', '3', '6', '-1', '0', '99999999999999999999'];
+const arrays = [[], ['a'], ['b'], ['a', 'b'], ['c'], [1], [0, 'a'], [null], [true, 5], ['5'], [{}], [[], 'a']];
+const objects = [{}, { x: 'a' }, { x: 1 }, { x: null }, { x: { y: 'a' } }, { x: { y: 5 } }, { x: ['a'] }, { x: '05' }];
+const oddObjects = [
+  { 0: 'a' },
+  { 0: 1, 1: 'b', x: 'b' },
+  { '-': 'a' },
+  { x: 'a', X: 'b' },
+  { X: 'a' },
+  { 0: 'b', 1: 'a' },
+];
+const values = [null, true, false, ...numbers, ...words, ...digits, ...arrays, ...objects, ...oddObjects];
+const names = [
+  'get_x',
+  'get_y',
+  'get_',
+  'g',
+  'zzz',
+  'x',
+  'Get_x',
+  'a:x',
+  'a:y',
+  'a:x/y',
+  'p',
+  'px',
+  'ping',
+  'tools/call',
+];
+const methods = [
+  'ping',
+  'tools/call',
+  'tasks/x',
+  'tasks/list',
+  'resources/list',
+  'x',
+  'zz',
+  'notifications/x',
+  'x/list',
+];
+
+const oneValue = fc.constantFrom(...values);
+const given = fc.record(
+  {
+    scope: fc.constantFrom('read', 'write', 'pay', 'read pay', 'pay write'),
+    claims: fc.record(
+      { r: oneValue, s: oneValue, iss: oneValue, scope: oneValue, exp: oneValue },
+      { requiredKeys: [] },
+    ),
+    lifetime: fc.constantFrom('1ms', '5ms', '6ms', '60s', '61s'),
+  },
+  { requiredKeys: [] },
+);
+const args = fc.record({ n: oneValue, N: oneValue, o: oneValue }, { requiredKeys: [] });
+const called = fc.oneof(
+  fc.constant({}),
+  fc.record({ tool: fc.constantFrom(...names), arguments: args }),
+  fc.record({ prompt: fc.constantFrom(...names), arguments: args }),
+  fc.record({ resource: fc.constantFrom(...names) }),
+  fc.record({ method: fc.constantFrom(...methods) }),
+);
+const examples = fc.sample(fc.record({ given, when: called }), { numRuns: 4000, seed: 1 });
+
+/** A described example that the policy decides in another way than the property wants. */
+function refutation(property: Property, policy: Policy, from: number): unknown {
+  for (let index = 0; index < 400; index += 1) {
+    const example = examples[(from + index * 7) % examples.length];
+    if (example === undefined) continue;
+    const principal = setting.callerOf(example.given);
+    const attempt = setting.attemptOf(example.when);
+    if (!evaluates(() => isDescribed(property, principal, attempt))) continue;
+    const decision = policy.decide(principal, attempt);
+    if (isLeftOut(decision)) continue;
+    if (!isExpected(decision, property.wanted)) return { example, decision };
+  }
+  return undefined;
+}
+
+/** A policy could promise nothing on values that the gateway refuses for their mere size or spelling. */
+function isLeftOut(decision: ReturnType<Policy['decide']>): boolean {
+  const denial = decision.allow ? decision.shadow : decision.denial;
+  if (denial?.reason === 'policy.error') return true;
+  return /only an exact entry covers a/.test(denial?.detail ?? '');
+}
+
+function evaluates(described: () => boolean): boolean {
+  try {
+    return described();
+  } catch {
+    return false;
+  }
+}
+
+test('no random example refutes a property that is proved, and the gateway confirms each counterexample', () => {
+  const outcomes = { holds: 0, fails: 0, undecided: 0 };
+  fc.assert(
+    fc.property(randomProperty, fc.nat(3999), ({ policy: document, property: wanted }, from) => {
+      const policy = policyOf(document);
+      const property = compiled(wanted);
+      const proof = prove(property, policy, setting);
+      outcomes[proof.outcome] += 1;
+      expect(proof.outcome === 'holds' ? refutation(property, policy, from) : undefined).toBeUndefined();
+    }),
+    { numRuns: runs },
+  );
+  expect(outcomes.holds).toBeGreaterThan(runs / 20);
+  expect(outcomes.fails).toBeGreaterThan(runs / 20);
+});

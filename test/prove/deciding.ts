@@ -1,0 +1,34 @@
+import { attemptOf, callerOf } from '../../src/review/test-case.ts';
+import type { Policy } from '../../src/model/policy.ts';
+import { compilePolicy } from '../../src/policy/compile.ts';
+import type { PolicyDocument } from '../../src/policy/document.ts';
+import { closeHierarchy } from '../../src/policy/hierarchy.ts';
+import type { PolicyFault } from '../../src/policy/policy-error.ts';
+import { compileProperty, type Property, type PropertyDocument } from '../../src/policy/property.ts';
+import { type Deciding, type Proof, prove } from '../../src/prove/prove.ts';
+
+/** The code that serves, with a hierarchy of scopes. */
+export function deciding(scopes: Readonly<Record<string, readonly string[]>> = {}): Deciding {
+  const hierarchy = closeHierarchy(scopes);
+  return { hierarchy, callerOf: (given) => callerOf(given, hierarchy, 'https://as.example'), attemptOf };
+}
+
+/** A property without its name, and what is to be proved of it. */
+export function compiled(document: Omit<PropertyDocument, 'name'>): Property {
+  const faults: PolicyFault[] = [];
+  const property = compileProperty({ name: 'property', ...document }, [], faults);
+  if (faults.length > 0) throw new TypeError(JSON.stringify(faults));
+  return property;
+}
+
+export function proofOf(
+  document: PolicyDocument,
+  property: Omit<PropertyDocument, 'name'>,
+  scopes?: Readonly<Record<string, readonly string[]>>,
+): Proof {
+  return prove(compiled(property), policyOf(document), deciding(scopes));
+}
+
+export function policyOf(document: PolicyDocument): Policy {
+  return compilePolicy('test', document);
+}
