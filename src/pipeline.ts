@@ -51,7 +51,7 @@ export interface Stages {
    *
    * @param refuse Called at most once, if the upstream does not answer the handshake.
    */
-  forwardUpgrade(granted: GrantedCall, head: Buffer, refuse: (denial: Denial) => void): void;
+  forwardUpgrade(granted: GrantedCall, head: Buffer, refuse: (denial: Denial) => void): Promise<void>;
   /** Answers a call that was refused; `action` if it was read. `respond/refuse.ts` */
   refuse(call: Call, denial: Denial, action: Action | undefined): void;
 }
@@ -116,7 +116,7 @@ export async function serve(
     record(undefined);
     const granted = { call, grant, credential, held: stages.hold(token, call) };
     if (head === undefined) await stages.forward(granted);
-    else stages.forwardUpgrade(granted, head, refuse);
+    else await stages.forwardUpgrade(granted, head, refuse);
   } catch (error) {
     refuse(error instanceof Denial ? error : new Denial('gateway.error', 'an unexpected error', { cause: error }));
   }

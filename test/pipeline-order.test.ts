@@ -190,6 +190,11 @@ describe('records no second decision for an error after a call was allowed', () 
     const { names } = await served({ forwardUpgrade: later }, head);
     expect(names.slice(-3)).toEqual(['forwardUpgrade', 'failed', 'refuse']);
   });
+
+  test('in an upgrade that fails later', async () => {
+    const { names } = await served({ forwardUpgrade: () => Promise.reject(denial) }, head);
+    expect(names.slice(-3)).toEqual(['forwardUpgrade', 'failed', 'refuse']);
+  });
 });
 
 test.each([

@@ -48,7 +48,7 @@ export function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwar
         span.end();
       }
     },
-    forwardUpgrade(granted, head, refuse) {
+    async forwardUpgrade(granted, head, refuse) {
       const { call } = granted;
       const span = beginUpstream(call.method);
       let answeredBy: 'upstream' | 'gateway' = 'upstream';
@@ -58,7 +58,7 @@ export function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwar
         if (answeredBy === 'upstream' && statusCode !== 200) markUpstream(span, statusCode);
         span.end();
       });
-      stages.forwardUpgrade({ ...granted, call: { ...call, trace: span.context } }, head, (denial) => {
+      await stages.forwardUpgrade({ ...granted, call: { ...call, trace: span.context } }, head, (denial) => {
         answeredBy = 'gateway';
         mark(span, denial);
         refuse(denial);
