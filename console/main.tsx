@@ -1,8 +1,10 @@
 import { render, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { followLink, useAddress } from './address.ts';
+import { Health } from './health/health.tsx';
 import { useKeys } from './keys.ts';
 import { Live } from './live/live.tsx';
+import { Policies } from './policies/policies.tsx';
 import { ago, Time } from './parts/time.tsx';
 import { Gateway, type Known, troublesOf, useGateway } from './status.ts';
 
@@ -36,6 +38,8 @@ function Page(): JSX.Element {
       <main>
         <h1 class="hidden">{view.name}</h1>
         {view.path === '/' && <Live address={address} />}
+        {view.path === '/policies' && <Policies address={address} />}
+        {view.path === '/health' && <Health />}
       </main>
       <KeysHelp />
     </Gateway.Provider>

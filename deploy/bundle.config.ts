@@ -5,13 +5,15 @@ import { defineConfig } from 'rolldown';
  * files takes most of the start-up time.
  */
 export default defineConfig({
-  input: 'src/main.ts',
+  input: { main: 'src/main.ts', 'draft-worker': 'src/console/draft-worker.ts' },
   platform: 'node',
   output: {
     dir: 'bundle',
     cleanDir: true,
     // The same depth as the sources, so that `../../templates` is the same folder from both.
     chunkFileNames: 'parts/[name].js',
+    // A thread beside the part that starts it.
+    entryFileNames: ({ name }) => (name === 'main' ? '[name].js' : 'parts/[name].js'),
     // With --enable-source-maps, stacks have the lines of the sources.
     sourcemap: true,
     comments: { legal: true },

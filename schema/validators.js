@@ -1,15 +1,15 @@
 // What ajv makes of the schemas beside it; `npm run schemas` writes it anew.
 "use strict";
 export const gateway = validate20;
-const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"The address for clients, `host:port`; in a container `0.0.0.0:8080`. Default: 127.0.0.1:8080."},"admin":{"description":"The listener for /metrics, /healthz, /readyz and the console: an address, or a mapping with `listen`; `off` disables it. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, a mapping such as { listen: 0.0.0.0:9090 }, or off","type":["object","string"],"pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["listen"],"properties":{"listen":{"description":"The address, `host:port`, or `off`. A host name is resolved at start, and the listener is bound only to that address.","title":"an address such as 0.0.0.0:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"hosts":{"description":"Host names of the listener for operators and programs, without port. Loopback names, IP addresses and names without a dot are always accepted. Any other Host is refused, except on /healthz. Default: none.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"token":{"description":"The token that callers off loopback must present, as `Authorization: Bearer TOKEN` or on the sign-in page, except for /healthz, /metrics and the status code of /readyz. Visible ASCII, at least 8 characters; use at least 16 random ones: `${file:/run/secrets/admin}`. Default: none, so that callers off loopback are refused.","type":"string"}}},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; requires an https public_url. Changed files are read again without a restart; a certificate and key that do not match change nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this file: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without a passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Requests a certificate from clients, for certificate-bound tokens (RFC 8705): a PEM file of the accepted issuing authorities, or `any`, which also accepts self-signed certificates. Clients may connect without a certificate; one that fails verification is ignored. Default: no certificate is requested."}}},"trusted_proxies":{"description":"Addresses and networks of proxies in front of the gateway. From them, the gateway reads the client's address in `X-Forwarded-For`. Does not apply to certificates: see certificate_proxies. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"certificate_proxies":{"description":"Addresses and networks of proxies from which the gateway reads the client's certificate in `Client-Cert` (RFC 9440), in requests and in forward-auth queries. Each proxy must verify the client's key in its TLS handshake, and set or remove that header on every path to the gateway. trusted_proxies and forward_auth.trusted never imply it. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A separate listener where an existing proxy asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Must not be reachable for clients: the sender of the query chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"The address for proxies, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may send queries; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each with a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"front_door":{"description":"An OAuth authorization server of our own, for MCP clients that the identity provider does not serve. People sign in at the identity provider. Routes trust it as `front_door` in their `authorization_servers`. Default: off.","type":"object","additionalProperties":false,"required":["issuer","identity_providers","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier: a host name of its own, or a path below `public_url` that a public route of the gateway leads to. Everything that it publishes is built from it."},"listen":{"$ref":"#/$defs/address","description":"The address that it listens on, `host:port`, in plain HTTP. Default: 127.0.0.1:8090."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if the front door runs on another host (compose): `http://front-door:8090`, with the path of the issuer. Default: `listen`."},"keys":{"$ref":"#/$defs/text","description":"A file for its secret, which the front door creates with mode 0600; a relative path starts at the folder of this file. Its signing keys change each day and derive from that secret. Default: derived from `session_key`, or, without one, random at each start."},"identity_providers":{"description":"The providers at which people sign in, each with a name of your choice. The name is part of the redirect URI and of the `sub` of tokens.","type":"object","minProperties":1,"propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/identityProvider"}},"clients":{"description":"Which clients may ask for tokens. Default: none.","type":"object","additionalProperties":false,"properties":{"refresh":{"description":"Whether clients get refresh tokens. Each is used once. Default: false.","type":"boolean"},"metadata_documents":{"description":"Client identifiers that are URLs of client metadata documents: `https://claude.ai/**`. Default: none.","type":"array","uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"document_addresses":{"description":"Addresses and networks, besides public ones, from which documents may be fetched. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"registration":{"description":"Dynamic client registration, RFC 7591. Default: off.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"redirect_uris":{"description":"Redirect URIs that a client may register: `http://127.0.0.1:*/**`. `*` stands for one port or segment, `**` at the end for any rest of the path.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"initial_access_token":{"$ref":"#/$defs/text","description":"The token that a registration must present (RFC 7591 §3). Default: none, open to all."},"lifetime":{"$ref":"#/$defs/days","description":"How long a registration lives after its last use. Default: 90d."}}},"registered":{"description":"Clients that you register, by client identifier.","type":"object","propertyNames":{"title":"a client identifier: visible ASCII","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/registeredClient"}}}},"scopes":{"description":"The scopes that clients may ask for. Each client may ask for every one.","type":"object","minProperties":1,"propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"description":"A scope.","type":"object","additionalProperties":false,"required":["title"],"properties":{"title":{"$ref":"#/$defs/text","description":"What people read on the consent page."},"lifetime":{"$ref":"#/$defs/duration","description":"The longest lifetime of a token with this scope. Default: `tokens.lifetime`."},"max_age":{"$ref":"#/$defs/duration","description":"How long ago people may have signed in when they grant it. A refreshed token does not have it. Default: any time."}}}},"tokens":{"description":"Its access tokens.","type":"object","additionalProperties":false,"properties":{"format":{"description":"`opaque` tokens say nothing to clients, and end at once when they are revoked. `jwt`: at+jwt by RFC 9068, valid until they expire. Default: opaque.","title":"opaque or jwt","anyOf":[{"enum":["opaque","jwt"]},{"$ref":"#/$defs/placeholder"}]},"lifetime":{"$ref":"#/$defs/duration","description":"The lifetime of a token. Default: 15m."}}},"assertions":{"description":"Issuers of identity assertions: enterprise-managed authorization. Default: none.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/assertionIssuer"}}}},"scopes":{"description":"Broader scopes that imply narrower ones: `write: [read]`. Implications are transitive.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"A secret of at least 32 random characters that binds MCP sessions to the user that began them, and from which the keys of signed identities are derived: `${env:SESSION_KEY}`. Must be the same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey that replicas share: answers of authorization servers (introspection and exchange, encrypted under session_key), used proofs and rate counts. `rediss:` is TLS. Requires session_key. Default: each replica keeps its own.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"The handling of a request whose proof cannot be checked for reuse because the shared store is unavailable: `closed` answers 503, `open` checks the proof against this replica's own memory. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names of the gateway, without port, in addition to public_url's and loopback. A request with any other Host gets 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, in addition to public_url's and loopback; any other origin gets 403. Answers to allowed origins have CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Limits on requests and on how often callers may send them.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"The maximum size of a body that the gateway must read (MCP). Other bodies are streamed without a limit. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"The maximum size of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"The rate limit of each subject on each route. A token without subject counts for its client, a request without either for its address. Requests above the limit get 429 with Retry-After. Requests that are refused later count too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"The limit on different tokens of one address (an IPv6 /64) that authorization servers refuse. Above it the gateway answers 429 with Retry-After to new tokens from that address, without asking the servers. Tokens that the gateway checks itself, such as JWTs, are never delayed and do not count. Behind a proxy that is not in trusted_proxies all callers have one address. Default: { requests: 100, per: 1m }; `off` removes the limit."}}},"log":{"description":"The log: JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The lowest level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]},"file":{"$ref":"#/$defs/text","description":"A file to which the gateway also appends each logged decision. The gateway creates it with mode 0600 and opens it again on SIGHUP. A relative path starts at the folder of this file. Default: none."}}},"telemetry":{"description":"Sends spans of requests to an OpenTelemetry collector. Default: no spans. With and without it, a client's trace context (`traceparent`, `tracestate`) is forwarded to upstreams.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans are sent to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"The fraction of traces that is recorded, from 0 to 1: of new traces, and of those with a client's sampled flag. If a client clears the flag, nothing is recorded. A trace that a peer in trusted_proxies samples is always recorded. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Headers for the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets and never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"The routes. The longest matching path wins; a request that matches none gets 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` is required to validate its tokens.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if it differs from the issuer (compose, split DNS). The issuer does not change."},"jwt":{"description":"Accept JWT access tokens that the server signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"The URL of its JWK Set. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens and introspect them at the server, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at the server."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at the server, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The introspection endpoint. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"The longest time for which a positive answer is reused, never past `exp`. A negative answer is reused for the same time, but at most 5s. With `0s` the gateway asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"The prefix of each opaque token of this server. The gateway sends tokens with this prefix only to this server, and sends it no other opaque token. For JWTs `iss` decides. If a route trusts several servers with `introspection`, each needs a prefix (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` requests a signed answer and accepts no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. `token: phantom` sends the signed answer to an upstream. A phantom token is an access token that the upstream verifies like any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` shows that it is not an access token. An upstream that accepts it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only accepted signature algorithms of signed answers; requires `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"The tolerance for `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"The limit of one call to the server, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"How long metadata and keys are used after the last successful fetch while the server is unavailable; at most 168h. After that, requests that need them get 503. Fresh ones are always used: 5m, for keys the time in their `Cache-Control` (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"The gateway's client authentication at the server: a secret (RFC 6749 §2.3.1), or assertions signed with a key (RFC 7523 §2.2), which need no shared secret. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key for `client_auth: private_key_jwt`: PEM (PKCS#8, PKCS#1 or SEC 1) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. The algorithm is the JWK's `alg`. Without it the key decides: RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA; for PS256 use a JWK. An assertion has the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; its value is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"A rate, or `off` for no limit.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"The number of requests in each `per`, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"The period. The bucket is refilled evenly over it."},"burst":{"$ref":"#/$defs/count","description":"The number of requests at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},"identityProvider":{"description":"An OpenID provider. It needs neither dynamic registration nor the `resource` parameter.","type":"object","additionalProperties":false,"required":["issuer","client_id"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. The front door reads the rest from its metadata (OpenID Connect Discovery)."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer (compose, split DNS). The issuer does not change."},"client_id":{"$ref":"#/$defs/text","description":"The client identifier of the front door at the provider. Register the redirect URI `ISSUER/callback/NAME` there, with the issuer of the front door and the name of this provider."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"description":"How the front door authenticates at the token endpoint of the provider. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post, private_key_jwt or none","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt","none"]},{"$ref":"#/$defs/placeholder"}]},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that the front door requests from the provider. Default: openid, email, profile."},"domains":{"description":"The domains of the addresses of its people. With several providers, the front door asks for the address, and `acme.com` also covers `x.acme.com`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a domain such as acme.com","type":"string","pattern":"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"}},"claims":{"description":"Claims of our tokens, each with the claim of the provider that it comes from: a name, or a JSON Pointer such as `/roles/0`. From the ID token, or else from the userinfo endpoint.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"registeredClient":{"description":"A client that the operator registers, by its client identifier.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"name":{"$ref":"#/$defs/text","description":"Its name on the consent page. Default: its client identifier."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret. Default: none, a public client."},"redirect_uris":{"description":"Its redirect URIs. The port of a loopback address may be `*`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"refresh":{"description":"Whether it gets refresh tokens. Default: `clients.refresh`.","type":"boolean"}}},"assertionIssuer":{"description":"An issuer of identity assertions (ID-JAG), which clients exchange for tokens without a browser.","type":"object","additionalProperties":false,"required":["issuer","clients","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. Its keys come from its metadata."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer."},"provider":{"$ref":"#/$defs/text","description":"The identity provider whose people its subjects are. Default: its subjects are other people than those of every provider."},"clients":{"description":"The client identifiers that may present its assertions.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that its assertions can give."},"claims":{"description":"As for identity providers, from the assertion.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"days":{"title":"a duration such as 30m, 12h or 90d","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"}}};
+const schema31 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"gateway.yaml of Sallyport","description":"The configuration of one gateway. `${env:NAME}`, `${env:NAME:-default}` and `${file:/run/secrets/x}` work in any string value.","type":"object","additionalProperties":false,"required":["public_url","routes"],"properties":{"public_url":{"$ref":"#/$defs/origin","description":"The origin that clients use. Every URL that the gateway publishes is built from it, never from the Host header."},"listen":{"$ref":"#/$defs/address","description":"The address for clients, `host:port`; in a container `0.0.0.0:8080`. Default: 127.0.0.1:8080."},"admin":{"description":"The listener for /metrics, /healthz, /readyz and the console: an address, or a mapping with `listen`; `off` disables it. Default: 127.0.0.1:9090.","title":"an address such as 127.0.0.1:9090, a mapping such as { listen: 0.0.0.0:9090 }, or off","type":["object","string"],"pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["listen"],"properties":{"listen":{"description":"The address, `host:port`, or `off`. A host name is resolved at start, and the listener is bound only to that address.","title":"an address such as 0.0.0.0:9090, or off","type":"string","pattern":"^off$|^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"hosts":{"description":"Host names of the listener for operators and programs, without port. Loopback names, IP addresses and names without a dot are always accepted. Any other Host is refused, except on /healthz. Default: none.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"token":{"description":"The token that callers off loopback must present, as `Authorization: Bearer TOKEN` or on the sign-in page, except for /healthz, /metrics and the status code of /readyz. Visible ASCII, at least 8 characters; use at least 16 random ones: `${file:/run/secrets/admin}`. Default: none, so that callers off loopback are refused.","type":"string"}}},"tls":{"description":"Serves HTTPS (TLS 1.2 and 1.3) at `listen`; requires an https public_url. Changed files are read again without a restart; a certificate and key that do not match change nothing. Default: plain HTTP.","type":"object","additionalProperties":false,"required":["cert","key"],"properties":{"cert":{"$ref":"#/$defs/text","description":"A PEM file, relative to this file: the certificate, then its chain."},"key":{"$ref":"#/$defs/text","description":"A PEM file: the private key of the certificate, without a passphrase."},"client_ca":{"$ref":"#/$defs/text","description":"Requests a certificate from clients, for certificate-bound tokens (RFC 8705): a PEM file of the accepted issuing authorities, or `any`, which also accepts self-signed certificates. Clients may connect without a certificate; one that fails verification is ignored. Default: no certificate is requested."}}},"trusted_proxies":{"description":"Addresses and networks of proxies in front of the gateway. From them, the gateway reads the client's address in `X-Forwarded-For`. Does not apply to certificates: see certificate_proxies. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"certificate_proxies":{"description":"Addresses and networks of proxies from which the gateway reads the client's certificate in `Client-Cert` (RFC 9440), in requests and in forward-auth queries. Each proxy must verify the client's key in its TLS handshake, and set or remove that header on every path to the gateway. trusted_proxies and forward_auth.trusted never imply it. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"forward_auth":{"description":"A separate listener where an existing proxy asks whether a request may pass (nginx auth_request, Traefik ForwardAuth, Caddy forward_auth, HAProxy, Envoy ext_authz), at /_sallyport/authorize. Must not be reachable for clients: the sender of the query chooses the request that is decided on. Default: off.","type":"object","additionalProperties":false,"required":["listen"],"properties":{"listen":{"$ref":"#/$defs/address","description":"The address for proxies, `host:port`, in plain HTTP: `127.0.0.1:8081`."},"trusted":{"description":"Addresses and networks of the proxies that may send queries; others get 403. Default: loopback.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}}}},"console":{"description":"What the console of the admin listener links to.","type":"object","additionalProperties":false,"properties":{"grafana":{"$ref":"#/$defs/text","description":"The URL of the dashboard for history, such as deploy/grafana/sallyport.json after its import. Default: no link."}}},"authorization_servers":{"description":"The authorization servers that routes may trust, each with a name of your choice.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/authorizationServer"}},"front_door":{"description":"An OAuth authorization server of our own, for MCP clients that the identity provider does not serve. People sign in at the identity provider. Routes trust it as `front_door` in their `authorization_servers`. Default: off.","type":"object","additionalProperties":false,"required":["issuer","identity_providers","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier: a host name of its own, or a path below `public_url` that a public route of the gateway leads to. Everything that it publishes is built from it."},"listen":{"$ref":"#/$defs/address","description":"The address that it listens on, `host:port`, in plain HTTP. Default: 127.0.0.1:8090."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if the front door runs on another host (compose): `http://front-door:8090`, with the path of the issuer. Default: `listen`."},"keys":{"$ref":"#/$defs/text","description":"A file for its secret, which the front door creates with mode 0600; a relative path starts at the folder of this file. Its signing keys change each day and derive from that secret. Default: derived from `session_key`, or, without one, random at each start."},"identity_providers":{"description":"The providers at which people sign in, each with a name of your choice. The name is part of the redirect URI and of the `sub` of tokens.","type":"object","minProperties":1,"propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/identityProvider"}},"clients":{"description":"Which clients may ask for tokens. Default: none.","type":"object","additionalProperties":false,"properties":{"refresh":{"description":"Whether clients get refresh tokens. Each is used once. Default: false.","type":"boolean"},"metadata_documents":{"description":"Client identifiers that are URLs of client metadata documents: `https://claude.ai/**`. Default: none.","type":"array","uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"document_addresses":{"description":"Addresses and networks, besides public ones, from which documents may be fetched. Default: none.","type":"array","uniqueItems":true,"items":{"title":"an address or a network such as 10.0.0.0/8","type":"string","pattern":"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"}},"registration":{"description":"Dynamic client registration, RFC 7591. Default: off.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"redirect_uris":{"description":"Redirect URIs that a client may register: `http://127.0.0.1:*/**`. `*` stands for one port or segment, `**` at the end for any rest of the path.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"initial_access_token":{"$ref":"#/$defs/text","description":"The token that a registration must present (RFC 7591 §3). Default: none, open to all."},"lifetime":{"$ref":"#/$defs/days","description":"How long a registration lives after its last use. Default: 90d."}}},"registered":{"description":"Clients that you register, by client identifier.","type":"object","propertyNames":{"title":"a client identifier: visible ASCII","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/registeredClient"}}}},"scopes":{"description":"The scopes that clients may ask for. Each client may ask for every one.","type":"object","minProperties":1,"propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"description":"A scope.","type":"object","additionalProperties":false,"required":["title"],"properties":{"title":{"$ref":"#/$defs/text","description":"What people read on the consent page."},"lifetime":{"$ref":"#/$defs/duration","description":"The longest lifetime of a token with this scope. Default: `tokens.lifetime`."},"max_age":{"$ref":"#/$defs/duration","description":"How long ago people may have signed in when they grant it. A refreshed token does not have it. Default: any time."}}}},"tokens":{"description":"Its access tokens.","type":"object","additionalProperties":false,"properties":{"format":{"description":"`opaque` tokens say nothing to clients, and end at once when they are revoked. `jwt`: at+jwt by RFC 9068, valid until they expire. Default: opaque.","title":"opaque or jwt","anyOf":[{"enum":["opaque","jwt"]},{"$ref":"#/$defs/placeholder"}]},"lifetime":{"$ref":"#/$defs/duration","description":"The lifetime of a token. Default: 15m."}}},"assertions":{"description":"Issuers of identity assertions: enterprise-managed authorization. Default: none.","type":"object","propertyNames":{"title":"a name of letters, digits, dots, dashes and underscores","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"$ref":"#/$defs/assertionIssuer"}}}},"scopes":{"description":"Broader scopes that imply narrower ones: `write: [read]`. Implications are transitive.","type":"object","propertyNames":{"title":"a scope, RFC 6749 §3.3","pattern":"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},"additionalProperties":{"$ref":"#/$defs/scopes"}},"policies":{"$ref":"#/$defs/text","description":"The folder of policies, relative to this file. Every NAME.yaml in it except NAME.test.yaml is the policy NAME. Default: ./policies."},"session_key":{"$ref":"#/$defs/text","description":"A secret of at least 32 random characters that binds MCP sessions to the user that began them, and from which the keys of signed identities are derived: `${env:SESSION_KEY}`. Must be the same for all replicas. Default: random at each start, which ends all sessions."},"shared":{"description":"A Redis or Valkey that replicas share: answers of authorization servers (introspection and exchange, encrypted under session_key), used proofs and rate counts. `rediss:` is TLS. Requires session_key. Default: each replica keeps its own.","title":"a URL such as redis://user:password@redis:6379/0","type":"string","pattern":"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},"on_store_failure":{"description":"The handling of a request whose proof cannot be checked for reuse because the shared store is unavailable: `closed` answers 503, `open` checks the proof against this replica's own memory. Default: closed.","title":"closed or open","anyOf":[{"enum":["closed","open"]},{"$ref":"#/$defs/placeholder"}]},"allowed_hosts":{"description":"Host names of the gateway, without port, in addition to public_url's and loopback. A request with any other Host gets 403 (DNS rebinding).","type":"array","uniqueItems":true,"items":{"title":"a host name without port","type":"string","pattern":"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"}},"allowed_origins":{"description":"Origins of web pages that may call, in addition to public_url's and loopback; any other origin gets 403. Answers to allowed origins have CORS headers.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/origin"}},"limits":{"description":"Limits on requests and on how often callers may send them.","type":"object","additionalProperties":false,"properties":{"request_body":{"$ref":"#/$defs/size","description":"The maximum size of a body that the gateway must read (MCP). Other bodies are streamed without a limit. A body of either kind that brings less than 4 KiB in 30 s is refused (408). Default: 1MiB."},"request_headers":{"$ref":"#/$defs/size","description":"The maximum size of a request's header section. Default: 16KiB."},"rate":{"$ref":"#/$defs/rate","description":"The rate limit of each subject on each route. A token without subject counts for its client, a request without either for its address. Requests above the limit get 429 with Retry-After. Requests that are refused later count too, and on an mcp route each message. Default: off."},"failures":{"$ref":"#/$defs/rate","description":"The limit on different tokens of one address (an IPv6 /64) that authorization servers refuse. Above it the gateway answers 429 with Retry-After to new tokens from that address, without asking the servers. Tokens that the gateway checks itself, such as JWTs, are never delayed and do not count. Behind a proxy that is not in trusted_proxies all callers have one address. Default: { requests: 100, per: 1m }; `off` removes the limit."}}},"log":{"description":"The log: JSON lines on stdout.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The lowest level that is logged. Default: info.","title":"debug, info, warn or error","anyOf":[{"enum":["debug","info","warn","error"]},{"$ref":"#/$defs/placeholder"}]},"decisions":{"description":"Which decisions are logged. Default: all.","title":"all or denials","anyOf":[{"enum":["all","denials"]},{"$ref":"#/$defs/placeholder"}]},"file":{"$ref":"#/$defs/text","description":"A file to which the gateway also appends each logged decision. The gateway creates it with mode 0600 and opens it again on SIGHUP. A relative path starts at the folder of this file. Default: none."}}},"telemetry":{"description":"Sends spans of requests to an OpenTelemetry collector. Default: no spans. With and without it, a client's trace context (`traceparent`, `tracestate`) is forwarded to upstreams.","type":"object","additionalProperties":false,"required":["otlp"],"properties":{"otlp":{"$ref":"#/$defs/plainUrl","description":"The collector's base URL, OTLP over HTTP (protobuf), such as http://collector:4318; spans are sent to `/v1/traces` below it."},"service_name":{"$ref":"#/$defs/text","description":"`service.name` of the spans. Default: sallyport."},"sample":{"description":"The fraction of traces that is recorded, from 0 to 1: of new traces, and of those with a client's sampled flag. If a client clears the flag, nothing is recorded. A trace that a peer in trusted_proxies samples is always recorded. Default: 1.","title":"a number from 0 to 1","anyOf":[{"type":"number","minimum":0,"maximum":1},{"$ref":"#/$defs/placeholder"}]},"headers":{"description":"Headers for the collector, such as `authorization: ${env:OTLP_AUTHORIZATION}`; values are secrets and never shown. Default: none.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"routes":{"description":"The routes. The longest matching path wins; a request that matches none gets 404.","type":"array","minItems":1,"items":{"$ref":"#/$defs/route"}}},"$defs":{"authorizationServer":{"description":"An authorization server. At least one of `jwt` and `introspection` is required to validate its tokens.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if it differs from the issuer (compose, split DNS). The issuer does not change."},"jwt":{"description":"Accept JWT access tokens that the server signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"The URL of its JWK Set. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens and introspect them at the server, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at the server."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at the server, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The introspection endpoint. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"The longest time for which a positive answer is reused, never past `exp`. A negative answer is reused for the same time, but at most 5s. With `0s` the gateway asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"The prefix of each opaque token of this server. The gateway sends tokens with this prefix only to this server, and sends it no other opaque token. For JWTs `iss` decides. If a route trusts several servers with `introspection`, each needs a prefix (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` requests a signed answer and accepts no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. `token: phantom` sends the signed answer to an upstream. A phantom token is an access token that the upstream verifies like any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` shows that it is not an access token. An upstream that accepts it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only accepted signature algorithms of signed answers; requires `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"The tolerance for `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"The limit of one call to the server, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"How long metadata and keys are used after the last successful fetch while the server is unavailable; at most 168h. After that, requests that need them get 503. Fresh ones are always used: 5m, for keys the time in their `Cache-Control` (1m to 1h). Default: 24h."}}},"route":{"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}},"upstream":{"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}},"algorithms":{"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}},"clientAuth":{"description":"The gateway's client authentication at the server: a secret (RFC 6749 §2.3.1), or assertions signed with a key (RFC 7523 §2.2), which need no shared secret. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]},"clientKey":{"description":"The private key for `client_auth: private_key_jwt`: PEM (PKCS#8, PKCS#1 or SEC 1) or a JWK as JSON text, usually `${file:/run/secrets/key.pem}`. The algorithm is the JWK's `alg`. Without it the key decides: RS256 (at least 2048 bits), ES256, ES384, ES512 or EdDSA; for PS256 use a JWK. An assertion has the issuer as its only audience, lives for 60 s and is used once.","$ref":"#/$defs/text"},"clientKeyId":{"description":"The `kid` under which the authorization server knows `client_key`. Default: the JWK's own `kid`, or none.","$ref":"#/$defs/text"},"placeholder":{"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; its value is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"},"text":{"title":"a string","type":"string","minLength":1},"texts":{"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"exchangedType":{"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]},"name":{"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},"scopeName":{"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},"scopes":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}},"address":{"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},"origin":{"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},"url":{"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},"link":{"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},"plainUrl":{"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},"rate":{"description":"A rate, or `off` for no limit.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"The number of requests in each `per`, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"The period. The bucket is refilled evenly over it."},"burst":{"$ref":"#/$defs/count","description":"The number of requests at once after a pause, from 1 to 1000000. Default: `requests`."}}},"count":{"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]},"duration":{"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},"size":{"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},"identityProvider":{"description":"An OpenID provider. It needs neither dynamic registration nor the `resource` parameter.","type":"object","additionalProperties":false,"required":["issuer","client_id"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. The front door reads the rest from its metadata (OpenID Connect Discovery)."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer (compose, split DNS). The issuer does not change."},"client_id":{"$ref":"#/$defs/text","description":"The client identifier of the front door at the provider. Register the redirect URI `ISSUER/callback/NAME` there, with the issuer of the front door and the name of this provider."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"description":"How the front door authenticates at the token endpoint of the provider. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post, private_key_jwt or none","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt","none"]},{"$ref":"#/$defs/placeholder"}]},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that the front door requests from the provider. Default: openid, email, profile."},"domains":{"description":"The domains of the addresses of its people. With several providers, the front door asks for the address, and `acme.com` also covers `x.acme.com`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a domain such as acme.com","type":"string","pattern":"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"}},"claims":{"description":"Claims of our tokens, each with the claim of the provider that it comes from: a name, or a JSON Pointer such as `/roles/0`. From the ID token, or else from the userinfo endpoint.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"registeredClient":{"description":"A client that the operator registers, by its client identifier.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"name":{"$ref":"#/$defs/text","description":"Its name on the consent page. Default: its client identifier."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret. Default: none, a public client."},"redirect_uris":{"description":"Its redirect URIs. The port of a loopback address may be `*`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"refresh":{"description":"Whether it gets refresh tokens. Default: `clients.refresh`.","type":"boolean"}}},"assertionIssuer":{"description":"An issuer of identity assertions (ID-JAG), which clients exchange for tokens without a browser.","type":"object","additionalProperties":false,"required":["issuer","clients","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. Its keys come from its metadata."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer."},"provider":{"$ref":"#/$defs/text","description":"The identity provider whose people its subjects are. Default: its subjects are other people than those of every provider."},"clients":{"description":"The client identifiers that may present its assertions.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that its assertions can give."},"claims":{"description":"As for identity providers, from the assertion.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}},"days":{"title":"a duration such as 30m, 12h or 90d","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"}}};
 const schema32 = {"title":"an origin such as https://gateway.example","type":"string","pattern":"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema33 = {"title":"an address such as 127.0.0.1:8080","type":"string","pattern":"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"};
 const schema34 = {"title":"a string","type":"string","minLength":1};
-const schema40 = {"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"};
-const schema75 = {"title":"a duration such as 30m, 12h or 90d","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"};
-const schema53 = {"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"};
-const schema43 = {"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; its value is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"};
-const schema94 = {"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema41 = {"title":"an http(s) URL without query and fragment","type":"string","pattern":"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema76 = {"title":"a duration such as 30m, 12h or 90d","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema54 = {"title":"a duration such as 500ms, 30s, 5m or 1h","type":"string","pattern":"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema44 = {"description":"A string with `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}` in it; its value is checked at start.","type":"string","pattern":"\\$\\{(?:env|file):[^}]+\\}"};
+const schema95 = {"title":"a size such as 512B, 16KiB or 1MiB","type":"string","pattern":"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"};
 const func1 = Object.prototype.hasOwnProperty;
 import func2Module from 'ajv/dist/runtime/ucs2length.js';
 const func2 = func2Module.default;
@@ -31,11 +31,11 @@ const pattern52 = new RegExp("^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}", "u")
 const pattern54 = new RegExp("^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern56 = new RegExp("^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern65 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", "u");
-const schema39 = {"description":"An authorization server. At least one of `jwt` and `introspection` is required to validate its tokens.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if it differs from the issuer (compose, split DNS). The issuer does not change."},"jwt":{"description":"Accept JWT access tokens that the server signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"The URL of its JWK Set. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens and introspect them at the server, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at the server."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at the server, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The introspection endpoint. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"The longest time for which a positive answer is reused, never past `exp`. A negative answer is reused for the same time, but at most 5s. With `0s` the gateway asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"The prefix of each opaque token of this server. The gateway sends tokens with this prefix only to this server, and sends it no other opaque token. For JWTs `iss` decides. If a route trusts several servers with `introspection`, each needs a prefix (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` requests a signed answer and accepts no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. `token: phantom` sends the signed answer to an upstream. A phantom token is an access token that the upstream verifies like any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` shows that it is not an access token. An upstream that accepts it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only accepted signature algorithms of signed answers; requires `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"The tolerance for `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"The limit of one call to the server, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"How long metadata and keys are used after the last successful fetch while the server is unavailable; at most 168h. After that, requests that need them get 503. Fresh ones are always used: 5m, for keys the time in their `Cache-Control` (1m to 1h). Default: 24h."}}};
-const schema45 = {"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema40 = {"description":"An authorization server. At least one of `jwt` and `introspection` is required to validate its tokens.","type":"object","additionalProperties":false,"required":["issuer"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared and advertised byte for byte; a trailing slash counts."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the gateway, if it differs from the issuer (compose, split DNS). The issuer does not change."},"jwt":{"description":"Accept JWT access tokens that the server signed, RFC 9068.","type":"object","additionalProperties":false,"required":["algorithms"],"properties":{"algorithms":{"$ref":"#/$defs/algorithms","description":"The only accepted signature algorithms. `none` and HMAC are refused."},"types":{"description":"Accepted `typ` header values. Default: at+jwt, JWT or absent.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"jwks":{"$ref":"#/$defs/url","description":"The URL of its JWK Set. Default: `jwks_uri` of its RFC 8414 or OpenID Connect metadata."}}},"introspection":{"description":"Accept opaque tokens and introspect them at the server, RFC 7662.","type":"object","additionalProperties":false,"required":["client_id"],"properties":{"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at the server."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at the server, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The introspection endpoint. Default: `introspection_endpoint` of its metadata."},"cache":{"$ref":"#/$defs/duration","description":"The longest time for which a positive answer is reused, never past `exp`. A negative answer is reused for the same time, but at most 5s. With `0s` the gateway asks every time. Default: 30s."},"prefix":{"title":"the beginning of a token: letters, digits and - . _ ~ + /","description":"The prefix of each opaque token of this server. The gateway sends tokens with this prefix only to this server, and sends it no other opaque token. For JWTs `iss` decides. If a route trusts several servers with `introspection`, each needs a prefix (see `opaque_tokens`). Default: none.","type":"string","pattern":"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},"response":{"description":"`jwt` requests a signed answer and accepts no other: a JWT by RFC 9701 (`application/token-introspection+jwt`), or a phantom token (`application/jwt`). Only `active: false` and 204 need no signature. `token: phantom` sends the signed answer to an upstream. A phantom token is an access token that the upstream verifies like any other. A JWT by RFC 9701 is a statement to the gateway: its `aud` is `client_id`, it has no `exp` of its own, the claims are in `token_introspection`, and its `typ` shows that it is not an access token. An upstream that accepts it must check all of that, and trust the gateway not to send an old one. Default: json.","title":"json or jwt","anyOf":[{"enum":["json","jwt"]},{"$ref":"#/$defs/placeholder"}]},"algorithms":{"description":"The only accepted signature algorithms of signed answers; requires `response: jwt`. Default: those of `jwt`.","$ref":"#/$defs/algorithms"},"audience":{"description":"Whether an answer without `aud` is refused. Default: required.","title":"required or optional","anyOf":[{"enum":["required","optional"]},{"$ref":"#/$defs/placeholder"}]}}},"clock_tolerance":{"$ref":"#/$defs/duration","description":"The tolerance for `exp`, `nbf` and `iat`; at most 5m. Default: 5s."},"timeout":{"$ref":"#/$defs/duration","description":"The limit of one call to the server, from connecting to the last byte. Default: 5s."},"stale":{"$ref":"#/$defs/duration","description":"How long metadata and keys are used after the last successful fetch while the server is unavailable; at most 168h. After that, requests that need them get 503. Fresh ones are always used: 5m, for keys the time in their `Cache-Control` (1m to 1h). Default: 24h."}}};
+const schema46 = {"title":"an http(s) URL","type":"string","pattern":"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const pattern16 = new RegExp("^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern20 = new RegExp("^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema42 = {"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}};
+const schema43 = {"type":"array","minItems":1,"uniqueItems":true,"items":{"title":"RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519","anyOf":[{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},{"$ref":"#/$defs/placeholder"}]}};
 
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -49,7 +49,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema42,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -65,7 +65,7 @@ const _errs2 = errors;
 let valid2 = false;
 const _errs3 = errors;
 if(!(((((((((((data0 === "RS256") || (data0 === "RS384")) || (data0 === "RS512")) || (data0 === "PS256")) || (data0 === "PS384")) || (data0 === "PS512")) || (data0 === "ES256")) || (data0 === "ES384")) || (data0 === "ES512")) || (data0 === "EdDSA")) || (data0 === "Ed25519"))){
-const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema42.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema42.items.anyOf[0].enum,parentSchema:schema42.items.anyOf[0],data:data0};
+const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema43.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema43.items.anyOf[0].enum,parentSchema:schema43.items.anyOf[0],data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -79,7 +79,7 @@ valid2 = valid2 || _valid0;
 const _errs4 = errors;
 if(typeof data0 === "string"){
 if(!pattern15.test(data0)){
-const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data0};
+const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -90,7 +90,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data0};
+const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -102,7 +102,7 @@ errors++;
 var _valid0 = _errs4 === errors;
 valid2 = valid2 || _valid0;
 if(!valid2){
-const err4 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema42.items.anyOf,parentSchema:schema42.items,data:data0};
+const err4 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema43.items.anyOf,parentSchema:schema43.items,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -130,7 +130,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data[i1], data[j0])){
-const err5 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema42,data};
+const err5 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -145,7 +145,7 @@ break outer0;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema42.type,parentSchema:schema42,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema43.type,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -159,7 +159,7 @@ return errors === 0;
 }
 validate22.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema48 = {"description":"The gateway's client authentication at the server: a secret (RFC 6749 §2.3.1), or assertions signed with a key (RFC 7523 §2.2), which need no shared secret. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]};
+const schema49 = {"description":"The gateway's client authentication at the server: a secret (RFC 6749 §2.3.1), or assertions signed with a key (RFC 7523 §2.2), which need no shared secret. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post or private_key_jwt","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt"]},{"$ref":"#/$defs/placeholder"}]};
 
 function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -175,7 +175,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!(((data === "client_secret_basic") || (data === "client_secret_post")) || (data === "private_key_jwt"))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema48.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema48.anyOf[0].enum,parentSchema:schema48.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema49.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema49.anyOf[0].enum,parentSchema:schema49.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -189,7 +189,7 @@ valid0 = valid0 || _valid0;
 const _errs2 = errors;
 if(typeof data === "string"){
 if(!pattern15.test(data)){
-const err1 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data};
+const err1 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -200,7 +200,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data};
+const err2 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -212,7 +212,7 @@ errors++;
 var _valid0 = _errs2 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema48.anyOf,parentSchema:schema48,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema49.anyOf,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -250,7 +250,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema39.required,parentSchema:schema39,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema40.required,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -261,7 +261,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((((key0 === "issuer") || (key0 === "backchannel")) || (key0 === "jwt")) || (key0 === "introspection")) || (key0 === "clock_tolerance")) || (key0 === "timeout")) || (key0 === "stale"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema39,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -275,7 +275,7 @@ if(data.issuer !== undefined){
 let data0 = data.issuer;
 if(typeof data0 === "string"){
 if(!pattern13.test(data0)){
-const err2 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data0};
+const err2 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema41,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -286,7 +286,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data0};
+const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -300,7 +300,7 @@ if(data.backchannel !== undefined){
 let data1 = data.backchannel;
 if(typeof data1 === "string"){
 if(!pattern13.test(data1)){
-const err4 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data1};
+const err4 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema41,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -311,7 +311,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data1};
+const err5 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -325,7 +325,7 @@ if(data.jwt !== undefined){
 let data2 = data.jwt;
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 if(data2.algorithms === undefined){
-const err6 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/required",keyword:"required",params:{missingProperty: "algorithms"},message:"must have required property '"+"algorithms"+"'",schema:schema39.properties.jwt.required,parentSchema:schema39.properties.jwt,data:data2};
+const err6 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/required",keyword:"required",params:{missingProperty: "algorithms"},message:"must have required property '"+"algorithms"+"'",schema:schema40.properties.jwt.required,parentSchema:schema40.properties.jwt,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -336,7 +336,7 @@ errors++;
 }
 for(const key1 in data2){
 if(!(((key1 === "algorithms") || (key1 === "types")) || (key1 === "jwks"))){
-const err7 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema39.properties.jwt,data:data2};
+const err7 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema40.properties.jwt,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -356,7 +356,7 @@ if(data2.types !== undefined){
 let data4 = data2.types;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err8 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema39.properties.jwt.properties.types,data:data4};
+const err8 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema40.properties.jwt.properties.types,data:data4};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -398,7 +398,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data4[i1], data4[j0])){
-const err11 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema39.properties.jwt.properties.types,data:data4};
+const err11 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema40.properties.jwt.properties.types,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -413,7 +413,7 @@ break outer0;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema39.properties.jwt.properties.types.type,parentSchema:schema39.properties.jwt.properties.types,data:data4};
+const err12 = {instancePath:instancePath+"/jwt/types",schemaPath:"#/properties/jwt/properties/types/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema40.properties.jwt.properties.types.type,parentSchema:schema40.properties.jwt.properties.types,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -427,7 +427,7 @@ if(data2.jwks !== undefined){
 let data6 = data2.jwks;
 if(typeof data6 === "string"){
 if(!pattern16.test(data6)){
-const err13 = {instancePath:instancePath+"/jwt/jwks",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema45,data:data6};
+const err13 = {instancePath:instancePath+"/jwt/jwks",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema46,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -438,7 +438,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/jwt/jwks",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.type,parentSchema:schema45,data:data6};
+const err14 = {instancePath:instancePath+"/jwt/jwks",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema46.type,parentSchema:schema46,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -450,7 +450,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.properties.jwt.type,parentSchema:schema39.properties.jwt,data:data2};
+const err15 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.properties.jwt.type,parentSchema:schema40.properties.jwt,data:data2};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -464,7 +464,7 @@ if(data.introspection !== undefined){
 let data7 = data.introspection;
 if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
 if(data7.client_id === undefined){
-const err16 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/required",keyword:"required",params:{missingProperty: "client_id"},message:"must have required property '"+"client_id"+"'",schema:schema39.properties.introspection.required,parentSchema:schema39.properties.introspection,data:data7};
+const err16 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/required",keyword:"required",params:{missingProperty: "client_id"},message:"must have required property '"+"client_id"+"'",schema:schema40.properties.introspection.required,parentSchema:schema40.properties.introspection,data:data7};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -474,8 +474,8 @@ vErrors.push(err16);
 errors++;
 }
 for(const key2 in data7){
-if(!(func1.call(schema39.properties.introspection.properties, key2))){
-const err17 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema39.properties.introspection,data:data7};
+if(!(func1.call(schema40.properties.introspection.properties, key2))){
+const err17 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema40.properties.introspection,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -595,7 +595,7 @@ if(data7.endpoint !== undefined){
 let data13 = data7.endpoint;
 if(typeof data13 === "string"){
 if(!pattern16.test(data13)){
-const err26 = {instancePath:instancePath+"/introspection/endpoint",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema45,data:data13};
+const err26 = {instancePath:instancePath+"/introspection/endpoint",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema46,data:data13};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -606,7 +606,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/introspection/endpoint",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.type,parentSchema:schema45,data:data13};
+const err27 = {instancePath:instancePath+"/introspection/endpoint",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema46.type,parentSchema:schema46,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -620,7 +620,7 @@ if(data7.cache !== undefined){
 let data14 = data7.cache;
 if(typeof data14 === "string"){
 if(!pattern19.test(data14)){
-const err28 = {instancePath:instancePath+"/introspection/cache",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data14};
+const err28 = {instancePath:instancePath+"/introspection/cache",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -631,7 +631,7 @@ errors++;
 }
 }
 else {
-const err29 = {instancePath:instancePath+"/introspection/cache",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data14};
+const err29 = {instancePath:instancePath+"/introspection/cache",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -645,7 +645,7 @@ if(data7.prefix !== undefined){
 let data15 = data7.prefix;
 if(typeof data15 === "string"){
 if(!pattern20.test(data15)){
-const err30 = {instancePath:instancePath+"/introspection/prefix",schemaPath:"#/properties/introspection/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema39.properties.introspection.properties.prefix,data:data15};
+const err30 = {instancePath:instancePath+"/introspection/prefix",schemaPath:"#/properties/introspection/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9._~+/-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40.properties.introspection.properties.prefix,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -656,7 +656,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath:instancePath+"/introspection/prefix",schemaPath:"#/properties/introspection/properties/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.properties.introspection.properties.prefix.type,parentSchema:schema39.properties.introspection.properties.prefix,data:data15};
+const err31 = {instancePath:instancePath+"/introspection/prefix",schemaPath:"#/properties/introspection/properties/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.properties.introspection.properties.prefix.type,parentSchema:schema40.properties.introspection.properties.prefix,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -672,7 +672,7 @@ const _errs45 = errors;
 let valid16 = false;
 const _errs46 = errors;
 if(!((data16 === "json") || (data16 === "jwt"))){
-const err32 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema39.properties.introspection.properties.response.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema39.properties.introspection.properties.response.anyOf[0].enum,parentSchema:schema39.properties.introspection.properties.response.anyOf[0],data:data16};
+const err32 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema40.properties.introspection.properties.response.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema40.properties.introspection.properties.response.anyOf[0].enum,parentSchema:schema40.properties.introspection.properties.response.anyOf[0],data:data16};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -686,7 +686,7 @@ valid16 = valid16 || _valid0;
 const _errs47 = errors;
 if(typeof data16 === "string"){
 if(!pattern15.test(data16)){
-const err33 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data16};
+const err33 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -697,7 +697,7 @@ errors++;
 }
 }
 else {
-const err34 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data16};
+const err34 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -709,7 +709,7 @@ errors++;
 var _valid0 = _errs47 === errors;
 valid16 = valid16 || _valid0;
 if(!valid16){
-const err35 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema39.properties.introspection.properties.response.anyOf,parentSchema:schema39.properties.introspection.properties.response,data:data16};
+const err35 = {instancePath:instancePath+"/introspection/response",schemaPath:"#/properties/introspection/properties/response/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema40.properties.introspection.properties.response.anyOf,parentSchema:schema40.properties.introspection.properties.response,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -742,7 +742,7 @@ const _errs52 = errors;
 let valid18 = false;
 const _errs53 = errors;
 if(!((data18 === "required") || (data18 === "optional"))){
-const err36 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema39.properties.introspection.properties.audience.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema39.properties.introspection.properties.audience.anyOf[0].enum,parentSchema:schema39.properties.introspection.properties.audience.anyOf[0],data:data18};
+const err36 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema40.properties.introspection.properties.audience.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema40.properties.introspection.properties.audience.anyOf[0].enum,parentSchema:schema40.properties.introspection.properties.audience.anyOf[0],data:data18};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -756,7 +756,7 @@ valid18 = valid18 || _valid1;
 const _errs54 = errors;
 if(typeof data18 === "string"){
 if(!pattern15.test(data18)){
-const err37 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data18};
+const err37 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data18};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -767,7 +767,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data18};
+const err38 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data18};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -779,7 +779,7 @@ errors++;
 var _valid1 = _errs54 === errors;
 valid18 = valid18 || _valid1;
 if(!valid18){
-const err39 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema39.properties.introspection.properties.audience.anyOf,parentSchema:schema39.properties.introspection.properties.audience,data:data18};
+const err39 = {instancePath:instancePath+"/introspection/audience",schemaPath:"#/properties/introspection/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema40.properties.introspection.properties.audience.anyOf,parentSchema:schema40.properties.introspection.properties.audience,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -802,7 +802,7 @@ vErrors = null;
 }
 }
 else {
-const err40 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.properties.introspection.type,parentSchema:schema39.properties.introspection,data:data7};
+const err40 = {instancePath:instancePath+"/introspection",schemaPath:"#/properties/introspection/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.properties.introspection.type,parentSchema:schema40.properties.introspection,data:data7};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -816,7 +816,7 @@ if(data.clock_tolerance !== undefined){
 let data19 = data.clock_tolerance;
 if(typeof data19 === "string"){
 if(!pattern19.test(data19)){
-const err41 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data19};
+const err41 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -827,7 +827,7 @@ errors++;
 }
 }
 else {
-const err42 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data19};
+const err42 = {instancePath:instancePath+"/clock_tolerance",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -841,7 +841,7 @@ if(data.timeout !== undefined){
 let data20 = data.timeout;
 if(typeof data20 === "string"){
 if(!pattern19.test(data20)){
-const err43 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data20};
+const err43 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data20};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -852,7 +852,7 @@ errors++;
 }
 }
 else {
-const err44 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data20};
+const err44 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -866,7 +866,7 @@ if(data.stale !== undefined){
 let data21 = data.stale;
 if(typeof data21 === "string"){
 if(!pattern19.test(data21)){
-const err45 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data21};
+const err45 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -877,7 +877,7 @@ errors++;
 }
 }
 else {
-const err46 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data21};
+const err46 = {instancePath:instancePath+"/stale",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -889,7 +889,7 @@ errors++;
 }
 }
 else {
-const err47 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.type,parentSchema:schema39,data};
+const err47 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -903,10 +903,10 @@ return errors === 0;
 }
 validate21.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema63 = {"description":"An OpenID provider. It needs neither dynamic registration nor the `resource` parameter.","type":"object","additionalProperties":false,"required":["issuer","client_id"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. The front door reads the rest from its metadata (OpenID Connect Discovery)."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer (compose, split DNS). The issuer does not change."},"client_id":{"$ref":"#/$defs/text","description":"The client identifier of the front door at the provider. Register the redirect URI `ISSUER/callback/NAME` there, with the issuer of the front door and the name of this provider."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"description":"How the front door authenticates at the token endpoint of the provider. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post, private_key_jwt or none","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt","none"]},{"$ref":"#/$defs/placeholder"}]},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that the front door requests from the provider. Default: openid, email, profile."},"domains":{"description":"The domains of the addresses of its people. With several providers, the front door asks for the address, and `acme.com` also covers `x.acme.com`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a domain such as acme.com","type":"string","pattern":"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"}},"claims":{"description":"Claims of our tokens, each with the claim of the provider that it comes from: a name, or a JSON Pointer such as `/roles/0`. From the ID token, or else from the userinfo endpoint.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}};
+const schema64 = {"description":"An OpenID provider. It needs neither dynamic registration nor the `resource` parameter.","type":"object","additionalProperties":false,"required":["issuer","client_id"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. The front door reads the rest from its metadata (OpenID Connect Discovery)."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer (compose, split DNS). The issuer does not change."},"client_id":{"$ref":"#/$defs/text","description":"The client identifier of the front door at the provider. Register the redirect URI `ISSUER/callback/NAME` there, with the issuer of the front door and the name of this provider."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret, for `client_secret_basic` and `client_secret_post`. Use `${env:NAME}` or `${file:/run/secrets/name}` instead of the secret itself."},"client_auth":{"description":"How the front door authenticates at the token endpoint of the provider. Default: client_secret_basic.","title":"client_secret_basic, client_secret_post, private_key_jwt or none","anyOf":[{"enum":["client_secret_basic","client_secret_post","private_key_jwt","none"]},{"$ref":"#/$defs/placeholder"}]},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that the front door requests from the provider. Default: openid, email, profile."},"domains":{"description":"The domains of the addresses of its people. With several providers, the front door asks for the address, and `acme.com` also covers `x.acme.com`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a domain such as acme.com","type":"string","pattern":"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"}},"claims":{"description":"Claims of our tokens, each with the claim of the provider that it comes from: a name, or a JSON Pointer such as `/roles/0`. From the ID token, or else from the userinfo endpoint.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}};
 const pattern34 = new RegExp("^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema71 = {"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}};
-const schema72 = {"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema72 = {"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/scopeName"}};
+const schema73 = {"title":"a scope, RFC 6749 §3.3","type":"string","pattern":"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"};
 const pattern33 = new RegExp("^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 
 function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -925,7 +925,7 @@ for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(typeof data0 === "string"){
 if(!pattern33.test(data0)){
-const err0 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/pattern",keyword:"pattern",params:{pattern: "^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema72,data:data0};
+const err0 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/pattern",keyword:"pattern",params:{pattern: "^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema73,data:data0};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -936,7 +936,7 @@ errors++;
 }
 }
 else {
-const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema72.type,parentSchema:schema72,data:data0};
+const err1 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scopeName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema73.type,parentSchema:schema73,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -953,7 +953,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data[i1], data[j0])){
-const err2 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema71,data};
+const err2 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema72,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -968,7 +968,7 @@ break outer0;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema71.type,parentSchema:schema71,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema72.type,parentSchema:schema72,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -995,7 +995,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema63.required,parentSchema:schema63,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema64.required,parentSchema:schema64,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1005,7 +1005,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.client_id === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "client_id"},message:"must have required property '"+"client_id"+"'",schema:schema63.required,parentSchema:schema63,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "client_id"},message:"must have required property '"+"client_id"+"'",schema:schema64.required,parentSchema:schema64,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1015,8 +1015,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema63.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema63,data};
+if(!(func1.call(schema64.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema64,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1030,7 +1030,7 @@ if(data.issuer !== undefined){
 let data0 = data.issuer;
 if(typeof data0 === "string"){
 if(!pattern13.test(data0)){
-const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data0};
+const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema41,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1041,7 +1041,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data0};
+const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1055,7 +1055,7 @@ if(data.backchannel !== undefined){
 let data1 = data.backchannel;
 if(typeof data1 === "string"){
 if(!pattern13.test(data1)){
-const err5 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data1};
+const err5 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema41,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1066,7 +1066,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data1};
+const err6 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1132,7 +1132,7 @@ const _errs15 = errors;
 let valid5 = false;
 const _errs16 = errors;
 if(!((((data4 === "client_secret_basic") || (data4 === "client_secret_post")) || (data4 === "private_key_jwt")) || (data4 === "none"))){
-const err11 = {instancePath:instancePath+"/client_auth",schemaPath:"#/properties/client_auth/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema63.properties.client_auth.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema63.properties.client_auth.anyOf[0].enum,parentSchema:schema63.properties.client_auth.anyOf[0],data:data4};
+const err11 = {instancePath:instancePath+"/client_auth",schemaPath:"#/properties/client_auth/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema64.properties.client_auth.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema64.properties.client_auth.anyOf[0].enum,parentSchema:schema64.properties.client_auth.anyOf[0],data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1146,7 +1146,7 @@ valid5 = valid5 || _valid0;
 const _errs17 = errors;
 if(typeof data4 === "string"){
 if(!pattern15.test(data4)){
-const err12 = {instancePath:instancePath+"/client_auth",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data4};
+const err12 = {instancePath:instancePath+"/client_auth",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1157,7 +1157,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/client_auth",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data4};
+const err13 = {instancePath:instancePath+"/client_auth",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1169,7 +1169,7 @@ errors++;
 var _valid0 = _errs17 === errors;
 valid5 = valid5 || _valid0;
 if(!valid5){
-const err14 = {instancePath:instancePath+"/client_auth",schemaPath:"#/properties/client_auth/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema63.properties.client_auth.anyOf,parentSchema:schema63.properties.client_auth,data:data4};
+const err14 = {instancePath:instancePath+"/client_auth",schemaPath:"#/properties/client_auth/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema64.properties.client_auth.anyOf,parentSchema:schema64.properties.client_auth,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1250,7 +1250,7 @@ if(data.domains !== undefined){
 let data8 = data.domains;
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err19 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema63.properties.domains,data:data8};
+const err19 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema64.properties.domains,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1264,7 +1264,7 @@ for(let i0=0; i0<len0; i0++){
 let data9 = data8[i0];
 if(typeof data9 === "string"){
 if(!pattern34.test(data9)){
-const err20 = {instancePath:instancePath+"/domains/" + i0,schemaPath:"#/properties/domains/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema63.properties.domains.items,data:data9};
+const err20 = {instancePath:instancePath+"/domains/" + i0,schemaPath:"#/properties/domains/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9-]+\\.)*[A-Za-z0-9-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema64.properties.domains.items,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -1275,7 +1275,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/domains/" + i0,schemaPath:"#/properties/domains/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema63.properties.domains.items.type,parentSchema:schema63.properties.domains.items,data:data9};
+const err21 = {instancePath:instancePath+"/domains/" + i0,schemaPath:"#/properties/domains/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema64.properties.domains.items.type,parentSchema:schema64.properties.domains.items,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -1296,7 +1296,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j0 = indices0[item0];
-const err22 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema63.properties.domains,data:data8};
+const err22 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema64.properties.domains,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -1311,7 +1311,7 @@ indices0[item0] = i1;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema63.properties.domains.type,parentSchema:schema63.properties.domains,data:data8};
+const err23 = {instancePath:instancePath+"/domains",schemaPath:"#/properties/domains/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema64.properties.domains.type,parentSchema:schema64.properties.domains,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -1328,7 +1328,7 @@ for(const key1 in data10){
 const _errs33 = errors;
 if(typeof key1 === "string"){
 if(!pattern35.test(key1)){
-const err24 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema63.properties.claims.propertyNames,data:key1,propertyName:key1};
+const err24 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema64.properties.claims.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -1340,7 +1340,7 @@ errors++;
 }
 var valid12 = _errs33 === errors;
 if(!valid12){
-const err25 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema63.properties.claims.propertyNames,parentSchema:schema63.properties.claims,data:data10};
+const err25 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema64.properties.claims.propertyNames,parentSchema:schema64.properties.claims,data:data10};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -1377,7 +1377,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema63.properties.claims.type,parentSchema:schema63.properties.claims,data:data10};
+const err28 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema64.properties.claims.type,parentSchema:schema64.properties.claims,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -1389,7 +1389,7 @@ errors++;
 }
 }
 else {
-const err29 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema63.type,parentSchema:schema63,data};
+const err29 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema64.type,parentSchema:schema64,data};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -1403,7 +1403,7 @@ return errors === 0;
 }
 validate28.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema76 = {"description":"A client that the operator registers, by its client identifier.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"name":{"$ref":"#/$defs/text","description":"Its name on the consent page. Default: its client identifier."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret. Default: none, a public client."},"redirect_uris":{"description":"Its redirect URIs. The port of a loopback address may be `*`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"refresh":{"description":"Whether it gets refresh tokens. Default: `clients.refresh`.","type":"boolean"}}};
+const schema77 = {"description":"A client that the operator registers, by its client identifier.","type":"object","additionalProperties":false,"required":["redirect_uris"],"properties":{"name":{"$ref":"#/$defs/text","description":"Its name on the consent page. Default: its client identifier."},"client_secret":{"$ref":"#/$defs/text","description":"Its client secret. Default: none, a public client."},"redirect_uris":{"description":"Its redirect URIs. The port of a loopback address may be `*`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"a URL in which * stands for one part and ** for any rest","type":"string","pattern":"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"}},"refresh":{"description":"Whether it gets refresh tokens. Default: `clients.refresh`.","type":"boolean"}}};
 
 function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1417,7 +1417,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.redirect_uris === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "redirect_uris"},message:"must have required property '"+"redirect_uris"+"'",schema:schema76.required,parentSchema:schema76,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "redirect_uris"},message:"must have required property '"+"redirect_uris"+"'",schema:schema77.required,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1428,7 +1428,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "client_secret")) || (key0 === "redirect_uris")) || (key0 === "refresh"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema76,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1492,7 +1492,7 @@ if(data.redirect_uris !== undefined){
 let data2 = data.redirect_uris;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err6 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema76.properties.redirect_uris,data:data2};
+const err6 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema77.properties.redirect_uris,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1506,7 +1506,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(!pattern36.test(data3)){
-const err7 = {instancePath:instancePath+"/redirect_uris/" + i0,schemaPath:"#/properties/redirect_uris/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema76.properties.redirect_uris.items,data:data3};
+const err7 = {instancePath:instancePath+"/redirect_uris/" + i0,schemaPath:"#/properties/redirect_uris/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema77.properties.redirect_uris.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1517,7 +1517,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/redirect_uris/" + i0,schemaPath:"#/properties/redirect_uris/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.properties.redirect_uris.items.type,parentSchema:schema76.properties.redirect_uris.items,data:data3};
+const err8 = {instancePath:instancePath+"/redirect_uris/" + i0,schemaPath:"#/properties/redirect_uris/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.properties.redirect_uris.items.type,parentSchema:schema77.properties.redirect_uris.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1538,7 +1538,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j0 = indices0[item0];
-const err9 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema76.properties.redirect_uris,data:data2};
+const err9 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema77.properties.redirect_uris,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1553,7 +1553,7 @@ indices0[item0] = i1;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema76.properties.redirect_uris.type,parentSchema:schema76.properties.redirect_uris,data:data2};
+const err10 = {instancePath:instancePath+"/redirect_uris",schemaPath:"#/properties/redirect_uris/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema77.properties.redirect_uris.type,parentSchema:schema77.properties.redirect_uris,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1566,7 +1566,7 @@ errors++;
 if(data.refresh !== undefined){
 let data4 = data.refresh;
 if(typeof data4 !== "boolean"){
-const err11 = {instancePath:instancePath+"/refresh",schemaPath:"#/properties/refresh/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema76.properties.refresh.type,parentSchema:schema76.properties.refresh,data:data4};
+const err11 = {instancePath:instancePath+"/refresh",schemaPath:"#/properties/refresh/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema77.properties.refresh.type,parentSchema:schema77.properties.refresh,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1578,7 +1578,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1592,7 +1592,7 @@ return errors === 0;
 }
 validate32.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema84 = {"description":"An issuer of identity assertions (ID-JAG), which clients exchange for tokens without a browser.","type":"object","additionalProperties":false,"required":["issuer","clients","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. Its keys come from its metadata."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer."},"provider":{"$ref":"#/$defs/text","description":"The identity provider whose people its subjects are. Default: its subjects are other people than those of every provider."},"clients":{"description":"The client identifiers that may present its assertions.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that its assertions can give."},"claims":{"description":"As for identity providers, from the assertion.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}};
+const schema85 = {"description":"An issuer of identity assertions (ID-JAG), which clients exchange for tokens without a browser.","type":"object","additionalProperties":false,"required":["issuer","clients","scopes"],"properties":{"issuer":{"$ref":"#/$defs/plainUrl","description":"Its issuer identifier, compared byte for byte. Its keys come from its metadata."},"backchannel":{"$ref":"#/$defs/plainUrl","description":"The base URL for calls from the front door, if it differs from the issuer."},"provider":{"$ref":"#/$defs/text","description":"The identity provider whose people its subjects are. Default: its subjects are other people than those of every provider."},"clients":{"description":"The client identifiers that may present its assertions.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}},"scopes":{"$ref":"#/$defs/scopes","description":"The scopes that its assertions can give."},"claims":{"description":"As for identity providers, from the assertion.","type":"object","propertyNames":{"title":"the name of a claim","pattern":"^[!-~]+$"},"additionalProperties":{"$ref":"#/$defs/text"}}}};
 
 function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1606,7 +1606,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema84.required,parentSchema:schema84,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema85.required,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1616,7 +1616,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.clients === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "clients"},message:"must have required property '"+"clients"+"'",schema:schema84.required,parentSchema:schema84,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "clients"},message:"must have required property '"+"clients"+"'",schema:schema85.required,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1626,7 +1626,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.scopes === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "scopes"},message:"must have required property '"+"scopes"+"'",schema:schema84.required,parentSchema:schema84,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "scopes"},message:"must have required property '"+"scopes"+"'",schema:schema85.required,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1637,7 +1637,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((key0 === "issuer") || (key0 === "backchannel")) || (key0 === "provider")) || (key0 === "clients")) || (key0 === "scopes")) || (key0 === "claims"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema84,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1651,7 +1651,7 @@ if(data.issuer !== undefined){
 let data0 = data.issuer;
 if(typeof data0 === "string"){
 if(!pattern13.test(data0)){
-const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data0};
+const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema41,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1662,7 +1662,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data0};
+const err5 = {instancePath:instancePath+"/issuer",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1676,7 +1676,7 @@ if(data.backchannel !== undefined){
 let data1 = data.backchannel;
 if(typeof data1 === "string"){
 if(!pattern13.test(data1)){
-const err6 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data1};
+const err6 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema41,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1687,7 +1687,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data1};
+const err7 = {instancePath:instancePath+"/backchannel",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1726,7 +1726,7 @@ if(data.clients !== undefined){
 let data3 = data.clients;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema84.properties.clients,data:data3};
+const err10 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema85.properties.clients,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1768,7 +1768,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data3[i1], data3[j0])){
-const err13 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema84.properties.clients,data:data3};
+const err13 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema85.properties.clients,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1783,7 +1783,7 @@ break outer0;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema84.properties.clients.type,parentSchema:schema84.properties.clients,data:data3};
+const err14 = {instancePath:instancePath+"/clients",schemaPath:"#/properties/clients/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema85.properties.clients.type,parentSchema:schema85.properties.clients,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1806,7 +1806,7 @@ for(const key1 in data6){
 const _errs19 = errors;
 if(typeof key1 === "string"){
 if(!pattern35.test(key1)){
-const err15 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema84.properties.claims.propertyNames,data:key1,propertyName:key1};
+const err15 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema85.properties.claims.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1818,7 +1818,7 @@ errors++;
 }
 var valid8 = _errs19 === errors;
 if(!valid8){
-const err16 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema84.properties.claims.propertyNames,parentSchema:schema84.properties.claims,data:data6};
+const err16 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema85.properties.claims.propertyNames,parentSchema:schema85.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1855,7 +1855,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema84.properties.claims.type,parentSchema:schema84.properties.claims,data:data6};
+const err19 = {instancePath:instancePath+"/claims",schemaPath:"#/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.properties.claims.type,parentSchema:schema85.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1867,7 +1867,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema84.type,parentSchema:schema84,data};
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.type,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -1881,9 +1881,9 @@ return errors === 0;
 }
 validate34.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema96 = {"description":"A rate, or `off` for no limit.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"The number of requests in each `per`, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"The period. The bucket is refilled evenly over it."},"burst":{"$ref":"#/$defs/count","description":"The number of requests at once after a pause, from 1 to 1000000. Default: `requests`."}}};
+const schema97 = {"description":"A rate, or `off` for no limit.","title":"a rate such as { requests: 100, per: 1s }, or off","type":["object","string"],"pattern":"^off$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["requests","per"],"properties":{"requests":{"$ref":"#/$defs/count","description":"The number of requests in each `per`, from 1 to 1000000."},"per":{"$ref":"#/$defs/duration","description":"The period. The bucket is refilled evenly over it."},"burst":{"$ref":"#/$defs/count","description":"The number of requests at once after a pause, from 1 to 1000000. Default: `requests`."}}};
 const pattern58 = new RegExp("^off$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema97 = {"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]};
+const schema98 = {"title":"a whole number from 1 to 1000000","anyOf":[{"type":"integer","minimum":1,"maximum":1000000},{"$ref":"#/$defs/placeholder"}]};
 
 function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1899,7 +1899,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema97.anyOf[0].type,parentSchema:schema97.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema98.anyOf[0].type,parentSchema:schema98.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1910,7 +1910,7 @@ errors++;
 }
 if((typeof data == "number") && (isFinite(data))){
 if(data > 1000000 || isNaN(data)){
-const err1 = {instancePath,schemaPath:"#/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000",schema:1000000,parentSchema:schema97.anyOf[0],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000",schema:1000000,parentSchema:schema98.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1920,7 +1920,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data < 1 || isNaN(data)){
-const err2 = {instancePath,schemaPath:"#/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema97.anyOf[0],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema98.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1935,7 +1935,7 @@ valid0 = valid0 || _valid0;
 const _errs3 = errors;
 if(typeof data === "string"){
 if(!pattern15.test(data)){
-const err3 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data};
+const err3 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1946,7 +1946,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data};
+const err4 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1958,7 +1958,7 @@ errors++;
 var _valid0 = _errs3 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
-const err5 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema97.anyOf,parentSchema:schema97,data};
+const err5 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema98.anyOf,parentSchema:schema98,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1995,7 +1995,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "string")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema96.type},message:"must be object,string",schema:schema96.type,parentSchema:schema96,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema97.type},message:"must be object,string",schema:schema97.type,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2006,7 +2006,7 @@ errors++;
 }
 if(typeof data === "string"){
 if(!pattern58.test(data)){
-const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^off$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^off$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^off$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema96,data};
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^off$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^off$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^off$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2018,7 +2018,7 @@ errors++;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.requests === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "requests"},message:"must have required property '"+"requests"+"'",schema:schema96.required,parentSchema:schema96,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "requests"},message:"must have required property '"+"requests"+"'",schema:schema97.required,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2028,7 +2028,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.per === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "per"},message:"must have required property '"+"per"+"'",schema:schema96.required,parentSchema:schema96,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "per"},message:"must have required property '"+"per"+"'",schema:schema97.required,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2039,7 +2039,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "requests") || (key0 === "per")) || (key0 === "burst"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema96,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2059,7 +2059,7 @@ if(data.per !== undefined){
 let data1 = data.per;
 if(typeof data1 === "string"){
 if(!pattern19.test(data1)){
-const err5 = {instancePath:instancePath+"/per",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data1};
+const err5 = {instancePath:instancePath+"/per",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2070,7 +2070,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/per",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data1};
+const err6 = {instancePath:instancePath+"/per",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2092,16 +2092,16 @@ return errors === 0;
 }
 validate38.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema107 = {"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}};
-const schema108 = {"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"};
-const schema111 = {"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema108 = {"description":"A path prefix, its access rules, and the upstream server.","type":"object","additionalProperties":false,"required":["name","path","upstream"],"properties":{"name":{"$ref":"#/$defs/name","description":"The label in metrics and logs. Unique."},"path":{"description":"Whole segments: `/mcp` matches /mcp and /mcp/…, never /mcpx. The longest path wins.","title":"a path such as /mcp","type":"string","pattern":"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},"protocol":{"description":"`mcp` reads the Model Context Protocol's messages, so that a policy can decide by tool. Default: http.","title":"http or mcp","anyOf":[{"enum":["http","mcp"]},{"$ref":"#/$defs/placeholder"}]},"resource":{"description":"The protected resource metadata (RFC 9728) of this route. An mcp route publishes metadata even without this key.","type":"object","additionalProperties":false,"properties":{"name":{"$ref":"#/$defs/text","description":"`resource_name`, shown to users."},"scopes_supported":{"$ref":"#/$defs/scopes","description":"`scopes_supported`."},"documentation":{"$ref":"#/$defs/link","description":"`resource_documentation`."},"policy_uri":{"$ref":"#/$defs/link","description":"`resource_policy_uri`."},"tos_uri":{"$ref":"#/$defs/link","description":"`resource_tos_uri`."}}},"authorization_servers":{"description":"The `authorization_servers` that this route trusts. Optional if only one is defined.","type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/name"}},"audience":{"description":"`aud` must contain one of these exactly. Required for http; the default for mcp is `public_url` + `path`.","title":"an audience or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]},"tokens":{"description":"Accepted forms of tokens. With `jwt`, a server that has only `introspection` is asked about JWTs too. Default: the forms that the trusted authorization servers allow, `jwt` if one has `jwt`, `opaque` if one has `introspection`.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"jwt or opaque","anyOf":[{"enum":["jwt","opaque"]},{"$ref":"#/$defs/placeholder"}]}},"opaque_tokens":{"description":"The servers that the gateway asks about an opaque token if the route trusts several with `introspection`. `by_prefix`: the server whose `prefix` the token has; every server needs a prefix. `shown_to_all`: the gateway sends a token without a known prefix to each server without a prefix, in the order of `authorization_servers`, until one knows it. Each of these servers can then use the tokens of the others. Default: by_prefix.","title":"by_prefix or shown_to_all","anyOf":[{"enum":["by_prefix","shown_to_all"]},{"$ref":"#/$defs/placeholder"}]},"policy":{"$ref":"#/$defs/name","description":"The policy: `demo` is policies/demo.yaml. Without a policy the route accepts any valid token for its audience."},"methods":{"description":"Accepted HTTP methods; any other gets 405. Default: all.","type":"array","minItems":1,"uniqueItems":true,"items":{"title":"an HTTP method in upper case","type":"string","pattern":"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"}},"public":{"description":"`true` opens the route to every caller, without token or policy. No other setting opens a route.","type":"boolean"},"upgrade":{"description":"`websocket` allows WebSocket upgrades, authorized like any request. Not for mcp.","title":"websocket","anyOf":[{"enum":["websocket"]},{"$ref":"#/$defs/placeholder"}]},"below":{"description":"mcp only. The handling of messages to paths below `path`. `refuse`: they get 404. `pass`: the rest of the path is appended to `upstream.url`; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"query":{"description":"mcp only. The handling of requests with a query. `refuse`: they get 400. `pass`: the upstream gets the query; the policy does not see it. Default: refuse.","title":"refuse or pass","anyOf":[{"enum":["refuse","pass"]},{"$ref":"#/$defs/placeholder"}]},"first_challenge":{"description":"For a route with `resource`: the scopes that a 401 names. `policy`: those at the top of the policy, which every call needs. `supported`: all of `resource.scopes_supported`. `none`: none. Some clients register with exactly these scopes, and some authorization servers never grant such a client more: use `supported` there, and list each scope of the policy. Users then see all of them at the first sign-in. Default: policy; on an http route none.","title":"policy, supported or none","anyOf":[{"enum":["policy","supported","none"]},{"$ref":"#/$defs/placeholder"}]},"refusals":{"description":"mcp only. How the gateway answers calls that it refuses.","type":"object","properties":{"final":{"description":"The answer to a `tools/call` that the policy refuses whatever token the caller gets. `http`: 403 with a JSON-RPC error, which some clients drop unread. `tool_error`: 200 with a tool result that is an error, which AI models read; the decision log and metrics count it as a denial. What a new token can mend stays a 401 or 403. Default: http.","title":"http or tool_error","anyOf":[{"enum":["http","tool_error"]},{"$ref":"#/$defs/placeholder"}]}},"additionalProperties":false},"keepalive":{"$ref":"#/$defs/duration","description":"The interval after which the gateway sends a comment into a quiet event stream, so that proxies do not close it. Default: never."},"rate":{"$ref":"#/$defs/rate","description":"Like limits.rate, for this route. Default: limits.rate."},"dpop":{"description":"Accept DPoP-bound tokens with a proof of possession of the client's key, RFC 9449; `{}` enables it. Default: tokens that are bound to a key are refused.","type":"object","additionalProperties":false,"properties":{"required":{"description":"`true` refuses tokens that are bound neither to a key nor to a client certificate. Default: false.","type":"boolean"},"nonce":{"description":"`true` requires a nonce of the gateway in each proof, RFC 9449 §9, so that proofs cannot be made in advance; replicas need the same `session_key`. Default: false.","type":"boolean"},"algorithms":{"$ref":"#/$defs/algorithms","description":"The accepted signature algorithms of proofs. Default: all of them."},"proof_lifetime":{"$ref":"#/$defs/duration","description":"The maximum difference between `iat` of a proof and the gateway's clock, in the past or in the future; at most 5m. Each proof is accepted once and remembered for as long as it would be accepted. Default: 5m."}}},"revalidate":{"$ref":"#/$defs/duration","description":"The interval at which the gateway checks the token again while an event stream, another answer without a length, or a WebSocket is open. The gateway ends the stream if the token is no longer valid. Default: never for a token with an expiry, because the stream ends then; 30s for an opaque token without `exp`, whose stream would otherwise never end. No setting disables that check."},"upstream":{"$ref":"#/$defs/upstream"}}};
+const schema109 = {"title":"a name of letters, digits, dots, dashes and underscores","type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"};
+const schema112 = {"title":"an http(s) URL","type":"string","pattern":"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"};
 const pattern66 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern67 = new RegExp("^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern69 = new RegExp("^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}", "u");
 const pattern76 = new RegExp("^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema127 = {"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}};
+const schema128 = {"description":"The server behind the route, and what the gateway sends to it.","type":"object","additionalProperties":false,"required":["url"],"properties":{"url":{"$ref":"#/$defs/plainUrl","description":"Its path replaces the matched path of the route. The rest of the path and the query are kept; on an mcp route only with `below: pass` and `query: pass`."},"identity":{"description":"Claims as request headers: `x-auth-subject: sub`, or with a JSON Pointer, `x-auth-actor: /act/sub`. Headers of these names from the client are always removed.","type":"object","propertyNames":{"title":"a header name","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},"properties":{"signed":{"description":"The header for a signed statement of the caller's identity, such as `x-auth-identity`, or a mapping with more settings. The statement is a JWT of the gateway (ES256, one minute), verified with /.well-known/sallyport-jwks.json. Default: none.","title":"a header name, or a mapping with one","type":["string","object"],"minLength":1,"pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}","additionalProperties":false,"required":["header"],"properties":{"header":{"description":"The header that carries it.","title":"a header name","type":"string","pattern":"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},"audience":{"$ref":"#/$defs/text","description":"`aud` of the statement. Default: `url`, without a trailing slash."},"claims":{"description":"Claims of the token that the statement repeats, named as in a policy, under the same names. Default: only subject, client and scopes.","type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/text"}}}}},"additionalProperties":{"$ref":"#/$defs/text"}},"token":{"description":"The `Authorization` that the upstream gets: none, the signed answer of introspection (`phantom`; requires `introspection.response: jwt`, which describes it, and `tokens: [opaque]`), a new token by RFC 8693 (`exchange`), or the client's token (`forward`, http only). Default: none.","title":"none, phantom, exchange or forward","anyOf":[{"enum":["none","phantom","exchange","forward"]},{"$ref":"#/$defs/placeholder"}]},"exchange":{"description":"The token exchange for the upstream, RFC 8693; requires `token: exchange`.","type":"object","additionalProperties":false,"properties":{"server":{"$ref":"#/$defs/name","description":"The one of `authorization_servers` that exchanges tokens. Optional if only one is defined."},"client_id":{"$ref":"#/$defs/text","description":"The gateway's client identifier at that server. Default: that of the server's `introspection`."},"client_secret":{"$ref":"#/$defs/text","description":"The gateway's client secret at that server. Default: that of the server's `introspection`."},"client_auth":{"$ref":"#/$defs/clientAuth"},"client_key":{"$ref":"#/$defs/clientKey"},"client_key_id":{"$ref":"#/$defs/clientKeyId"},"endpoint":{"$ref":"#/$defs/url","description":"The token endpoint. Default: `token_endpoint` of the server's metadata."},"audience":{"$ref":"#/$defs/texts","description":"`audience` of the request, one or a list: the intended audience of the new token, by a name that the server knows. Default: none."},"resource":{"$ref":"#/$defs/texts","description":"`resource` of the request, one or a list: the intended audience as absolute URIs, RFC 8707. Default: none."},"scope":{"$ref":"#/$defs/scopes","description":"`scope` of the request; a grant that lacks one of them is refused. Default: the server decides."},"token_type":{"$ref":"#/$defs/exchangedType","description":"`requested_token_type`: the type of the upstream's token. With jwt, an answer of another type is refused. Default: access_token."},"subject_token_type":{"$ref":"#/$defs/exchangedType","description":"`subject_token_type`: the declared type of the caller's token. Default: access_token."},"actor":{"description":"The actor in the exchange, RFC 8693 §1.1: none, or the gateway, with an `actor_token` that it gets by the client credentials grant. Default: none.","title":"none or client_credentials","anyOf":[{"enum":["none","client_credentials"]},{"$ref":"#/$defs/placeholder"}]}}},"allow_response_headers":{"description":"Response headers to forward although they control a proxy in front, or the whole origin in a browser. In lower case: `alt-svc`, `clear-site-data`, `x-accel-charset`, `x-accel-limit-rate`, `x-accel-redirect`, `x-lighttpd-send-file`, `x-litespeed-location`, `x-reproxy-file`, `x-reproxy-url`, `x-sendfile`, `x-sendfile2`. The gateway removes those that are not listed here. Default: none.","type":"array","uniqueItems":true,"items":{"title":"alt-svc, clear-site-data, x-accel-charset, x-accel-limit-rate, x-accel-redirect, x-lighttpd-send-file, x-litespeed-location, x-reproxy-file, x-reproxy-url, x-sendfile or x-sendfile2","anyOf":[{"enum":["alt-svc","clear-site-data","x-accel-charset","x-accel-limit-rate","x-accel-redirect","x-lighttpd-send-file","x-litespeed-location","x-reproxy-file","x-reproxy-url","x-sendfile","x-sendfile2"]},{"$ref":"#/$defs/placeholder"}]}},"timeouts":{"description":"The time limits for the upstream. Accurate to about half a second; a limit under one second may take up to 1.5 s.","type":"object","additionalProperties":false,"properties":{"connect":{"$ref":"#/$defs/duration","description":"Until the connection is established. Default: 5s."},"response":{"$ref":"#/$defs/duration","description":"Until the header section of the response. A stream has no time limit. Default: 60s."}}}}};
 const pattern87 = new RegExp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}", "u");
-const schema139 = {"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]};
+const schema140 = {"title":"a string or a list of them","anyOf":[{"type":"string","minLength":1},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/text"}}]};
 
 function validate50(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -2118,7 +2118,7 @@ let valid0 = false;
 const _errs1 = errors;
 if(typeof data === "string"){
 if(func2(data) < 1){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema140.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2129,7 +2129,7 @@ errors++;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.anyOf[0].type,parentSchema:schema139.anyOf[0],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema140.anyOf[0].type,parentSchema:schema140.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2143,7 +2143,7 @@ valid0 = valid0 || _valid0;
 const _errs3 = errors;
 if(Array.isArray(data)){
 if(data.length < 1){
-const err2 = {instancePath,schemaPath:"#/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139.anyOf[1],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema140.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2185,7 +2185,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data[i1], data[j0])){
-const err5 = {instancePath,schemaPath:"#/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema139.anyOf[1],data};
+const err5 = {instancePath,schemaPath:"#/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema140.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2200,7 +2200,7 @@ break outer0;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema139.anyOf[1].type,parentSchema:schema139.anyOf[1],data};
+const err6 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema140.anyOf[1].type,parentSchema:schema140.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2215,7 +2215,7 @@ if(_valid0){
 var items0 = true;
 }
 if(!valid0){
-const err7 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema139.anyOf,parentSchema:schema139,data};
+const err7 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema140.anyOf,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2241,7 +2241,7 @@ return errors === 0;
 }
 validate50.evaluated = {"dynamicProps":false,"dynamicItems":true};
 
-const schema141 = {"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]};
+const schema142 = {"title":"access_token or jwt","anyOf":[{"enum":["access_token","jwt"]},{"$ref":"#/$defs/placeholder"}]};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -2257,7 +2257,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!((data === "access_token") || (data === "jwt"))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema141.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema141.anyOf[0].enum,parentSchema:schema141.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema142.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema142.anyOf[0].enum,parentSchema:schema142.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2271,7 +2271,7 @@ valid0 = valid0 || _valid0;
 const _errs2 = errors;
 if(typeof data === "string"){
 if(!pattern15.test(data)){
-const err1 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data};
+const err1 = {instancePath,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2282,7 +2282,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data};
+const err2 = {instancePath,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2294,7 +2294,7 @@ errors++;
 var _valid0 = _errs2 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema141.anyOf,parentSchema:schema141,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema142.anyOf,parentSchema:schema142,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2332,7 +2332,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.url === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema127.required,parentSchema:schema127,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema128.required,parentSchema:schema128,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2343,7 +2343,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((key0 === "url") || (key0 === "identity")) || (key0 === "token")) || (key0 === "exchange")) || (key0 === "allow_response_headers")) || (key0 === "timeouts"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema127,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema128,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2357,7 +2357,7 @@ if(data.url !== undefined){
 let data0 = data.url;
 if(typeof data0 === "string"){
 if(!pattern13.test(data0)){
-const err2 = {instancePath:instancePath+"/url",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data0};
+const err2 = {instancePath:instancePath+"/url",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema41,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2368,7 +2368,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/url",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data0};
+const err3 = {instancePath:instancePath+"/url",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2385,7 +2385,7 @@ for(const key1 in data1){
 const _errs7 = errors;
 if(typeof key1 === "string"){
 if(!pattern65.test(key1)){
-const err4 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema127.properties.identity.propertyNames,data:key1,propertyName:key1};
+const err4 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema128.properties.identity.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2397,7 +2397,7 @@ errors++;
 }
 var valid2 = _errs7 === errors;
 if(!valid2){
-const err5 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema127.properties.identity.propertyNames,parentSchema:schema127.properties.identity,data:data1};
+const err5 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema128.properties.identity.propertyNames,parentSchema:schema128.properties.identity,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2437,7 +2437,7 @@ errors++;
 if(data1.signed !== undefined){
 let data3 = data1.signed;
 if((typeof data3 !== "string") && (!(data3 && typeof data3 == "object" && !Array.isArray(data3)))){
-const err8 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/type",keyword:"type",params:{type: schema127.properties.identity.properties.signed.type},message:"must be string,object",schema:schema127.properties.identity.properties.signed.type,parentSchema:schema127.properties.identity.properties.signed,data:data3};
+const err8 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/type",keyword:"type",params:{type: schema128.properties.identity.properties.signed.type},message:"must be string,object",schema:schema128.properties.identity.properties.signed.type,parentSchema:schema128.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2448,7 +2448,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(func2(data3) < 1){
-const err9 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema127.properties.identity.properties.signed,data:data3};
+const err9 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema128.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2458,7 +2458,7 @@ vErrors.push(err9);
 errors++;
 }
 if(!pattern87.test(data3)){
-const err10 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema127.properties.identity.properties.signed,data:data3};
+const err10 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema128.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2470,7 +2470,7 @@ errors++;
 }
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(data3.header === undefined){
-const err11 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/required",keyword:"required",params:{missingProperty: "header"},message:"must have required property '"+"header"+"'",schema:schema127.properties.identity.properties.signed.required,parentSchema:schema127.properties.identity.properties.signed,data:data3};
+const err11 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/required",keyword:"required",params:{missingProperty: "header"},message:"must have required property '"+"header"+"'",schema:schema128.properties.identity.properties.signed.required,parentSchema:schema128.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2481,7 +2481,7 @@ errors++;
 }
 for(const key3 in data3){
 if(!(((key3 === "header") || (key3 === "audience")) || (key3 === "claims"))){
-const err12 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema127.properties.identity.properties.signed,data:data3};
+const err12 = {instancePath:instancePath+"/identity/signed",schemaPath:"#/properties/identity/properties/signed/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema128.properties.identity.properties.signed,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2495,7 +2495,7 @@ if(data3.header !== undefined){
 let data4 = data3.header;
 if(typeof data4 === "string"){
 if(!pattern87.test(data4)){
-const err13 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema127.properties.identity.properties.signed.properties.header,data:data4};
+const err13 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema128.properties.identity.properties.signed.properties.header,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2506,7 +2506,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.identity.properties.signed.properties.header.type,parentSchema:schema127.properties.identity.properties.signed.properties.header,data:data4};
+const err14 = {instancePath:instancePath+"/identity/signed/header",schemaPath:"#/properties/identity/properties/signed/properties/header/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema128.properties.identity.properties.signed.properties.header.type,parentSchema:schema128.properties.identity.properties.signed.properties.header,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2577,7 +2577,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data6[i1], data6[j0])){
-const err19 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema127.properties.identity.properties.signed.properties.claims,data:data6};
+const err19 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema128.properties.identity.properties.signed.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2592,7 +2592,7 @@ break outer0;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema127.properties.identity.properties.signed.properties.claims.type,parentSchema:schema127.properties.identity.properties.signed.properties.claims,data:data6};
+const err20 = {instancePath:instancePath+"/identity/signed/claims",schemaPath:"#/properties/identity/properties/signed/properties/claims/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema128.properties.identity.properties.signed.properties.claims.type,parentSchema:schema128.properties.identity.properties.signed.properties.claims,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -2606,7 +2606,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.properties.identity.type,parentSchema:schema127.properties.identity,data:data1};
+const err21 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.properties.identity.type,parentSchema:schema128.properties.identity,data:data1};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -2622,7 +2622,7 @@ const _errs26 = errors;
 let valid12 = false;
 const _errs27 = errors;
 if(!((((data8 === "none") || (data8 === "phantom")) || (data8 === "exchange")) || (data8 === "forward"))){
-const err22 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema127.properties.token.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema127.properties.token.anyOf[0].enum,parentSchema:schema127.properties.token.anyOf[0],data:data8};
+const err22 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema128.properties.token.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema128.properties.token.anyOf[0].enum,parentSchema:schema128.properties.token.anyOf[0],data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -2636,7 +2636,7 @@ valid12 = valid12 || _valid0;
 const _errs28 = errors;
 if(typeof data8 === "string"){
 if(!pattern15.test(data8)){
-const err23 = {instancePath:instancePath+"/token",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data8};
+const err23 = {instancePath:instancePath+"/token",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -2647,7 +2647,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/token",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data8};
+const err24 = {instancePath:instancePath+"/token",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -2659,7 +2659,7 @@ errors++;
 var _valid0 = _errs28 === errors;
 valid12 = valid12 || _valid0;
 if(!valid12){
-const err25 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema127.properties.token.anyOf,parentSchema:schema127.properties.token,data:data8};
+const err25 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema128.properties.token.anyOf,parentSchema:schema128.properties.token,data:data8};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -2684,8 +2684,8 @@ if(data.exchange !== undefined){
 let data9 = data.exchange;
 if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 for(const key4 in data9){
-if(!(func1.call(schema127.properties.exchange.properties, key4))){
-const err26 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema127.properties.exchange,data:data9};
+if(!(func1.call(schema128.properties.exchange.properties, key4))){
+const err26 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema128.properties.exchange,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -2699,7 +2699,7 @@ if(data9.server !== undefined){
 let data10 = data9.server;
 if(typeof data10 === "string"){
 if(!pattern66.test(data10)){
-const err27 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema108,data:data10};
+const err27 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema109,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -2710,7 +2710,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.type,parentSchema:schema108,data:data10};
+const err28 = {instancePath:instancePath+"/exchange/server",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.type,parentSchema:schema109,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -2830,7 +2830,7 @@ if(data9.endpoint !== undefined){
 let data16 = data9.endpoint;
 if(typeof data16 === "string"){
 if(!pattern16.test(data16)){
-const err37 = {instancePath:instancePath+"/exchange/endpoint",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema45,data:data16};
+const err37 = {instancePath:instancePath+"/exchange/endpoint",schemaPath:"#/$defs/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s#]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema46,data:data16};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -2841,7 +2841,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/exchange/endpoint",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema45.type,parentSchema:schema45,data:data16};
+const err38 = {instancePath:instancePath+"/exchange/endpoint",schemaPath:"#/$defs/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema46.type,parentSchema:schema46,data:data16};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -2887,7 +2887,7 @@ const _errs59 = errors;
 let valid21 = false;
 const _errs60 = errors;
 if(!((data22 === "none") || (data22 === "client_credentials"))){
-const err39 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema127.properties.exchange.properties.actor.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema127.properties.exchange.properties.actor.anyOf[0].enum,parentSchema:schema127.properties.exchange.properties.actor.anyOf[0],data:data22};
+const err39 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema128.properties.exchange.properties.actor.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema128.properties.exchange.properties.actor.anyOf[0].enum,parentSchema:schema128.properties.exchange.properties.actor.anyOf[0],data:data22};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -2901,7 +2901,7 @@ valid21 = valid21 || _valid1;
 const _errs61 = errors;
 if(typeof data22 === "string"){
 if(!pattern15.test(data22)){
-const err40 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data22};
+const err40 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data22};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -2912,7 +2912,7 @@ errors++;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data22};
+const err41 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data22};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -2924,7 +2924,7 @@ errors++;
 var _valid1 = _errs61 === errors;
 valid21 = valid21 || _valid1;
 if(!valid21){
-const err42 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema127.properties.exchange.properties.actor.anyOf,parentSchema:schema127.properties.exchange.properties.actor,data:data22};
+const err42 = {instancePath:instancePath+"/exchange/actor",schemaPath:"#/properties/exchange/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema128.properties.exchange.properties.actor.anyOf,parentSchema:schema128.properties.exchange.properties.actor,data:data22};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -2947,7 +2947,7 @@ vErrors = null;
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.properties.exchange.type,parentSchema:schema127.properties.exchange,data:data9};
+const err43 = {instancePath:instancePath+"/exchange",schemaPath:"#/properties/exchange/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.properties.exchange.type,parentSchema:schema128.properties.exchange,data:data9};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -2967,7 +2967,7 @@ const _errs67 = errors;
 let valid25 = false;
 const _errs68 = errors;
 if(!(((((((((((data24 === "alt-svc") || (data24 === "clear-site-data")) || (data24 === "x-accel-charset")) || (data24 === "x-accel-limit-rate")) || (data24 === "x-accel-redirect")) || (data24 === "x-lighttpd-send-file")) || (data24 === "x-litespeed-location")) || (data24 === "x-reproxy-file")) || (data24 === "x-reproxy-url")) || (data24 === "x-sendfile")) || (data24 === "x-sendfile2"))){
-const err44 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema127.properties.allow_response_headers.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema127.properties.allow_response_headers.items.anyOf[0].enum,parentSchema:schema127.properties.allow_response_headers.items.anyOf[0],data:data24};
+const err44 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema128.properties.allow_response_headers.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema128.properties.allow_response_headers.items.anyOf[0].enum,parentSchema:schema128.properties.allow_response_headers.items.anyOf[0],data:data24};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -2981,7 +2981,7 @@ valid25 = valid25 || _valid2;
 const _errs69 = errors;
 if(typeof data24 === "string"){
 if(!pattern15.test(data24)){
-const err45 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data24};
+const err45 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data24};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -2992,7 +2992,7 @@ errors++;
 }
 }
 else {
-const err46 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data24};
+const err46 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data24};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -3004,7 +3004,7 @@ errors++;
 var _valid2 = _errs69 === errors;
 valid25 = valid25 || _valid2;
 if(!valid25){
-const err47 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema127.properties.allow_response_headers.items.anyOf,parentSchema:schema127.properties.allow_response_headers.items,data:data24};
+const err47 = {instancePath:instancePath+"/allow_response_headers/" + i2,schemaPath:"#/properties/allow_response_headers/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema128.properties.allow_response_headers.items.anyOf,parentSchema:schema128.properties.allow_response_headers.items,data:data24};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -3032,7 +3032,7 @@ outer1:
 for(;i3--;){
 for(j1 = i3; j1--;){
 if(func0(data23[i3], data23[j1])){
-const err48 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema127.properties.allow_response_headers,data:data23};
+const err48 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema128.properties.allow_response_headers,data:data23};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -3047,7 +3047,7 @@ break outer1;
 }
 }
 else {
-const err49 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema127.properties.allow_response_headers.type,parentSchema:schema127.properties.allow_response_headers,data:data23};
+const err49 = {instancePath:instancePath+"/allow_response_headers",schemaPath:"#/properties/allow_response_headers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema128.properties.allow_response_headers.type,parentSchema:schema128.properties.allow_response_headers,data:data23};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -3062,7 +3062,7 @@ let data25 = data.timeouts;
 if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
 for(const key5 in data25){
 if(!((key5 === "connect") || (key5 === "response"))){
-const err50 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema127.properties.timeouts,data:data25};
+const err50 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema128.properties.timeouts,data:data25};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -3076,7 +3076,7 @@ if(data25.connect !== undefined){
 let data26 = data25.connect;
 if(typeof data26 === "string"){
 if(!pattern19.test(data26)){
-const err51 = {instancePath:instancePath+"/timeouts/connect",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data26};
+const err51 = {instancePath:instancePath+"/timeouts/connect",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data26};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -3087,7 +3087,7 @@ errors++;
 }
 }
 else {
-const err52 = {instancePath:instancePath+"/timeouts/connect",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data26};
+const err52 = {instancePath:instancePath+"/timeouts/connect",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data26};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -3101,7 +3101,7 @@ if(data25.response !== undefined){
 let data27 = data25.response;
 if(typeof data27 === "string"){
 if(!pattern19.test(data27)){
-const err53 = {instancePath:instancePath+"/timeouts/response",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data27};
+const err53 = {instancePath:instancePath+"/timeouts/response",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data27};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -3112,7 +3112,7 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/timeouts/response",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data27};
+const err54 = {instancePath:instancePath+"/timeouts/response",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data27};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -3124,7 +3124,7 @@ errors++;
 }
 }
 else {
-const err55 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.properties.timeouts.type,parentSchema:schema127.properties.timeouts,data:data25};
+const err55 = {instancePath:instancePath+"/timeouts",schemaPath:"#/properties/timeouts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.properties.timeouts.type,parentSchema:schema128.properties.timeouts,data:data25};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -3136,7 +3136,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.type,parentSchema:schema127,data};
+const err56 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.type,parentSchema:schema128,data};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -3163,7 +3163,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema107.required,parentSchema:schema107,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema108.required,parentSchema:schema108,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3173,7 +3173,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.path === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "path"},message:"must have required property '"+"path"+"'",schema:schema107.required,parentSchema:schema107,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "path"},message:"must have required property '"+"path"+"'",schema:schema108.required,parentSchema:schema108,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3183,7 +3183,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.upstream === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstream"},message:"must have required property '"+"upstream"+"'",schema:schema107.required,parentSchema:schema107,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstream"},message:"must have required property '"+"upstream"+"'",schema:schema108.required,parentSchema:schema108,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3193,8 +3193,8 @@ vErrors.push(err2);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema107.properties, key0))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema107,data};
+if(!(func1.call(schema108.properties, key0))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema108,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3208,7 +3208,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(!pattern66.test(data0)){
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema108,data:data0};
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema109,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3219,7 +3219,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.type,parentSchema:schema108,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.type,parentSchema:schema109,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3233,7 +3233,7 @@ if(data.path !== undefined){
 let data1 = data.path;
 if(typeof data1 === "string"){
 if(!pattern67.test(data1)){
-const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema107.properties.path,data:data1};
+const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^/[^\\\\%;?#*{}]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema108.properties.path,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3244,7 +3244,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.path.type,parentSchema:schema107.properties.path,data:data1};
+const err7 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.properties.path.type,parentSchema:schema108.properties.path,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3260,7 +3260,7 @@ const _errs8 = errors;
 let valid2 = false;
 const _errs9 = errors;
 if(!((data2 === "http") || (data2 === "mcp"))){
-const err8 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.protocol.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.protocol.anyOf[0].enum,parentSchema:schema107.properties.protocol.anyOf[0],data:data2};
+const err8 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema108.properties.protocol.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema108.properties.protocol.anyOf[0].enum,parentSchema:schema108.properties.protocol.anyOf[0],data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3274,7 +3274,7 @@ valid2 = valid2 || _valid0;
 const _errs10 = errors;
 if(typeof data2 === "string"){
 if(!pattern15.test(data2)){
-const err9 = {instancePath:instancePath+"/protocol",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data2};
+const err9 = {instancePath:instancePath+"/protocol",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3285,7 +3285,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/protocol",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data2};
+const err10 = {instancePath:instancePath+"/protocol",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3297,7 +3297,7 @@ errors++;
 var _valid0 = _errs10 === errors;
 valid2 = valid2 || _valid0;
 if(!valid2){
-const err11 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.protocol.anyOf,parentSchema:schema107.properties.protocol,data:data2};
+const err11 = {instancePath:instancePath+"/protocol",schemaPath:"#/properties/protocol/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema108.properties.protocol.anyOf,parentSchema:schema108.properties.protocol,data:data2};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3323,7 +3323,7 @@ let data3 = data.resource;
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 for(const key1 in data3){
 if(!(((((key1 === "name") || (key1 === "scopes_supported")) || (key1 === "documentation")) || (key1 === "policy_uri")) || (key1 === "tos_uri"))){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema107.properties.resource,data:data3};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema108.properties.resource,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3368,7 +3368,7 @@ if(data3.documentation !== undefined){
 let data6 = data3.documentation;
 if(typeof data6 === "string"){
 if(!pattern69.test(data6)){
-const err15 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema111,data:data6};
+const err15 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema112,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3379,7 +3379,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.type,parentSchema:schema111,data:data6};
+const err16 = {instancePath:instancePath+"/resource/documentation",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.type,parentSchema:schema112,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3393,7 +3393,7 @@ if(data3.policy_uri !== undefined){
 let data7 = data3.policy_uri;
 if(typeof data7 === "string"){
 if(!pattern69.test(data7)){
-const err17 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema111,data:data7};
+const err17 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema112,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3404,7 +3404,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.type,parentSchema:schema111,data:data7};
+const err18 = {instancePath:instancePath+"/resource/policy_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.type,parentSchema:schema112,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3418,7 +3418,7 @@ if(data3.tos_uri !== undefined){
 let data8 = data3.tos_uri;
 if(typeof data8 === "string"){
 if(!pattern69.test(data8)){
-const err19 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema111,data:data8};
+const err19 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/pattern",keyword:"pattern",params:{pattern: "^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema112,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3429,7 +3429,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema111.type,parentSchema:schema111,data:data8};
+const err20 = {instancePath:instancePath+"/resource/tos_uri",schemaPath:"#/$defs/link/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.type,parentSchema:schema112,data:data8};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3441,7 +3441,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.properties.resource.type,parentSchema:schema107.properties.resource,data:data3};
+const err21 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.properties.resource.type,parentSchema:schema108.properties.resource,data:data3};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -3455,7 +3455,7 @@ if(data.authorization_servers !== undefined){
 let data9 = data.authorization_servers;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err22 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema107.properties.authorization_servers,data:data9};
+const err22 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema108.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3469,7 +3469,7 @@ for(let i0=0; i0<len0; i0++){
 let data10 = data9[i0];
 if(typeof data10 === "string"){
 if(!pattern66.test(data10)){
-const err23 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema108,data:data10};
+const err23 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema109,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -3480,7 +3480,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.type,parentSchema:schema108,data:data10};
+const err24 = {instancePath:instancePath+"/authorization_servers/" + i0,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.type,parentSchema:schema109,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -3497,7 +3497,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data9[i1], data9[j0])){
-const err25 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema107.properties.authorization_servers,data:data9};
+const err25 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema108.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -3512,7 +3512,7 @@ break outer0;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema107.properties.authorization_servers.type,parentSchema:schema107.properties.authorization_servers,data:data9};
+const err26 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema108.properties.authorization_servers.type,parentSchema:schema108.properties.authorization_servers,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -3529,7 +3529,7 @@ let valid13 = false;
 const _errs36 = errors;
 if(typeof data11 === "string"){
 if(func2(data11) < 1){
-const err27 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema107.properties.audience.anyOf[0],data:data11};
+const err27 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema108.properties.audience.anyOf[0],data:data11};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -3540,7 +3540,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.audience.anyOf[0].type,parentSchema:schema107.properties.audience.anyOf[0],data:data11};
+const err28 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.properties.audience.anyOf[0].type,parentSchema:schema108.properties.audience.anyOf[0],data:data11};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -3554,7 +3554,7 @@ valid13 = valid13 || _valid1;
 const _errs38 = errors;
 if(Array.isArray(data11)){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema107.properties.audience.anyOf[1],data:data11};
+const err29 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema108.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -3596,7 +3596,7 @@ outer1:
 for(;i3--;){
 for(j1 = i3; j1--;){
 if(func0(data11[i3], data11[j1])){
-const err32 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema107.properties.audience.anyOf[1],data:data11};
+const err32 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)",schema:true,parentSchema:schema108.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -3611,7 +3611,7 @@ break outer1;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema107.properties.audience.anyOf[1].type,parentSchema:schema107.properties.audience.anyOf[1],data:data11};
+const err33 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema108.properties.audience.anyOf[1].type,parentSchema:schema108.properties.audience.anyOf[1],data:data11};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -3623,7 +3623,7 @@ errors++;
 var _valid1 = _errs38 === errors;
 valid13 = valid13 || _valid1;
 if(!valid13){
-const err34 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.audience.anyOf,parentSchema:schema107.properties.audience,data:data11};
+const err34 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema108.properties.audience.anyOf,parentSchema:schema108.properties.audience,data:data11};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -3648,7 +3648,7 @@ if(data.tokens !== undefined){
 let data13 = data.tokens;
 if(Array.isArray(data13)){
 if(data13.length < 1){
-const err35 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema107.properties.tokens,data:data13};
+const err35 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema108.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -3664,7 +3664,7 @@ const _errs46 = errors;
 let valid20 = false;
 const _errs47 = errors;
 if(!((data14 === "jwt") || (data14 === "opaque"))){
-const err36 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.tokens.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.tokens.items.anyOf[0].enum,parentSchema:schema107.properties.tokens.items.anyOf[0],data:data14};
+const err36 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema108.properties.tokens.items.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema108.properties.tokens.items.anyOf[0].enum,parentSchema:schema108.properties.tokens.items.anyOf[0],data:data14};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -3678,7 +3678,7 @@ valid20 = valid20 || _valid2;
 const _errs48 = errors;
 if(typeof data14 === "string"){
 if(!pattern15.test(data14)){
-const err37 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data14};
+const err37 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data14};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -3689,7 +3689,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data14};
+const err38 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data14};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -3701,7 +3701,7 @@ errors++;
 var _valid2 = _errs48 === errors;
 valid20 = valid20 || _valid2;
 if(!valid20){
-const err39 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.tokens.items.anyOf,parentSchema:schema107.properties.tokens.items,data:data14};
+const err39 = {instancePath:instancePath+"/tokens/" + i4,schemaPath:"#/properties/tokens/items/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema108.properties.tokens.items.anyOf,parentSchema:schema108.properties.tokens.items,data:data14};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -3729,7 +3729,7 @@ outer2:
 for(;i5--;){
 for(j2 = i5; j2--;){
 if(func0(data13[i5], data13[j2])){
-const err40 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema107.properties.tokens,data:data13};
+const err40 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)",schema:true,parentSchema:schema108.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -3744,7 +3744,7 @@ break outer2;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema107.properties.tokens.type,parentSchema:schema107.properties.tokens,data:data13};
+const err41 = {instancePath:instancePath+"/tokens",schemaPath:"#/properties/tokens/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema108.properties.tokens.type,parentSchema:schema108.properties.tokens,data:data13};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -3760,7 +3760,7 @@ const _errs52 = errors;
 let valid23 = false;
 const _errs53 = errors;
 if(!((data15 === "by_prefix") || (data15 === "shown_to_all"))){
-const err42 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.opaque_tokens.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.opaque_tokens.anyOf[0].enum,parentSchema:schema107.properties.opaque_tokens.anyOf[0],data:data15};
+const err42 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema108.properties.opaque_tokens.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema108.properties.opaque_tokens.anyOf[0].enum,parentSchema:schema108.properties.opaque_tokens.anyOf[0],data:data15};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -3774,7 +3774,7 @@ valid23 = valid23 || _valid3;
 const _errs54 = errors;
 if(typeof data15 === "string"){
 if(!pattern15.test(data15)){
-const err43 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data15};
+const err43 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data15};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -3785,7 +3785,7 @@ errors++;
 }
 }
 else {
-const err44 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data15};
+const err44 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data15};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -3797,7 +3797,7 @@ errors++;
 var _valid3 = _errs54 === errors;
 valid23 = valid23 || _valid3;
 if(!valid23){
-const err45 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.opaque_tokens.anyOf,parentSchema:schema107.properties.opaque_tokens,data:data15};
+const err45 = {instancePath:instancePath+"/opaque_tokens",schemaPath:"#/properties/opaque_tokens/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema108.properties.opaque_tokens.anyOf,parentSchema:schema108.properties.opaque_tokens,data:data15};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -3822,7 +3822,7 @@ if(data.policy !== undefined){
 let data16 = data.policy;
 if(typeof data16 === "string"){
 if(!pattern66.test(data16)){
-const err46 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema108,data:data16};
+const err46 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema109,data:data16};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -3833,7 +3833,7 @@ errors++;
 }
 }
 else {
-const err47 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.type,parentSchema:schema108,data:data16};
+const err47 = {instancePath:instancePath+"/policy",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema109.type,parentSchema:schema109,data:data16};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -3847,7 +3847,7 @@ if(data.methods !== undefined){
 let data17 = data.methods;
 if(Array.isArray(data17)){
 if(data17.length < 1){
-const err48 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema107.properties.methods,data:data17};
+const err48 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema108.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -3861,7 +3861,7 @@ for(let i6=0; i6<len3; i6++){
 let data18 = data17[i6];
 if(typeof data18 === "string"){
 if(!pattern76.test(data18)){
-const err49 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/pattern",keyword:"pattern",params:{pattern: "^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema107.properties.methods.items,data:data18};
+const err49 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/pattern",keyword:"pattern",params:{pattern: "^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[A-Z][A-Z-]*$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema108.properties.methods.items,data:data18};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -3872,7 +3872,7 @@ errors++;
 }
 }
 else {
-const err50 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.methods.items.type,parentSchema:schema107.properties.methods.items,data:data18};
+const err50 = {instancePath:instancePath+"/methods/" + i6,schemaPath:"#/properties/methods/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema108.properties.methods.items.type,parentSchema:schema108.properties.methods.items,data:data18};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -3893,7 +3893,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j3 = indices0[item0];
-const err51 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema107.properties.methods,data:data17};
+const err51 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)",schema:true,parentSchema:schema108.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -3908,7 +3908,7 @@ indices0[item0] = i7;
 }
 }
 else {
-const err52 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema107.properties.methods.type,parentSchema:schema107.properties.methods,data:data17};
+const err52 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema108.properties.methods.type,parentSchema:schema108.properties.methods,data:data17};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -3921,7 +3921,7 @@ errors++;
 if(data.public !== undefined){
 let data19 = data.public;
 if(typeof data19 !== "boolean"){
-const err53 = {instancePath:instancePath+"/public",schemaPath:"#/properties/public/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema107.properties.public.type,parentSchema:schema107.properties.public,data:data19};
+const err53 = {instancePath:instancePath+"/public",schemaPath:"#/properties/public/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema108.properties.public.type,parentSchema:schema108.properties.public,data:data19};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -3937,7 +3937,7 @@ const _errs67 = errors;
 let valid29 = false;
 const _errs68 = errors;
 if(!(data20 === "websocket")){
-const err54 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.upgrade.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.upgrade.anyOf[0].enum,parentSchema:schema107.properties.upgrade.anyOf[0],data:data20};
+const err54 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema108.properties.upgrade.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema108.properties.upgrade.anyOf[0].enum,parentSchema:schema108.properties.upgrade.anyOf[0],data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -3951,7 +3951,7 @@ valid29 = valid29 || _valid4;
 const _errs69 = errors;
 if(typeof data20 === "string"){
 if(!pattern15.test(data20)){
-const err55 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data20};
+const err55 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data20};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -3962,7 +3962,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data20};
+const err56 = {instancePath:instancePath+"/upgrade",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data20};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -3974,7 +3974,7 @@ errors++;
 var _valid4 = _errs69 === errors;
 valid29 = valid29 || _valid4;
 if(!valid29){
-const err57 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.upgrade.anyOf,parentSchema:schema107.properties.upgrade,data:data20};
+const err57 = {instancePath:instancePath+"/upgrade",schemaPath:"#/properties/upgrade/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema108.properties.upgrade.anyOf,parentSchema:schema108.properties.upgrade,data:data20};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -4001,7 +4001,7 @@ const _errs73 = errors;
 let valid31 = false;
 const _errs74 = errors;
 if(!((data21 === "refuse") || (data21 === "pass"))){
-const err58 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.below.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.below.anyOf[0].enum,parentSchema:schema107.properties.below.anyOf[0],data:data21};
+const err58 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema108.properties.below.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema108.properties.below.anyOf[0].enum,parentSchema:schema108.properties.below.anyOf[0],data:data21};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -4015,7 +4015,7 @@ valid31 = valid31 || _valid5;
 const _errs75 = errors;
 if(typeof data21 === "string"){
 if(!pattern15.test(data21)){
-const err59 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data21};
+const err59 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data21};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -4026,7 +4026,7 @@ errors++;
 }
 }
 else {
-const err60 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data21};
+const err60 = {instancePath:instancePath+"/below",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data21};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -4038,7 +4038,7 @@ errors++;
 var _valid5 = _errs75 === errors;
 valid31 = valid31 || _valid5;
 if(!valid31){
-const err61 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.below.anyOf,parentSchema:schema107.properties.below,data:data21};
+const err61 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema108.properties.below.anyOf,parentSchema:schema108.properties.below,data:data21};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -4065,7 +4065,7 @@ const _errs79 = errors;
 let valid33 = false;
 const _errs80 = errors;
 if(!((data22 === "refuse") || (data22 === "pass"))){
-const err62 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.query.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.query.anyOf[0].enum,parentSchema:schema107.properties.query.anyOf[0],data:data22};
+const err62 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema108.properties.query.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema108.properties.query.anyOf[0].enum,parentSchema:schema108.properties.query.anyOf[0],data:data22};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -4079,7 +4079,7 @@ valid33 = valid33 || _valid6;
 const _errs81 = errors;
 if(typeof data22 === "string"){
 if(!pattern15.test(data22)){
-const err63 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data22};
+const err63 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data22};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -4090,7 +4090,7 @@ errors++;
 }
 }
 else {
-const err64 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data22};
+const err64 = {instancePath:instancePath+"/query",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data22};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -4102,7 +4102,7 @@ errors++;
 var _valid6 = _errs81 === errors;
 valid33 = valid33 || _valid6;
 if(!valid33){
-const err65 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.query.anyOf,parentSchema:schema107.properties.query,data:data22};
+const err65 = {instancePath:instancePath+"/query",schemaPath:"#/properties/query/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema108.properties.query.anyOf,parentSchema:schema108.properties.query,data:data22};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -4129,7 +4129,7 @@ const _errs85 = errors;
 let valid35 = false;
 const _errs86 = errors;
 if(!(((data23 === "policy") || (data23 === "supported")) || (data23 === "none"))){
-const err66 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.first_challenge.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.first_challenge.anyOf[0].enum,parentSchema:schema107.properties.first_challenge.anyOf[0],data:data23};
+const err66 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema108.properties.first_challenge.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema108.properties.first_challenge.anyOf[0].enum,parentSchema:schema108.properties.first_challenge.anyOf[0],data:data23};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -4143,7 +4143,7 @@ valid35 = valid35 || _valid7;
 const _errs87 = errors;
 if(typeof data23 === "string"){
 if(!pattern15.test(data23)){
-const err67 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data23};
+const err67 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data23};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -4154,7 +4154,7 @@ errors++;
 }
 }
 else {
-const err68 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data23};
+const err68 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data23};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -4166,7 +4166,7 @@ errors++;
 var _valid7 = _errs87 === errors;
 valid35 = valid35 || _valid7;
 if(!valid35){
-const err69 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.first_challenge.anyOf,parentSchema:schema107.properties.first_challenge,data:data23};
+const err69 = {instancePath:instancePath+"/first_challenge",schemaPath:"#/properties/first_challenge/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema108.properties.first_challenge.anyOf,parentSchema:schema108.properties.first_challenge,data:data23};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -4192,7 +4192,7 @@ let data24 = data.refusals;
 if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
 for(const key2 in data24){
 if(!(key2 === "final")){
-const err70 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema107.properties.refusals,data:data24};
+const err70 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema108.properties.refusals,data:data24};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -4208,7 +4208,7 @@ const _errs94 = errors;
 let valid38 = false;
 const _errs95 = errors;
 if(!((data25 === "http") || (data25 === "tool_error"))){
-const err71 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema107.properties.refusals.properties.final.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema107.properties.refusals.properties.final.anyOf[0].enum,parentSchema:schema107.properties.refusals.properties.final.anyOf[0],data:data25};
+const err71 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema108.properties.refusals.properties.final.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema108.properties.refusals.properties.final.anyOf[0].enum,parentSchema:schema108.properties.refusals.properties.final.anyOf[0],data:data25};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -4222,7 +4222,7 @@ valid38 = valid38 || _valid8;
 const _errs96 = errors;
 if(typeof data25 === "string"){
 if(!pattern15.test(data25)){
-const err72 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data25};
+const err72 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data25};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -4233,7 +4233,7 @@ errors++;
 }
 }
 else {
-const err73 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data25};
+const err73 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data25};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -4245,7 +4245,7 @@ errors++;
 var _valid8 = _errs96 === errors;
 valid38 = valid38 || _valid8;
 if(!valid38){
-const err74 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema107.properties.refusals.properties.final.anyOf,parentSchema:schema107.properties.refusals.properties.final,data:data25};
+const err74 = {instancePath:instancePath+"/refusals/final",schemaPath:"#/properties/refusals/properties/final/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema108.properties.refusals.properties.final.anyOf,parentSchema:schema108.properties.refusals.properties.final,data:data25};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -4268,7 +4268,7 @@ vErrors = null;
 }
 }
 else {
-const err75 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.properties.refusals.type,parentSchema:schema107.properties.refusals,data:data24};
+const err75 = {instancePath:instancePath+"/refusals",schemaPath:"#/properties/refusals/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.properties.refusals.type,parentSchema:schema108.properties.refusals,data:data24};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -4282,7 +4282,7 @@ if(data.keepalive !== undefined){
 let data26 = data.keepalive;
 if(typeof data26 === "string"){
 if(!pattern19.test(data26)){
-const err76 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data26};
+const err76 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data26};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -4293,7 +4293,7 @@ errors++;
 }
 }
 else {
-const err77 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data26};
+const err77 = {instancePath:instancePath+"/keepalive",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data26};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -4314,7 +4314,7 @@ let data28 = data.dpop;
 if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
 for(const key3 in data28){
 if(!((((key3 === "required") || (key3 === "nonce")) || (key3 === "algorithms")) || (key3 === "proof_lifetime"))){
-const err78 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema107.properties.dpop,data:data28};
+const err78 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema108.properties.dpop,data:data28};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -4327,7 +4327,7 @@ errors++;
 if(data28.required !== undefined){
 let data29 = data28.required;
 if(typeof data29 !== "boolean"){
-const err79 = {instancePath:instancePath+"/dpop/required",schemaPath:"#/properties/dpop/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema107.properties.dpop.properties.required.type,parentSchema:schema107.properties.dpop.properties.required,data:data29};
+const err79 = {instancePath:instancePath+"/dpop/required",schemaPath:"#/properties/dpop/properties/required/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema108.properties.dpop.properties.required.type,parentSchema:schema108.properties.dpop.properties.required,data:data29};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -4340,7 +4340,7 @@ errors++;
 if(data28.nonce !== undefined){
 let data30 = data28.nonce;
 if(typeof data30 !== "boolean"){
-const err80 = {instancePath:instancePath+"/dpop/nonce",schemaPath:"#/properties/dpop/properties/nonce/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema107.properties.dpop.properties.nonce.type,parentSchema:schema107.properties.dpop.properties.nonce,data:data30};
+const err80 = {instancePath:instancePath+"/dpop/nonce",schemaPath:"#/properties/dpop/properties/nonce/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema108.properties.dpop.properties.nonce.type,parentSchema:schema108.properties.dpop.properties.nonce,data:data30};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -4360,7 +4360,7 @@ if(data28.proof_lifetime !== undefined){
 let data32 = data28.proof_lifetime;
 if(typeof data32 === "string"){
 if(!pattern19.test(data32)){
-const err81 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data32};
+const err81 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data32};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -4371,7 +4371,7 @@ errors++;
 }
 }
 else {
-const err82 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data32};
+const err82 = {instancePath:instancePath+"/dpop/proof_lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data32};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -4383,7 +4383,7 @@ errors++;
 }
 }
 else {
-const err83 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.properties.dpop.type,parentSchema:schema107.properties.dpop,data:data28};
+const err83 = {instancePath:instancePath+"/dpop",schemaPath:"#/properties/dpop/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.properties.dpop.type,parentSchema:schema108.properties.dpop,data:data28};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -4397,7 +4397,7 @@ if(data.revalidate !== undefined){
 let data33 = data.revalidate;
 if(typeof data33 === "string"){
 if(!pattern19.test(data33)){
-const err84 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data33};
+const err84 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data33};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -4408,7 +4408,7 @@ errors++;
 }
 }
 else {
-const err85 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data33};
+const err85 = {instancePath:instancePath+"/revalidate",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data33};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -4426,7 +4426,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err86 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.type,parentSchema:schema107,data};
+const err86 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.type,parentSchema:schema108,data};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -5061,14 +5061,12 @@ vErrors.push(err44);
 errors++;
 }
 }
-if(data.authorization_servers !== undefined){
-let data19 = data.authorization_servers;
+if(data.console !== undefined){
+let data19 = data.console;
 if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
 for(const key4 in data19){
-const _errs52 = errors;
-if(typeof key4 === "string"){
-if(!pattern12.test(key4)){
-const err45 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.authorization_servers.propertyNames,data:key4,propertyName:key4};
+if(!(key4 === "grafana")){
+const err45 = {instancePath:instancePath+"/console",schemaPath:"#/properties/console/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.console,data:data19};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -5078,9 +5076,11 @@ vErrors.push(err45);
 errors++;
 }
 }
-var valid23 = _errs52 === errors;
-if(!valid23){
-const err46 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames",keyword:"propertyNames",params:{propertyName: key4},message:"property name must be valid",schema:schema31.properties.authorization_servers.propertyNames,parentSchema:schema31.properties.authorization_servers,data:data19};
+if(data19.grafana !== undefined){
+let data20 = data19.grafana;
+if(typeof data20 === "string"){
+if(func2(data20) < 1){
+const err46 = {instancePath:instancePath+"/console/grafana",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data20};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -5090,15 +5090,8 @@ vErrors.push(err46);
 errors++;
 }
 }
-for(const key5 in data19){
-if(!(validate21(data19[key5], {instancePath:instancePath+"/authorization_servers/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data19,parentDataProperty:key5,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
-errors = vErrors.length;
-}
-}
-}
 else {
-const err47 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.authorization_servers.type,parentSchema:schema31.properties.authorization_servers,data:data19};
+const err47 = {instancePath:instancePath+"/console/grafana",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data20};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -5108,11 +5101,9 @@ vErrors.push(err47);
 errors++;
 }
 }
-if(data.front_door !== undefined){
-let data21 = data.front_door;
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-if(data21.issuer === undefined){
-const err48 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema31.properties.front_door.required,parentSchema:schema31.properties.front_door,data:data21};
+}
+else {
+const err48 = {instancePath:instancePath+"/console",schemaPath:"#/properties/console/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.console.type,parentSchema:schema31.properties.console,data:data19};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -5121,8 +5112,15 @@ vErrors.push(err48);
 }
 errors++;
 }
-if(data21.identity_providers === undefined){
-const err49 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/required",keyword:"required",params:{missingProperty: "identity_providers"},message:"must have required property '"+"identity_providers"+"'",schema:schema31.properties.front_door.required,parentSchema:schema31.properties.front_door,data:data21};
+}
+if(data.authorization_servers !== undefined){
+let data21 = data.authorization_servers;
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+for(const key5 in data21){
+const _errs58 = errors;
+if(typeof key5 === "string"){
+if(!pattern12.test(key5)){
+const err49 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.authorization_servers.propertyNames,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -5131,8 +5129,10 @@ vErrors.push(err49);
 }
 errors++;
 }
-if(data21.scopes === undefined){
-const err50 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/required",keyword:"required",params:{missingProperty: "scopes"},message:"must have required property '"+"scopes"+"'",schema:schema31.properties.front_door.required,parentSchema:schema31.properties.front_door,data:data21};
+}
+var valid25 = _errs58 === errors;
+if(!valid25){
+const err50 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema31.properties.authorization_servers.propertyNames,parentSchema:schema31.properties.authorization_servers,data:data21};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -5141,9 +5141,16 @@ vErrors.push(err50);
 }
 errors++;
 }
+}
 for(const key6 in data21){
-if(!(func1.call(schema31.properties.front_door.properties, key6))){
-const err51 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key6},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door,data:data21};
+if(!(validate21(data21[key6], {instancePath:instancePath+"/authorization_servers/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data21,parentDataProperty:key6,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err51 = {instancePath:instancePath+"/authorization_servers",schemaPath:"#/properties/authorization_servers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.authorization_servers.type,parentSchema:schema31.properties.authorization_servers,data:data21};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -5153,11 +5160,11 @@ vErrors.push(err51);
 errors++;
 }
 }
-if(data21.issuer !== undefined){
-let data22 = data21.issuer;
-if(typeof data22 === "string"){
-if(!pattern13.test(data22)){
-const err52 = {instancePath:instancePath+"/front_door/issuer",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data22};
+if(data.front_door !== undefined){
+let data23 = data.front_door;
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+if(data23.issuer === undefined){
+const err52 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema31.properties.front_door.required,parentSchema:schema31.properties.front_door,data:data23};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -5166,9 +5173,8 @@ vErrors.push(err52);
 }
 errors++;
 }
-}
-else {
-const err53 = {instancePath:instancePath+"/front_door/issuer",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data22};
+if(data23.identity_providers === undefined){
+const err53 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/required",keyword:"required",params:{missingProperty: "identity_providers"},message:"must have required property '"+"identity_providers"+"'",schema:schema31.properties.front_door.required,parentSchema:schema31.properties.front_door,data:data23};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -5177,12 +5183,8 @@ vErrors.push(err53);
 }
 errors++;
 }
-}
-if(data21.listen !== undefined){
-let data23 = data21.listen;
-if(typeof data23 === "string"){
-if(!pattern5.test(data23)){
-const err54 = {instancePath:instancePath+"/front_door/listen",schemaPath:"#/$defs/address/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema33,data:data23};
+if(data23.scopes === undefined){
+const err54 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/required",keyword:"required",params:{missingProperty: "scopes"},message:"must have required property '"+"scopes"+"'",schema:schema31.properties.front_door.required,parentSchema:schema31.properties.front_door,data:data23};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -5191,9 +5193,9 @@ vErrors.push(err54);
 }
 errors++;
 }
-}
-else {
-const err55 = {instancePath:instancePath+"/front_door/listen",schemaPath:"#/$defs/address/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.type,parentSchema:schema33,data:data23};
+for(const key7 in data23){
+if(!(func1.call(schema31.properties.front_door.properties, key7))){
+const err55 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door,data:data23};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -5203,11 +5205,11 @@ vErrors.push(err55);
 errors++;
 }
 }
-if(data21.backchannel !== undefined){
-let data24 = data21.backchannel;
+if(data23.issuer !== undefined){
+let data24 = data23.issuer;
 if(typeof data24 === "string"){
 if(!pattern13.test(data24)){
-const err56 = {instancePath:instancePath+"/front_door/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data24};
+const err56 = {instancePath:instancePath+"/front_door/issuer",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema41,data:data24};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -5218,7 +5220,7 @@ errors++;
 }
 }
 else {
-const err57 = {instancePath:instancePath+"/front_door/backchannel",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data24};
+const err57 = {instancePath:instancePath+"/front_door/issuer",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data24};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -5228,11 +5230,11 @@ vErrors.push(err57);
 errors++;
 }
 }
-if(data21.keys !== undefined){
-let data25 = data21.keys;
+if(data23.listen !== undefined){
+let data25 = data23.listen;
 if(typeof data25 === "string"){
-if(func2(data25) < 1){
-const err58 = {instancePath:instancePath+"/front_door/keys",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data25};
+if(!pattern5.test(data25)){
+const err58 = {instancePath:instancePath+"/front_door/listen",schemaPath:"#/$defs/address/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema33,data:data25};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -5243,7 +5245,7 @@ errors++;
 }
 }
 else {
-const err59 = {instancePath:instancePath+"/front_door/keys",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data25};
+const err59 = {instancePath:instancePath+"/front_door/listen",schemaPath:"#/$defs/address/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.type,parentSchema:schema33,data:data25};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -5253,11 +5255,11 @@ vErrors.push(err59);
 errors++;
 }
 }
-if(data21.identity_providers !== undefined){
-let data26 = data21.identity_providers;
-if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
-if(Object.keys(data26).length < 1){
-const err60 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data26};
+if(data23.backchannel !== undefined){
+let data26 = data23.backchannel;
+if(typeof data26 === "string"){
+if(!pattern13.test(data26)){
+const err60 = {instancePath:instancePath+"/front_door/backchannel",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema41,data:data26};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -5266,11 +5268,9 @@ vErrors.push(err60);
 }
 errors++;
 }
-for(const key7 in data26){
-const _errs72 = errors;
-if(typeof key7 === "string"){
-if(!pattern12.test(key7)){
-const err61 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.front_door.properties.identity_providers.propertyNames,data:key7,propertyName:key7};
+}
+else {
+const err61 = {instancePath:instancePath+"/front_door/backchannel",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data26};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -5280,9 +5280,11 @@ vErrors.push(err61);
 errors++;
 }
 }
-var valid30 = _errs72 === errors;
-if(!valid30){
-const err62 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema31.properties.front_door.properties.identity_providers.propertyNames,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data26};
+if(data23.keys !== undefined){
+let data27 = data23.keys;
+if(typeof data27 === "string"){
+if(func2(data27) < 1){
+const err62 = {instancePath:instancePath+"/front_door/keys",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data27};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -5292,15 +5294,8 @@ vErrors.push(err62);
 errors++;
 }
 }
-for(const key8 in data26){
-if(!(validate28(data26[key8], {instancePath:instancePath+"/front_door/identity_providers/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data26,parentDataProperty:key8,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
-errors = vErrors.length;
-}
-}
-}
 else {
-const err63 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.identity_providers.type,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data26};
+const err63 = {instancePath:instancePath+"/front_door/keys",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data27};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -5310,12 +5305,11 @@ vErrors.push(err63);
 errors++;
 }
 }
-if(data21.clients !== undefined){
-let data28 = data21.clients;
+if(data23.identity_providers !== undefined){
+let data28 = data23.identity_providers;
 if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
-for(const key9 in data28){
-if(!(((((key9 === "refresh") || (key9 === "metadata_documents")) || (key9 === "document_addresses")) || (key9 === "registration")) || (key9 === "registered"))){
-const err64 = {instancePath:instancePath+"/front_door/clients",schemaPath:"#/properties/front_door/properties/clients/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.clients,data:data28};
+if(Object.keys(data28).length < 1){
+const err64 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data28};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -5324,11 +5318,11 @@ vErrors.push(err64);
 }
 errors++;
 }
-}
-if(data28.refresh !== undefined){
-let data29 = data28.refresh;
-if(typeof data29 !== "boolean"){
-const err65 = {instancePath:instancePath+"/front_door/clients/refresh",schemaPath:"#/properties/front_door/properties/clients/properties/refresh/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema31.properties.front_door.properties.clients.properties.refresh.type,parentSchema:schema31.properties.front_door.properties.clients.properties.refresh,data:data29};
+for(const key8 in data28){
+const _errs78 = errors;
+if(typeof key8 === "string"){
+if(!pattern12.test(key8)){
+const err65 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.front_door.properties.identity_providers.propertyNames,data:key8,propertyName:key8};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -5338,15 +5332,9 @@ vErrors.push(err65);
 errors++;
 }
 }
-if(data28.metadata_documents !== undefined){
-let data30 = data28.metadata_documents;
-if(Array.isArray(data30)){
-const len4 = data30.length;
-for(let i8=0; i8<len4; i8++){
-let data31 = data30[i8];
-if(typeof data31 === "string"){
-if(!pattern36.test(data31)){
-const err66 = {instancePath:instancePath+"/front_door/clients/metadata_documents/" + i8,schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items,data:data31};
+var valid32 = _errs78 === errors;
+if(!valid32){
+const err66 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/propertyNames",keyword:"propertyNames",params:{propertyName: key8},message:"property name must be valid",schema:schema31.properties.front_door.properties.identity_providers.propertyNames,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data28};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -5356,8 +5344,15 @@ vErrors.push(err66);
 errors++;
 }
 }
+for(const key9 in data28){
+if(!(validate28(data28[key9], {instancePath:instancePath+"/front_door/identity_providers/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data28,parentDataProperty:key9,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
+errors = vErrors.length;
+}
+}
+}
 else {
-const err67 = {instancePath:instancePath+"/front_door/clients/metadata_documents/" + i8,schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items,data:data31};
+const err67 = {instancePath:instancePath+"/front_door/identity_providers",schemaPath:"#/properties/front_door/properties/identity_providers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.identity_providers.type,parentSchema:schema31.properties.front_door.properties.identity_providers,data:data28};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -5367,18 +5362,12 @@ vErrors.push(err67);
 errors++;
 }
 }
-let i9 = data30.length;
-let j4;
-if(i9 > 1){
-const indices3 = {};
-for(;i9--;){
-let item3 = data30[i9];
-if(typeof item3 !== "string"){
-continue;
-}
-if(typeof indices3[item3] == "number"){
-j4 = indices3[item3];
-const err68 = {instancePath:instancePath+"/front_door/clients/metadata_documents",schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/uniqueItems",keyword:"uniqueItems",params:{i: i9, j: j4},message:"must NOT have duplicate items (items ## "+j4+" and "+i9+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents,data:data30};
+if(data23.clients !== undefined){
+let data30 = data23.clients;
+if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
+for(const key10 in data30){
+if(!(((((key10 === "refresh") || (key10 === "metadata_documents")) || (key10 === "document_addresses")) || (key10 === "registration")) || (key10 === "registered"))){
+const err68 = {instancePath:instancePath+"/front_door/clients",schemaPath:"#/properties/front_door/properties/clients/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.clients,data:data30};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -5386,14 +5375,12 @@ else {
 vErrors.push(err68);
 }
 errors++;
-break;
-}
-indices3[item3] = i9;
 }
 }
-}
-else {
-const err69 = {instancePath:instancePath+"/front_door/clients/metadata_documents",schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.metadata_documents.type,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents,data:data30};
+if(data30.refresh !== undefined){
+let data31 = data30.refresh;
+if(typeof data31 !== "boolean"){
+const err69 = {instancePath:instancePath+"/front_door/clients/refresh",schemaPath:"#/properties/front_door/properties/clients/properties/refresh/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema31.properties.front_door.properties.clients.properties.refresh.type,parentSchema:schema31.properties.front_door.properties.clients.properties.refresh,data:data31};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -5403,15 +5390,15 @@ vErrors.push(err69);
 errors++;
 }
 }
-if(data28.document_addresses !== undefined){
-let data32 = data28.document_addresses;
+if(data30.metadata_documents !== undefined){
+let data32 = data30.metadata_documents;
 if(Array.isArray(data32)){
-const len5 = data32.length;
-for(let i10=0; i10<len5; i10++){
-let data33 = data32[i10];
+const len4 = data32.length;
+for(let i8=0; i8<len4; i8++){
+let data33 = data32[i8];
 if(typeof data33 === "string"){
-if(!pattern8.test(data33)){
-const err70 = {instancePath:instancePath+"/front_door/clients/document_addresses/" + i10,schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses.items,data:data33};
+if(!pattern36.test(data33)){
+const err70 = {instancePath:instancePath+"/front_door/clients/metadata_documents/" + i8,schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items,data:data33};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -5422,7 +5409,7 @@ errors++;
 }
 }
 else {
-const err71 = {instancePath:instancePath+"/front_door/clients/document_addresses/" + i10,schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.document_addresses.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses.items,data:data33};
+const err71 = {instancePath:instancePath+"/front_door/clients/metadata_documents/" + i8,schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents.items,data:data33};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -5432,18 +5419,18 @@ vErrors.push(err71);
 errors++;
 }
 }
-let i11 = data32.length;
-let j5;
-if(i11 > 1){
-const indices4 = {};
-for(;i11--;){
-let item4 = data32[i11];
-if(typeof item4 !== "string"){
+let i9 = data32.length;
+let j4;
+if(i9 > 1){
+const indices3 = {};
+for(;i9--;){
+let item3 = data32[i9];
+if(typeof item3 !== "string"){
 continue;
 }
-if(typeof indices4[item4] == "number"){
-j5 = indices4[item4];
-const err72 = {instancePath:instancePath+"/front_door/clients/document_addresses",schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/uniqueItems",keyword:"uniqueItems",params:{i: i11, j: j5},message:"must NOT have duplicate items (items ## "+j5+" and "+i11+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses,data:data32};
+if(typeof indices3[item3] == "number"){
+j4 = indices3[item3];
+const err72 = {instancePath:instancePath+"/front_door/clients/metadata_documents",schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/uniqueItems",keyword:"uniqueItems",params:{i: i9, j: j4},message:"must NOT have duplicate items (items ## "+j4+" and "+i9+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents,data:data32};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -5453,12 +5440,12 @@ vErrors.push(err72);
 errors++;
 break;
 }
-indices4[item4] = i11;
+indices3[item3] = i9;
 }
 }
 }
 else {
-const err73 = {instancePath:instancePath+"/front_door/clients/document_addresses",schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.document_addresses.type,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses,data:data32};
+const err73 = {instancePath:instancePath+"/front_door/clients/metadata_documents",schemaPath:"#/properties/front_door/properties/clients/properties/metadata_documents/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.metadata_documents.type,parentSchema:schema31.properties.front_door.properties.clients.properties.metadata_documents,data:data32};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -5468,11 +5455,15 @@ vErrors.push(err73);
 errors++;
 }
 }
-if(data28.registration !== undefined){
-let data34 = data28.registration;
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-if(data34.redirect_uris === undefined){
-const err74 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/required",keyword:"required",params:{missingProperty: "redirect_uris"},message:"must have required property '"+"redirect_uris"+"'",schema:schema31.properties.front_door.properties.clients.properties.registration.required,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data34};
+if(data30.document_addresses !== undefined){
+let data34 = data30.document_addresses;
+if(Array.isArray(data34)){
+const len5 = data34.length;
+for(let i10=0; i10<len5; i10++){
+let data35 = data34[i10];
+if(typeof data35 === "string"){
+if(!pattern8.test(data35)){
+const err74 = {instancePath:instancePath+"/front_door/clients/document_addresses/" + i10,schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses.items,data:data35};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -5481,9 +5472,9 @@ vErrors.push(err74);
 }
 errors++;
 }
-for(const key10 in data34){
-if(!(((key10 === "redirect_uris") || (key10 === "initial_access_token")) || (key10 === "lifetime"))){
-const err75 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data34};
+}
+else {
+const err75 = {instancePath:instancePath+"/front_door/clients/document_addresses/" + i10,schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.document_addresses.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses.items,data:data35};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -5493,11 +5484,18 @@ vErrors.push(err75);
 errors++;
 }
 }
-if(data34.redirect_uris !== undefined){
-let data35 = data34.redirect_uris;
-if(Array.isArray(data35)){
-if(data35.length < 1){
-const err76 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data35};
+let i11 = data34.length;
+let j5;
+if(i11 > 1){
+const indices4 = {};
+for(;i11--;){
+let item4 = data34[i11];
+if(typeof item4 !== "string"){
+continue;
+}
+if(typeof indices4[item4] == "number"){
+j5 = indices4[item4];
+const err76 = {instancePath:instancePath+"/front_door/clients/document_addresses",schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/uniqueItems",keyword:"uniqueItems",params:{i: i11, j: j5},message:"must NOT have duplicate items (items ## "+j5+" and "+i11+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses,data:data34};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -5505,13 +5503,14 @@ else {
 vErrors.push(err76);
 }
 errors++;
+break;
 }
-const len6 = data35.length;
-for(let i12=0; i12<len6; i12++){
-let data36 = data35[i12];
-if(typeof data36 === "string"){
-if(!pattern36.test(data36)){
-const err77 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris/" + i12,schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items,data:data36};
+indices4[item4] = i11;
+}
+}
+}
+else {
+const err77 = {instancePath:instancePath+"/front_door/clients/document_addresses",schemaPath:"#/properties/front_door/properties/clients/properties/document_addresses/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.document_addresses.type,parentSchema:schema31.properties.front_door.properties.clients.properties.document_addresses,data:data34};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -5521,8 +5520,11 @@ vErrors.push(err77);
 errors++;
 }
 }
-else {
-const err78 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris/" + i12,schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items,data:data36};
+if(data30.registration !== undefined){
+let data36 = data30.registration;
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+if(data36.redirect_uris === undefined){
+const err78 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/required",keyword:"required",params:{missingProperty: "redirect_uris"},message:"must have required property '"+"redirect_uris"+"'",schema:schema31.properties.front_door.properties.clients.properties.registration.required,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data36};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -5531,19 +5533,9 @@ vErrors.push(err78);
 }
 errors++;
 }
-}
-let i13 = data35.length;
-let j6;
-if(i13 > 1){
-const indices5 = {};
-for(;i13--;){
-let item5 = data35[i13];
-if(typeof item5 !== "string"){
-continue;
-}
-if(typeof indices5[item5] == "number"){
-j6 = indices5[item5];
-const err79 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/uniqueItems",keyword:"uniqueItems",params:{i: i13, j: j6},message:"must NOT have duplicate items (items ## "+j6+" and "+i13+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data35};
+for(const key11 in data36){
+if(!(((key11 === "redirect_uris") || (key11 === "initial_access_token")) || (key11 === "lifetime"))){
+const err79 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data36};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -5551,14 +5543,13 @@ else {
 vErrors.push(err79);
 }
 errors++;
-break;
-}
-indices5[item5] = i13;
 }
 }
-}
-else {
-const err80 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data35};
+if(data36.redirect_uris !== undefined){
+let data37 = data36.redirect_uris;
+if(Array.isArray(data37)){
+if(data37.length < 1){
+const err80 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data37};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -5567,12 +5558,12 @@ vErrors.push(err80);
 }
 errors++;
 }
-}
-if(data34.initial_access_token !== undefined){
-let data37 = data34.initial_access_token;
-if(typeof data37 === "string"){
-if(func2(data37) < 1){
-const err81 = {instancePath:instancePath+"/front_door/clients/registration/initial_access_token",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data37};
+const len6 = data37.length;
+for(let i12=0; i12<len6; i12++){
+let data38 = data37[i12];
+if(typeof data38 === "string"){
+if(!pattern36.test(data38)){
+const err81 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris/" + i12,schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/items/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[a-z][a-z0-9+.-]*://\\S+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items,data:data38};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -5583,7 +5574,7 @@ errors++;
 }
 }
 else {
-const err82 = {instancePath:instancePath+"/front_door/clients/registration/initial_access_token",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data37};
+const err82 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris/" + i12,schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.items,data:data38};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -5593,11 +5584,18 @@ vErrors.push(err82);
 errors++;
 }
 }
-if(data34.lifetime !== undefined){
-let data38 = data34.lifetime;
-if(typeof data38 === "string"){
-if(!pattern39.test(data38)){
-const err83 = {instancePath:instancePath+"/front_door/clients/registration/lifetime",schemaPath:"#/$defs/days/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema75,data:data38};
+let i13 = data37.length;
+let j6;
+if(i13 > 1){
+const indices5 = {};
+for(;i13--;){
+let item5 = data37[i13];
+if(typeof item5 !== "string"){
+continue;
+}
+if(typeof indices5[item5] == "number"){
+j6 = indices5[item5];
+const err83 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/uniqueItems",keyword:"uniqueItems",params:{i: i13, j: j6},message:"must NOT have duplicate items (items ## "+j6+" and "+i13+" are identical)",schema:true,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data37};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -5605,10 +5603,14 @@ else {
 vErrors.push(err83);
 }
 errors++;
+break;
+}
+indices5[item5] = i13;
+}
 }
 }
 else {
-const err84 = {instancePath:instancePath+"/front_door/clients/registration/lifetime",schemaPath:"#/$defs/days/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema75.type,parentSchema:schema75,data:data38};
+const err84 = {instancePath:instancePath+"/front_door/clients/registration/redirect_uris",schemaPath:"#/properties/front_door/properties/clients/properties/registration/properties/redirect_uris/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration.properties.redirect_uris,data:data37};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -5618,9 +5620,11 @@ vErrors.push(err84);
 errors++;
 }
 }
-}
-else {
-const err85 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.properties.registration.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data34};
+if(data36.initial_access_token !== undefined){
+let data39 = data36.initial_access_token;
+if(typeof data39 === "string"){
+if(func2(data39) < 1){
+const err85 = {instancePath:instancePath+"/front_door/clients/registration/initial_access_token",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data39};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -5630,14 +5634,8 @@ vErrors.push(err85);
 errors++;
 }
 }
-if(data28.registered !== undefined){
-let data39 = data28.registered;
-if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
-for(const key11 in data39){
-const _errs103 = errors;
-if(typeof key11 === "string"){
-if(!pattern35.test(key11)){
-const err86 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema31.properties.front_door.properties.clients.properties.registered.propertyNames,data:key11,propertyName:key11};
+else {
+const err86 = {instancePath:instancePath+"/front_door/clients/registration/initial_access_token",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data39};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -5647,9 +5645,11 @@ vErrors.push(err86);
 errors++;
 }
 }
-var valid45 = _errs103 === errors;
-if(!valid45){
-const err87 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/propertyNames",keyword:"propertyNames",params:{propertyName: key11},message:"property name must be valid",schema:schema31.properties.front_door.properties.clients.properties.registered.propertyNames,parentSchema:schema31.properties.front_door.properties.clients.properties.registered,data:data39};
+if(data36.lifetime !== undefined){
+let data40 = data36.lifetime;
+if(typeof data40 === "string"){
+if(!pattern39.test(data40)){
+const err87 = {instancePath:instancePath+"/front_door/clients/registration/lifetime",schemaPath:"#/$defs/days/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h|d)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema76,data:data40};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -5659,15 +5659,8 @@ vErrors.push(err87);
 errors++;
 }
 }
-for(const key12 in data39){
-if(!(validate32(data39[key12], {instancePath:instancePath+"/front_door/clients/registered/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data39,parentDataProperty:key12,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate32.errors : vErrors.concat(validate32.errors);
-errors = vErrors.length;
-}
-}
-}
 else {
-const err88 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.properties.registered.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registered,data:data39};
+const err88 = {instancePath:instancePath+"/front_door/clients/registration/lifetime",schemaPath:"#/$defs/days/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.type,parentSchema:schema76,data:data40};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -5679,7 +5672,7 @@ errors++;
 }
 }
 else {
-const err89 = {instancePath:instancePath+"/front_door/clients",schemaPath:"#/properties/front_door/properties/clients/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.type,parentSchema:schema31.properties.front_door.properties.clients,data:data28};
+const err89 = {instancePath:instancePath+"/front_door/clients/registration",schemaPath:"#/properties/front_door/properties/clients/properties/registration/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.properties.registration.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registration,data:data36};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -5689,11 +5682,14 @@ vErrors.push(err89);
 errors++;
 }
 }
-if(data21.scopes !== undefined){
-let data41 = data21.scopes;
+if(data30.registered !== undefined){
+let data41 = data30.registered;
 if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
-if(Object.keys(data41).length < 1){
-const err90 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema31.properties.front_door.properties.scopes,data:data41};
+for(const key12 in data41){
+const _errs109 = errors;
+if(typeof key12 === "string"){
+if(!pattern35.test(key12)){
+const err90 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[!-~]+$"},message:"must match pattern \""+"^[!-~]+$"+"\"",schema:"^[!-~]+$",parentSchema:schema31.properties.front_door.properties.clients.properties.registered.propertyNames,data:key12,propertyName:key12};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -5702,11 +5698,10 @@ vErrors.push(err90);
 }
 errors++;
 }
-for(const key13 in data41){
-const _errs108 = errors;
-if(typeof key13 === "string"){
-if(!pattern42.test(key13)){
-const err91 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.front_door.properties.scopes.propertyNames,data:key13,propertyName:key13};
+}
+var valid47 = _errs109 === errors;
+if(!valid47){
+const err91 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/propertyNames",keyword:"propertyNames",params:{propertyName: key12},message:"property name must be valid",schema:schema31.properties.front_door.properties.clients.properties.registered.propertyNames,parentSchema:schema31.properties.front_door.properties.clients.properties.registered,data:data41};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -5716,9 +5711,15 @@ vErrors.push(err91);
 errors++;
 }
 }
-var valid47 = _errs108 === errors;
-if(!valid47){
-const err92 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key13},message:"property name must be valid",schema:schema31.properties.front_door.properties.scopes.propertyNames,parentSchema:schema31.properties.front_door.properties.scopes,data:data41};
+for(const key13 in data41){
+if(!(validate32(data41[key13], {instancePath:instancePath+"/front_door/clients/registered/" + key13.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data41,parentDataProperty:key13,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate32.errors : vErrors.concat(validate32.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err92 = {instancePath:instancePath+"/front_door/clients/registered",schemaPath:"#/properties/front_door/properties/clients/properties/registered/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.properties.registered.type,parentSchema:schema31.properties.front_door.properties.clients.properties.registered,data:data41};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -5728,11 +5729,9 @@ vErrors.push(err92);
 errors++;
 }
 }
-for(const key14 in data41){
-let data42 = data41[key14];
-if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
-if(data42.title === undefined){
-const err93 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/required",keyword:"required",params:{missingProperty: "title"},message:"must have required property '"+"title"+"'",schema:schema31.properties.front_door.properties.scopes.additionalProperties.required,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data42};
+}
+else {
+const err93 = {instancePath:instancePath+"/front_door/clients",schemaPath:"#/properties/front_door/properties/clients/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.clients.type,parentSchema:schema31.properties.front_door.properties.clients,data:data30};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -5741,9 +5740,12 @@ vErrors.push(err93);
 }
 errors++;
 }
-for(const key15 in data42){
-if(!(((key15 === "title") || (key15 === "lifetime")) || (key15 === "max_age"))){
-const err94 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data42};
+}
+if(data23.scopes !== undefined){
+let data43 = data23.scopes;
+if(data43 && typeof data43 == "object" && !Array.isArray(data43)){
+if(Object.keys(data43).length < 1){
+const err94 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema31.properties.front_door.properties.scopes,data:data43};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -5752,12 +5754,11 @@ vErrors.push(err94);
 }
 errors++;
 }
-}
-if(data42.title !== undefined){
-let data43 = data42.title;
-if(typeof data43 === "string"){
-if(func2(data43) < 1){
-const err95 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/title",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data43};
+for(const key14 in data43){
+const _errs114 = errors;
+if(typeof key14 === "string"){
+if(!pattern42.test(key14)){
+const err95 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.front_door.properties.scopes.propertyNames,data:key14,propertyName:key14};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -5767,8 +5768,9 @@ vErrors.push(err95);
 errors++;
 }
 }
-else {
-const err96 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/title",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data43};
+var valid49 = _errs114 === errors;
+if(!valid49){
+const err96 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key14},message:"property name must be valid",schema:schema31.properties.front_door.properties.scopes.propertyNames,parentSchema:schema31.properties.front_door.properties.scopes,data:data43};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -5778,11 +5780,11 @@ vErrors.push(err96);
 errors++;
 }
 }
-if(data42.lifetime !== undefined){
-let data44 = data42.lifetime;
-if(typeof data44 === "string"){
-if(!pattern19.test(data44)){
-const err97 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data44};
+for(const key15 in data43){
+let data44 = data43[key15];
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
+if(data44.title === undefined){
+const err97 = {instancePath:instancePath+"/front_door/scopes/" + key15.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/required",keyword:"required",params:{missingProperty: "title"},message:"must have required property '"+"title"+"'",schema:schema31.properties.front_door.properties.scopes.additionalProperties.required,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data44};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -5791,9 +5793,9 @@ vErrors.push(err97);
 }
 errors++;
 }
-}
-else {
-const err98 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data44};
+for(const key16 in data44){
+if(!(((key16 === "title") || (key16 === "lifetime")) || (key16 === "max_age"))){
+const err98 = {instancePath:instancePath+"/front_door/scopes/" + key15.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data44};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -5803,11 +5805,11 @@ vErrors.push(err98);
 errors++;
 }
 }
-if(data42.max_age !== undefined){
-let data45 = data42.max_age;
+if(data44.title !== undefined){
+let data45 = data44.title;
 if(typeof data45 === "string"){
-if(!pattern19.test(data45)){
-const err99 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/max_age",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data45};
+if(func2(data45) < 1){
+const err99 = {instancePath:instancePath+"/front_door/scopes/" + key15.replace(/~/g, "~0").replace(/\//g, "~1")+"/title",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data45};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -5818,7 +5820,7 @@ errors++;
 }
 }
 else {
-const err100 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1")+"/max_age",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data45};
+const err100 = {instancePath:instancePath+"/front_door/scopes/" + key15.replace(/~/g, "~0").replace(/\//g, "~1")+"/title",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data45};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -5828,9 +5830,11 @@ vErrors.push(err100);
 errors++;
 }
 }
-}
-else {
-const err101 = {instancePath:instancePath+"/front_door/scopes/" + key14.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.scopes.additionalProperties.type,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data42};
+if(data44.lifetime !== undefined){
+let data46 = data44.lifetime;
+if(typeof data46 === "string"){
+if(!pattern19.test(data46)){
+const err101 = {instancePath:instancePath+"/front_door/scopes/" + key15.replace(/~/g, "~0").replace(/\//g, "~1")+"/lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data46};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -5840,9 +5844,8 @@ vErrors.push(err101);
 errors++;
 }
 }
-}
 else {
-const err102 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.scopes.type,parentSchema:schema31.properties.front_door.properties.scopes,data:data41};
+const err102 = {instancePath:instancePath+"/front_door/scopes/" + key15.replace(/~/g, "~0").replace(/\//g, "~1")+"/lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data46};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -5852,12 +5855,11 @@ vErrors.push(err102);
 errors++;
 }
 }
-if(data21.tokens !== undefined){
-let data46 = data21.tokens;
-if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
-for(const key16 in data46){
-if(!((key16 === "format") || (key16 === "lifetime"))){
-const err103 = {instancePath:instancePath+"/front_door/tokens",schemaPath:"#/properties/front_door/properties/tokens/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.tokens,data:data46};
+if(data44.max_age !== undefined){
+let data47 = data44.max_age;
+if(typeof data47 === "string"){
+if(!pattern19.test(data47)){
+const err103 = {instancePath:instancePath+"/front_door/scopes/" + key15.replace(/~/g, "~0").replace(/\//g, "~1")+"/max_age",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data47};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -5867,13 +5869,8 @@ vErrors.push(err103);
 errors++;
 }
 }
-if(data46.format !== undefined){
-let data47 = data46.format;
-const _errs126 = errors;
-let valid54 = false;
-const _errs127 = errors;
-if(!((data47 === "opaque") || (data47 === "jwt"))){
-const err104 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/properties/front_door/properties/tokens/properties/format/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.front_door.properties.tokens.properties.format.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.front_door.properties.tokens.properties.format.anyOf[0].enum,parentSchema:schema31.properties.front_door.properties.tokens.properties.format.anyOf[0],data:data47};
+else {
+const err104 = {instancePath:instancePath+"/front_door/scopes/" + key15.replace(/~/g, "~0").replace(/\//g, "~1")+"/max_age",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data47};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -5882,12 +5879,10 @@ vErrors.push(err104);
 }
 errors++;
 }
-var _valid0 = _errs127 === errors;
-valid54 = valid54 || _valid0;
-const _errs128 = errors;
-if(typeof data47 === "string"){
-if(!pattern15.test(data47)){
-const err105 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data47};
+}
+}
+else {
+const err105 = {instancePath:instancePath+"/front_door/scopes/" + key15.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/front_door/properties/scopes/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.scopes.additionalProperties.type,parentSchema:schema31.properties.front_door.properties.scopes.additionalProperties,data:data44};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -5897,8 +5892,9 @@ vErrors.push(err105);
 errors++;
 }
 }
+}
 else {
-const err106 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data47};
+const err106 = {instancePath:instancePath+"/front_door/scopes",schemaPath:"#/properties/front_door/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.scopes.type,parentSchema:schema31.properties.front_door.properties.scopes,data:data43};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -5907,10 +5903,13 @@ vErrors.push(err106);
 }
 errors++;
 }
-var _valid0 = _errs128 === errors;
-valid54 = valid54 || _valid0;
-if(!valid54){
-const err107 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/properties/front_door/properties/tokens/properties/format/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.front_door.properties.tokens.properties.format.anyOf,parentSchema:schema31.properties.front_door.properties.tokens.properties.format,data:data47};
+}
+if(data23.tokens !== undefined){
+let data48 = data23.tokens;
+if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
+for(const key17 in data48){
+if(!((key17 === "format") || (key17 === "lifetime"))){
+const err107 = {instancePath:instancePath+"/front_door/tokens",schemaPath:"#/properties/front_door/properties/tokens/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.front_door.properties.tokens,data:data48};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -5919,23 +5918,14 @@ vErrors.push(err107);
 }
 errors++;
 }
-else {
-errors = _errs126;
-if(vErrors !== null){
-if(_errs126){
-vErrors.length = _errs126;
 }
-else {
-vErrors = null;
-}
-}
-}
-}
-if(data46.lifetime !== undefined){
-let data48 = data46.lifetime;
-if(typeof data48 === "string"){
-if(!pattern19.test(data48)){
-const err108 = {instancePath:instancePath+"/front_door/tokens/lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema53,data:data48};
+if(data48.format !== undefined){
+let data49 = data48.format;
+const _errs132 = errors;
+let valid56 = false;
+const _errs133 = errors;
+if(!((data49 === "opaque") || (data49 === "jwt"))){
+const err108 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/properties/front_door/properties/tokens/properties/format/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.front_door.properties.tokens.properties.format.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.front_door.properties.tokens.properties.format.anyOf[0].enum,parentSchema:schema31.properties.front_door.properties.tokens.properties.format.anyOf[0],data:data49};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -5944,9 +5934,12 @@ vErrors.push(err108);
 }
 errors++;
 }
-}
-else {
-const err109 = {instancePath:instancePath+"/front_door/tokens/lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema53.type,parentSchema:schema53,data:data48};
+var _valid0 = _errs133 === errors;
+valid56 = valid56 || _valid0;
+const _errs134 = errors;
+if(typeof data49 === "string"){
+if(!pattern15.test(data49)){
+const err109 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data49};
 if(vErrors === null){
 vErrors = [err109];
 }
@@ -5956,9 +5949,8 @@ vErrors.push(err109);
 errors++;
 }
 }
-}
 else {
-const err110 = {instancePath:instancePath+"/front_door/tokens",schemaPath:"#/properties/front_door/properties/tokens/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.tokens.type,parentSchema:schema31.properties.front_door.properties.tokens,data:data46};
+const err110 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data49};
 if(vErrors === null){
 vErrors = [err110];
 }
@@ -5967,15 +5959,10 @@ vErrors.push(err110);
 }
 errors++;
 }
-}
-if(data21.assertions !== undefined){
-let data49 = data21.assertions;
-if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
-for(const key17 in data49){
-const _errs136 = errors;
-if(typeof key17 === "string"){
-if(!pattern12.test(key17)){
-const err111 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.front_door.properties.assertions.propertyNames,data:key17,propertyName:key17};
+var _valid0 = _errs134 === errors;
+valid56 = valid56 || _valid0;
+if(!valid56){
+const err111 = {instancePath:instancePath+"/front_door/tokens/format",schemaPath:"#/properties/front_door/properties/tokens/properties/format/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.front_door.properties.tokens.properties.format.anyOf,parentSchema:schema31.properties.front_door.properties.tokens.properties.format,data:data49};
 if(vErrors === null){
 vErrors = [err111];
 }
@@ -5984,10 +5971,23 @@ vErrors.push(err111);
 }
 errors++;
 }
+else {
+errors = _errs132;
+if(vErrors !== null){
+if(_errs132){
+vErrors.length = _errs132;
 }
-var valid57 = _errs136 === errors;
-if(!valid57){
-const err112 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/propertyNames",keyword:"propertyNames",params:{propertyName: key17},message:"property name must be valid",schema:schema31.properties.front_door.properties.assertions.propertyNames,parentSchema:schema31.properties.front_door.properties.assertions,data:data49};
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data48.lifetime !== undefined){
+let data50 = data48.lifetime;
+if(typeof data50 === "string"){
+if(!pattern19.test(data50)){
+const err112 = {instancePath:instancePath+"/front_door/tokens/lifetime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:0|[1-9][0-9]*)(?:ms|s|m|h)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema54,data:data50};
 if(vErrors === null){
 vErrors = [err112];
 }
@@ -5997,15 +5997,8 @@ vErrors.push(err112);
 errors++;
 }
 }
-for(const key18 in data49){
-if(!(validate34(data49[key18], {instancePath:instancePath+"/front_door/assertions/" + key18.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data49,parentDataProperty:key18,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
-errors = vErrors.length;
-}
-}
-}
 else {
-const err113 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.assertions.type,parentSchema:schema31.properties.front_door.properties.assertions,data:data49};
+const err113 = {instancePath:instancePath+"/front_door/tokens/lifetime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.type,parentSchema:schema54,data:data50};
 if(vErrors === null){
 vErrors = [err113];
 }
@@ -6017,7 +6010,7 @@ errors++;
 }
 }
 else {
-const err114 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.type,parentSchema:schema31.properties.front_door,data:data21};
+const err114 = {instancePath:instancePath+"/front_door/tokens",schemaPath:"#/properties/front_door/properties/tokens/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.tokens.type,parentSchema:schema31.properties.front_door.properties.tokens,data:data48};
 if(vErrors === null){
 vErrors = [err114];
 }
@@ -6027,14 +6020,14 @@ vErrors.push(err114);
 errors++;
 }
 }
-if(data.scopes !== undefined){
-let data51 = data.scopes;
+if(data23.assertions !== undefined){
+let data51 = data23.assertions;
 if(data51 && typeof data51 == "object" && !Array.isArray(data51)){
-for(const key19 in data51){
-const _errs141 = errors;
-if(typeof key19 === "string"){
-if(!pattern42.test(key19)){
-const err115 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.scopes.propertyNames,data:key19,propertyName:key19};
+for(const key18 in data51){
+const _errs142 = errors;
+if(typeof key18 === "string"){
+if(!pattern12.test(key18)){
+const err115 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\"",schema:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",parentSchema:schema31.properties.front_door.properties.assertions.propertyNames,data:key18,propertyName:key18};
 if(vErrors === null){
 vErrors = [err115];
 }
@@ -6044,9 +6037,9 @@ vErrors.push(err115);
 errors++;
 }
 }
-var valid59 = _errs141 === errors;
+var valid59 = _errs142 === errors;
 if(!valid59){
-const err116 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key19},message:"property name must be valid",schema:schema31.properties.scopes.propertyNames,parentSchema:schema31.properties.scopes,data:data51};
+const err116 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/propertyNames",keyword:"propertyNames",params:{propertyName: key18},message:"property name must be valid",schema:schema31.properties.front_door.properties.assertions.propertyNames,parentSchema:schema31.properties.front_door.properties.assertions,data:data51};
 if(vErrors === null){
 vErrors = [err116];
 }
@@ -6056,15 +6049,15 @@ vErrors.push(err116);
 errors++;
 }
 }
-for(const key20 in data51){
-if(!(validate29(data51[key20], {instancePath:instancePath+"/scopes/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data51,parentDataProperty:key20,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+for(const key19 in data51){
+if(!(validate34(data51[key19], {instancePath:instancePath+"/front_door/assertions/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data51,parentDataProperty:key19,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err117 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.scopes.type,parentSchema:schema31.properties.scopes,data:data51};
+const err117 = {instancePath:instancePath+"/front_door/assertions",schemaPath:"#/properties/front_door/properties/assertions/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.properties.assertions.type,parentSchema:schema31.properties.front_door.properties.assertions,data:data51};
 if(vErrors === null){
 vErrors = [err117];
 }
@@ -6074,11 +6067,9 @@ vErrors.push(err117);
 errors++;
 }
 }
-if(data.policies !== undefined){
-let data53 = data.policies;
-if(typeof data53 === "string"){
-if(func2(data53) < 1){
-const err118 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data53};
+}
+else {
+const err118 = {instancePath:instancePath+"/front_door",schemaPath:"#/properties/front_door/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.front_door.type,parentSchema:schema31.properties.front_door,data:data23};
 if(vErrors === null){
 vErrors = [err118];
 }
@@ -6088,8 +6079,14 @@ vErrors.push(err118);
 errors++;
 }
 }
-else {
-const err119 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data53};
+if(data.scopes !== undefined){
+let data53 = data.scopes;
+if(data53 && typeof data53 == "object" && !Array.isArray(data53)){
+for(const key20 in data53){
+const _errs147 = errors;
+if(typeof key20 === "string"){
+if(!pattern42.test(key20)){
+const err119 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames/pattern",keyword:"pattern",params:{pattern: "^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"},message:"must match pattern \""+"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$"+"\"",schema:"^(?!.*\\$\\{)[\\x21\\x23-\\x5B\\x5D-\\x7E]+$",parentSchema:schema31.properties.scopes.propertyNames,data:key20,propertyName:key20};
 if(vErrors === null){
 vErrors = [err119];
 }
@@ -6099,11 +6096,9 @@ vErrors.push(err119);
 errors++;
 }
 }
-if(data.session_key !== undefined){
-let data54 = data.session_key;
-if(typeof data54 === "string"){
-if(func2(data54) < 1){
-const err120 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data54};
+var valid61 = _errs147 === errors;
+if(!valid61){
+const err120 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/propertyNames",keyword:"propertyNames",params:{propertyName: key20},message:"property name must be valid",schema:schema31.properties.scopes.propertyNames,parentSchema:schema31.properties.scopes,data:data53};
 if(vErrors === null){
 vErrors = [err120];
 }
@@ -6113,8 +6108,15 @@ vErrors.push(err120);
 errors++;
 }
 }
+for(const key21 in data53){
+if(!(validate29(data53[key21], {instancePath:instancePath+"/scopes/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data53,parentDataProperty:key21,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+}
+}
 else {
-const err121 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data54};
+const err121 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.scopes.type,parentSchema:schema31.properties.scopes,data:data53};
 if(vErrors === null){
 vErrors = [err121];
 }
@@ -6124,11 +6126,11 @@ vErrors.push(err121);
 errors++;
 }
 }
-if(data.shared !== undefined){
-let data55 = data.shared;
+if(data.policies !== undefined){
+let data55 = data.policies;
 if(typeof data55 === "string"){
-if(!pattern52.test(data55)){
-const err122 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/pattern",keyword:"pattern",params:{pattern: "^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.shared,data:data55};
+if(func2(data55) < 1){
+const err122 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data55};
 if(vErrors === null){
 vErrors = [err122];
 }
@@ -6139,7 +6141,7 @@ errors++;
 }
 }
 else {
-const err123 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.shared.type,parentSchema:schema31.properties.shared,data:data55};
+const err123 = {instancePath:instancePath+"/policies",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data55};
 if(vErrors === null){
 vErrors = [err123];
 }
@@ -6149,13 +6151,11 @@ vErrors.push(err123);
 errors++;
 }
 }
-if(data.on_store_failure !== undefined){
-let data56 = data.on_store_failure;
-const _errs153 = errors;
-let valid63 = false;
-const _errs154 = errors;
-if(!((data56 === "closed") || (data56 === "open"))){
-const err124 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.on_store_failure.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.on_store_failure.anyOf[0].enum,parentSchema:schema31.properties.on_store_failure.anyOf[0],data:data56};
+if(data.session_key !== undefined){
+let data56 = data.session_key;
+if(typeof data56 === "string"){
+if(func2(data56) < 1){
+const err124 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data56};
 if(vErrors === null){
 vErrors = [err124];
 }
@@ -6164,12 +6164,9 @@ vErrors.push(err124);
 }
 errors++;
 }
-var _valid1 = _errs154 === errors;
-valid63 = valid63 || _valid1;
-const _errs155 = errors;
-if(typeof data56 === "string"){
-if(!pattern15.test(data56)){
-const err125 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data56};
+}
+else {
+const err125 = {instancePath:instancePath+"/session_key",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data56};
 if(vErrors === null){
 vErrors = [err125];
 }
@@ -6179,8 +6176,11 @@ vErrors.push(err125);
 errors++;
 }
 }
-else {
-const err126 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data56};
+if(data.shared !== undefined){
+let data57 = data.shared;
+if(typeof data57 === "string"){
+if(!pattern52.test(data57)){
+const err126 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/pattern",keyword:"pattern",params:{pattern: "^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^rediss?://[^/]|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.shared,data:data57};
 if(vErrors === null){
 vErrors = [err126];
 }
@@ -6189,10 +6189,9 @@ vErrors.push(err126);
 }
 errors++;
 }
-var _valid1 = _errs155 === errors;
-valid63 = valid63 || _valid1;
-if(!valid63){
-const err127 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.on_store_failure.anyOf,parentSchema:schema31.properties.on_store_failure,data:data56};
+}
+else {
+const err127 = {instancePath:instancePath+"/shared",schemaPath:"#/properties/shared/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.shared.type,parentSchema:schema31.properties.shared,data:data57};
 if(vErrors === null){
 vErrors = [err127];
 }
@@ -6201,27 +6200,14 @@ vErrors.push(err127);
 }
 errors++;
 }
-else {
-errors = _errs153;
-if(vErrors !== null){
-if(_errs153){
-vErrors.length = _errs153;
 }
-else {
-vErrors = null;
-}
-}
-}
-}
-if(data.allowed_hosts !== undefined){
-let data57 = data.allowed_hosts;
-if(Array.isArray(data57)){
-const len7 = data57.length;
-for(let i14=0; i14<len7; i14++){
-let data58 = data57[i14];
-if(typeof data58 === "string"){
-if(!pattern54.test(data58)){
-const err128 = {instancePath:instancePath+"/allowed_hosts/" + i14,schemaPath:"#/properties/allowed_hosts/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.allowed_hosts.items,data:data58};
+if(data.on_store_failure !== undefined){
+let data58 = data.on_store_failure;
+const _errs159 = errors;
+let valid65 = false;
+const _errs160 = errors;
+if(!((data58 === "closed") || (data58 === "open"))){
+const err128 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.on_store_failure.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.on_store_failure.anyOf[0].enum,parentSchema:schema31.properties.on_store_failure.anyOf[0],data:data58};
 if(vErrors === null){
 vErrors = [err128];
 }
@@ -6230,9 +6216,12 @@ vErrors.push(err128);
 }
 errors++;
 }
-}
-else {
-const err129 = {instancePath:instancePath+"/allowed_hosts/" + i14,schemaPath:"#/properties/allowed_hosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.allowed_hosts.items.type,parentSchema:schema31.properties.allowed_hosts.items,data:data58};
+var _valid1 = _errs160 === errors;
+valid65 = valid65 || _valid1;
+const _errs161 = errors;
+if(typeof data58 === "string"){
+if(!pattern15.test(data58)){
+const err129 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data58};
 if(vErrors === null){
 vErrors = [err129];
 }
@@ -6242,18 +6231,8 @@ vErrors.push(err129);
 errors++;
 }
 }
-let i15 = data57.length;
-let j7;
-if(i15 > 1){
-const indices6 = {};
-for(;i15--;){
-let item6 = data57[i15];
-if(typeof item6 !== "string"){
-continue;
-}
-if(typeof indices6[item6] == "number"){
-j7 = indices6[item6];
-const err130 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/uniqueItems",keyword:"uniqueItems",params:{i: i15, j: j7},message:"must NOT have duplicate items (items ## "+j7+" and "+i15+" are identical)",schema:true,parentSchema:schema31.properties.allowed_hosts,data:data57};
+else {
+const err130 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data58};
 if(vErrors === null){
 vErrors = [err130];
 }
@@ -6261,14 +6240,11 @@ else {
 vErrors.push(err130);
 }
 errors++;
-break;
 }
-indices6[item6] = i15;
-}
-}
-}
-else {
-const err131 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_hosts.type,parentSchema:schema31.properties.allowed_hosts,data:data57};
+var _valid1 = _errs161 === errors;
+valid65 = valid65 || _valid1;
+if(!valid65){
+const err131 = {instancePath:instancePath+"/on_store_failure",schemaPath:"#/properties/on_store_failure/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.on_store_failure.anyOf,parentSchema:schema31.properties.on_store_failure,data:data58};
 if(vErrors === null){
 vErrors = [err131];
 }
@@ -6277,16 +6253,27 @@ vErrors.push(err131);
 }
 errors++;
 }
+else {
+errors = _errs159;
+if(vErrors !== null){
+if(_errs159){
+vErrors.length = _errs159;
 }
-if(data.allowed_origins !== undefined){
-let data59 = data.allowed_origins;
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data.allowed_hosts !== undefined){
+let data59 = data.allowed_hosts;
 if(Array.isArray(data59)){
-const len8 = data59.length;
-for(let i16=0; i16<len8; i16++){
-let data60 = data59[i16];
+const len7 = data59.length;
+for(let i14=0; i14<len7; i14++){
+let data60 = data59[i14];
 if(typeof data60 === "string"){
-if(!pattern4.test(data60)){
-const err132 = {instancePath:instancePath+"/allowed_origins/" + i16,schemaPath:"#/$defs/origin/pattern",keyword:"pattern",params:{pattern: "^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema32,data:data60};
+if(!pattern54.test(data60)){
+const err132 = {instancePath:instancePath+"/allowed_hosts/" + i14,schemaPath:"#/properties/allowed_hosts/items/pattern",keyword:"pattern",params:{pattern: "^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema31.properties.allowed_hosts.items,data:data60};
 if(vErrors === null){
 vErrors = [err132];
 }
@@ -6297,7 +6284,7 @@ errors++;
 }
 }
 else {
-const err133 = {instancePath:instancePath+"/allowed_origins/" + i16,schemaPath:"#/$defs/origin/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data60};
+const err133 = {instancePath:instancePath+"/allowed_hosts/" + i14,schemaPath:"#/properties/allowed_hosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.allowed_hosts.items.type,parentSchema:schema31.properties.allowed_hosts.items,data:data60};
 if(vErrors === null){
 vErrors = [err133];
 }
@@ -6307,14 +6294,18 @@ vErrors.push(err133);
 errors++;
 }
 }
-let i17 = data59.length;
-let j8;
-if(i17 > 1){
-outer1:
-for(;i17--;){
-for(j8 = i17; j8--;){
-if(func0(data59[i17], data59[j8])){
-const err134 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/uniqueItems",keyword:"uniqueItems",params:{i: i17, j: j8},message:"must NOT have duplicate items (items ## "+j8+" and "+i17+" are identical)",schema:true,parentSchema:schema31.properties.allowed_origins,data:data59};
+let i15 = data59.length;
+let j7;
+if(i15 > 1){
+const indices6 = {};
+for(;i15--;){
+let item6 = data59[i15];
+if(typeof item6 !== "string"){
+continue;
+}
+if(typeof indices6[item6] == "number"){
+j7 = indices6[item6];
+const err134 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/uniqueItems",keyword:"uniqueItems",params:{i: i15, j: j7},message:"must NOT have duplicate items (items ## "+j7+" and "+i15+" are identical)",schema:true,parentSchema:schema31.properties.allowed_hosts,data:data59};
 if(vErrors === null){
 vErrors = [err134];
 }
@@ -6322,14 +6313,14 @@ else {
 vErrors.push(err134);
 }
 errors++;
-break outer1;
+break;
 }
-}
+indices6[item6] = i15;
 }
 }
 }
 else {
-const err135 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_origins.type,parentSchema:schema31.properties.allowed_origins,data:data59};
+const err135 = {instancePath:instancePath+"/allowed_hosts",schemaPath:"#/properties/allowed_hosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_hosts.type,parentSchema:schema31.properties.allowed_hosts,data:data59};
 if(vErrors === null){
 vErrors = [err135];
 }
@@ -6339,12 +6330,15 @@ vErrors.push(err135);
 errors++;
 }
 }
-if(data.limits !== undefined){
-let data61 = data.limits;
-if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
-for(const key21 in data61){
-if(!((((key21 === "request_body") || (key21 === "request_headers")) || (key21 === "rate")) || (key21 === "failures"))){
-const err136 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key21},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.limits,data:data61};
+if(data.allowed_origins !== undefined){
+let data61 = data.allowed_origins;
+if(Array.isArray(data61)){
+const len8 = data61.length;
+for(let i16=0; i16<len8; i16++){
+let data62 = data61[i16];
+if(typeof data62 === "string"){
+if(!pattern4.test(data62)){
+const err136 = {instancePath:instancePath+"/allowed_origins/" + i16,schemaPath:"#/$defs/origin/pattern",keyword:"pattern",params:{pattern: "^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^/?#@\\s]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema32,data:data62};
 if(vErrors === null){
 vErrors = [err136];
 }
@@ -6354,11 +6348,8 @@ vErrors.push(err136);
 errors++;
 }
 }
-if(data61.request_body !== undefined){
-let data62 = data61.request_body;
-if(typeof data62 === "string"){
-if(!pattern56.test(data62)){
-const err137 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema94,data:data62};
+else {
+const err137 = {instancePath:instancePath+"/allowed_origins/" + i16,schemaPath:"#/$defs/origin/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data62};
 if(vErrors === null){
 vErrors = [err137];
 }
@@ -6368,8 +6359,14 @@ vErrors.push(err137);
 errors++;
 }
 }
-else {
-const err138 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema94.type,parentSchema:schema94,data:data62};
+let i17 = data61.length;
+let j8;
+if(i17 > 1){
+outer1:
+for(;i17--;){
+for(j8 = i17; j8--;){
+if(func0(data61[i17], data61[j8])){
+const err138 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/uniqueItems",keyword:"uniqueItems",params:{i: i17, j: j8},message:"must NOT have duplicate items (items ## "+j8+" and "+i17+" are identical)",schema:true,parentSchema:schema31.properties.allowed_origins,data:data61};
 if(vErrors === null){
 vErrors = [err138];
 }
@@ -6377,13 +6374,14 @@ else {
 vErrors.push(err138);
 }
 errors++;
+break outer1;
 }
 }
-if(data61.request_headers !== undefined){
-let data63 = data61.request_headers;
-if(typeof data63 === "string"){
-if(!pattern56.test(data63)){
-const err139 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema94,data:data63};
+}
+}
+}
+else {
+const err139 = {instancePath:instancePath+"/allowed_origins",schemaPath:"#/properties/allowed_origins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.allowed_origins.type,parentSchema:schema31.properties.allowed_origins,data:data61};
 if(vErrors === null){
 vErrors = [err139];
 }
@@ -6393,8 +6391,12 @@ vErrors.push(err139);
 errors++;
 }
 }
-else {
-const err140 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema94.type,parentSchema:schema94,data:data63};
+if(data.limits !== undefined){
+let data63 = data.limits;
+if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
+for(const key22 in data63){
+if(!((((key22 === "request_body") || (key22 === "request_headers")) || (key22 === "rate")) || (key22 === "failures"))){
+const err140 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.limits,data:data63};
 if(vErrors === null){
 vErrors = [err140];
 }
@@ -6404,21 +6406,11 @@ vErrors.push(err140);
 errors++;
 }
 }
-if(data61.rate !== undefined){
-if(!(validate38(data61.rate, {instancePath:instancePath+"/limits/rate",parentData:data61,parentDataProperty:"rate",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
-errors = vErrors.length;
-}
-}
-if(data61.failures !== undefined){
-if(!(validate38(data61.failures, {instancePath:instancePath+"/limits/failures",parentData:data61,parentDataProperty:"failures",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err141 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.limits.type,parentSchema:schema31.properties.limits,data:data61};
+if(data63.request_body !== undefined){
+let data64 = data63.request_body;
+if(typeof data64 === "string"){
+if(!pattern56.test(data64)){
+const err141 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema95,data:data64};
 if(vErrors === null){
 vErrors = [err141];
 }
@@ -6428,12 +6420,8 @@ vErrors.push(err141);
 errors++;
 }
 }
-if(data.log !== undefined){
-let data66 = data.log;
-if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
-for(const key22 in data66){
-if(!(((key22 === "level") || (key22 === "decisions")) || (key22 === "file"))){
-const err142 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.log,data:data66};
+else {
+const err142 = {instancePath:instancePath+"/limits/request_body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema95.type,parentSchema:schema95,data:data64};
 if(vErrors === null){
 vErrors = [err142];
 }
@@ -6443,13 +6431,11 @@ vErrors.push(err142);
 errors++;
 }
 }
-if(data66.level !== undefined){
-let data67 = data66.level;
-const _errs182 = errors;
-let valid76 = false;
-const _errs183 = errors;
-if(!((((data67 === "debug") || (data67 === "info")) || (data67 === "warn")) || (data67 === "error"))){
-const err143 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.level.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.level.anyOf[0].enum,parentSchema:schema31.properties.log.properties.level.anyOf[0],data:data67};
+if(data63.request_headers !== undefined){
+let data65 = data63.request_headers;
+if(typeof data65 === "string"){
+if(!pattern56.test(data65)){
+const err143 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^[1-9][0-9]*(?:B|KiB|MiB)$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema95,data:data65};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -6458,12 +6444,9 @@ vErrors.push(err143);
 }
 errors++;
 }
-var _valid2 = _errs183 === errors;
-valid76 = valid76 || _valid2;
-const _errs184 = errors;
-if(typeof data67 === "string"){
-if(!pattern15.test(data67)){
-const err144 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data67};
+}
+else {
+const err144 = {instancePath:instancePath+"/limits/request_headers",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema95.type,parentSchema:schema95,data:data65};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -6473,8 +6456,21 @@ vErrors.push(err144);
 errors++;
 }
 }
+if(data63.rate !== undefined){
+if(!(validate38(data63.rate, {instancePath:instancePath+"/limits/rate",parentData:data63,parentDataProperty:"rate",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
+errors = vErrors.length;
+}
+}
+if(data63.failures !== undefined){
+if(!(validate38(data63.failures, {instancePath:instancePath+"/limits/failures",parentData:data63,parentDataProperty:"failures",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
+errors = vErrors.length;
+}
+}
+}
 else {
-const err145 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data67};
+const err145 = {instancePath:instancePath+"/limits",schemaPath:"#/properties/limits/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.limits.type,parentSchema:schema31.properties.limits,data:data63};
 if(vErrors === null){
 vErrors = [err145];
 }
@@ -6483,10 +6479,13 @@ vErrors.push(err145);
 }
 errors++;
 }
-var _valid2 = _errs184 === errors;
-valid76 = valid76 || _valid2;
-if(!valid76){
-const err146 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.level.anyOf,parentSchema:schema31.properties.log.properties.level,data:data67};
+}
+if(data.log !== undefined){
+let data68 = data.log;
+if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
+for(const key23 in data68){
+if(!(((key23 === "level") || (key23 === "decisions")) || (key23 === "file"))){
+const err146 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key23},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.log,data:data68};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -6495,25 +6494,14 @@ vErrors.push(err146);
 }
 errors++;
 }
-else {
-errors = _errs182;
-if(vErrors !== null){
-if(_errs182){
-vErrors.length = _errs182;
 }
-else {
-vErrors = null;
-}
-}
-}
-}
-if(data66.decisions !== undefined){
-let data68 = data66.decisions;
+if(data68.level !== undefined){
+let data69 = data68.level;
 const _errs188 = errors;
 let valid78 = false;
 const _errs189 = errors;
-if(!((data68 === "all") || (data68 === "denials"))){
-const err147 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.decisions.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.decisions.anyOf[0].enum,parentSchema:schema31.properties.log.properties.decisions.anyOf[0],data:data68};
+if(!((((data69 === "debug") || (data69 === "info")) || (data69 === "warn")) || (data69 === "error"))){
+const err147 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.level.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.level.anyOf[0].enum,parentSchema:schema31.properties.log.properties.level.anyOf[0],data:data69};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -6522,12 +6510,12 @@ vErrors.push(err147);
 }
 errors++;
 }
-var _valid3 = _errs189 === errors;
-valid78 = valid78 || _valid3;
+var _valid2 = _errs189 === errors;
+valid78 = valid78 || _valid2;
 const _errs190 = errors;
-if(typeof data68 === "string"){
-if(!pattern15.test(data68)){
-const err148 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data68};
+if(typeof data69 === "string"){
+if(!pattern15.test(data69)){
+const err148 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data69};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -6538,7 +6526,7 @@ errors++;
 }
 }
 else {
-const err149 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data68};
+const err149 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data69};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -6547,10 +6535,10 @@ vErrors.push(err149);
 }
 errors++;
 }
-var _valid3 = _errs190 === errors;
-valid78 = valid78 || _valid3;
+var _valid2 = _errs190 === errors;
+valid78 = valid78 || _valid2;
 if(!valid78){
-const err150 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.decisions.anyOf,parentSchema:schema31.properties.log.properties.decisions,data:data68};
+const err150 = {instancePath:instancePath+"/log/level",schemaPath:"#/properties/log/properties/level/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.level.anyOf,parentSchema:schema31.properties.log.properties.level,data:data69};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -6571,11 +6559,13 @@ vErrors = null;
 }
 }
 }
-if(data66.file !== undefined){
-let data69 = data66.file;
-if(typeof data69 === "string"){
-if(func2(data69) < 1){
-const err151 = {instancePath:instancePath+"/log/file",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data69};
+if(data68.decisions !== undefined){
+let data70 = data68.decisions;
+const _errs194 = errors;
+let valid80 = false;
+const _errs195 = errors;
+if(!((data70 === "all") || (data70 === "denials"))){
+const err151 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema31.properties.log.properties.decisions.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema31.properties.log.properties.decisions.anyOf[0].enum,parentSchema:schema31.properties.log.properties.decisions.anyOf[0],data:data70};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -6584,9 +6574,12 @@ vErrors.push(err151);
 }
 errors++;
 }
-}
-else {
-const err152 = {instancePath:instancePath+"/log/file",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data69};
+var _valid3 = _errs195 === errors;
+valid80 = valid80 || _valid3;
+const _errs196 = errors;
+if(typeof data70 === "string"){
+if(!pattern15.test(data70)){
+const err152 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data70};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -6596,9 +6589,8 @@ vErrors.push(err152);
 errors++;
 }
 }
-}
 else {
-const err153 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.log.type,parentSchema:schema31.properties.log,data:data66};
+const err153 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data70};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -6607,12 +6599,10 @@ vErrors.push(err153);
 }
 errors++;
 }
-}
-if(data.telemetry !== undefined){
-let data70 = data.telemetry;
-if(data70 && typeof data70 == "object" && !Array.isArray(data70)){
-if(data70.otlp === undefined){
-const err154 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/required",keyword:"required",params:{missingProperty: "otlp"},message:"must have required property '"+"otlp"+"'",schema:schema31.properties.telemetry.required,parentSchema:schema31.properties.telemetry,data:data70};
+var _valid3 = _errs196 === errors;
+valid80 = valid80 || _valid3;
+if(!valid80){
+const err154 = {instancePath:instancePath+"/log/decisions",schemaPath:"#/properties/log/properties/decisions/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.log.properties.decisions.anyOf,parentSchema:schema31.properties.log.properties.decisions,data:data70};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -6621,9 +6611,23 @@ vErrors.push(err154);
 }
 errors++;
 }
-for(const key23 in data70){
-if(!((((key23 === "otlp") || (key23 === "service_name")) || (key23 === "sample")) || (key23 === "headers"))){
-const err155 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key23},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.telemetry,data:data70};
+else {
+errors = _errs194;
+if(vErrors !== null){
+if(_errs194){
+vErrors.length = _errs194;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data68.file !== undefined){
+let data71 = data68.file;
+if(typeof data71 === "string"){
+if(func2(data71) < 1){
+const err155 = {instancePath:instancePath+"/log/file",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data71};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -6633,11 +6637,8 @@ vErrors.push(err155);
 errors++;
 }
 }
-if(data70.otlp !== undefined){
-let data71 = data70.otlp;
-if(typeof data71 === "string"){
-if(!pattern13.test(data71)){
-const err156 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema40,data:data71};
+else {
+const err156 = {instancePath:instancePath+"/log/file",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data71};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -6647,8 +6648,9 @@ vErrors.push(err156);
 errors++;
 }
 }
+}
 else {
-const err157 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data71};
+const err157 = {instancePath:instancePath+"/log",schemaPath:"#/properties/log/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.log.type,parentSchema:schema31.properties.log,data:data68};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -6658,11 +6660,11 @@ vErrors.push(err157);
 errors++;
 }
 }
-if(data70.service_name !== undefined){
-let data72 = data70.service_name;
-if(typeof data72 === "string"){
-if(func2(data72) < 1){
-const err158 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data72};
+if(data.telemetry !== undefined){
+let data72 = data.telemetry;
+if(data72 && typeof data72 == "object" && !Array.isArray(data72)){
+if(data72.otlp === undefined){
+const err158 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/required",keyword:"required",params:{missingProperty: "otlp"},message:"must have required property '"+"otlp"+"'",schema:schema31.properties.telemetry.required,parentSchema:schema31.properties.telemetry,data:data72};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -6671,9 +6673,9 @@ vErrors.push(err158);
 }
 errors++;
 }
-}
-else {
-const err159 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data72};
+for(const key24 in data72){
+if(!((((key24 === "otlp") || (key24 === "service_name")) || (key24 === "sample")) || (key24 === "headers"))){
+const err159 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key24},message:"must NOT have additional properties",schema:false,parentSchema:schema31.properties.telemetry,data:data72};
 if(vErrors === null){
 vErrors = [err159];
 }
@@ -6683,14 +6685,11 @@ vErrors.push(err159);
 errors++;
 }
 }
-if(data70.sample !== undefined){
-let data73 = data70.sample;
-const _errs206 = errors;
-let valid84 = false;
-const _errs207 = errors;
-if((typeof data73 == "number") && (isFinite(data73))){
-if(data73 > 1 || isNaN(data73)){
-const err160 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data73};
+if(data72.otlp !== undefined){
+let data73 = data72.otlp;
+if(typeof data73 === "string"){
+if(!pattern13.test(data73)){
+const err160 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"^https?://[^\\s?#@]+$|\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema41,data:data73};
 if(vErrors === null){
 vErrors = [err160];
 }
@@ -6699,8 +6698,9 @@ vErrors.push(err160);
 }
 errors++;
 }
-if(data73 < 0 || isNaN(data73)){
-const err161 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data73};
+}
+else {
+const err161 = {instancePath:instancePath+"/telemetry/otlp",schemaPath:"#/$defs/plainUrl/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data73};
 if(vErrors === null){
 vErrors = [err161];
 }
@@ -6710,8 +6710,11 @@ vErrors.push(err161);
 errors++;
 }
 }
-else {
-const err162 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema31.properties.telemetry.properties.sample.anyOf[0].type,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data73};
+if(data72.service_name !== undefined){
+let data74 = data72.service_name;
+if(typeof data74 === "string"){
+if(func2(data74) < 1){
+const err162 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data74};
 if(vErrors === null){
 vErrors = [err162];
 }
@@ -6720,12 +6723,9 @@ vErrors.push(err162);
 }
 errors++;
 }
-var _valid4 = _errs207 === errors;
-valid84 = valid84 || _valid4;
-const _errs209 = errors;
-if(typeof data73 === "string"){
-if(!pattern15.test(data73)){
-const err163 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema43,data:data73};
+}
+else {
+const err163 = {instancePath:instancePath+"/telemetry/service_name",schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data74};
 if(vErrors === null){
 vErrors = [err163];
 }
@@ -6735,8 +6735,14 @@ vErrors.push(err163);
 errors++;
 }
 }
-else {
-const err164 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data73};
+if(data72.sample !== undefined){
+let data75 = data72.sample;
+const _errs212 = errors;
+let valid86 = false;
+const _errs213 = errors;
+if((typeof data75 == "number") && (isFinite(data75))){
+if(data75 > 1 || isNaN(data75)){
+const err164 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data75};
 if(vErrors === null){
 vErrors = [err164];
 }
@@ -6745,10 +6751,8 @@ vErrors.push(err164);
 }
 errors++;
 }
-var _valid4 = _errs209 === errors;
-valid84 = valid84 || _valid4;
-if(!valid84){
-const err165 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.telemetry.properties.sample.anyOf,parentSchema:schema31.properties.telemetry.properties.sample,data:data73};
+if(data75 < 0 || isNaN(data75)){
+const err165 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data75};
 if(vErrors === null){
 vErrors = [err165];
 }
@@ -6757,26 +6761,9 @@ vErrors.push(err165);
 }
 errors++;
 }
-else {
-errors = _errs206;
-if(vErrors !== null){
-if(_errs206){
-vErrors.length = _errs206;
 }
 else {
-vErrors = null;
-}
-}
-}
-}
-if(data70.headers !== undefined){
-let data74 = data70.headers;
-if(data74 && typeof data74 == "object" && !Array.isArray(data74)){
-for(const key24 in data74){
-const _errs214 = errors;
-if(typeof key24 === "string"){
-if(!pattern65.test(key24)){
-const err166 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema31.properties.telemetry.properties.headers.propertyNames,data:key24,propertyName:key24};
+const err166 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema31.properties.telemetry.properties.sample.anyOf[0].type,parentSchema:schema31.properties.telemetry.properties.sample.anyOf[0],data:data75};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -6785,10 +6772,12 @@ vErrors.push(err166);
 }
 errors++;
 }
-}
-var valid86 = _errs214 === errors;
-if(!valid86){
-const err167 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key24},message:"property name must be valid",schema:schema31.properties.telemetry.properties.headers.propertyNames,parentSchema:schema31.properties.telemetry.properties.headers,data:data74};
+var _valid4 = _errs213 === errors;
+valid86 = valid86 || _valid4;
+const _errs215 = errors;
+if(typeof data75 === "string"){
+if(!pattern15.test(data75)){
+const err167 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/pattern",keyword:"pattern",params:{pattern: "\\$\\{(?:env|file):[^}]+\\}"},message:"must match pattern \""+"\\$\\{(?:env|file):[^}]+\\}"+"\"",schema:"\\$\\{(?:env|file):[^}]+\\}",parentSchema:schema44,data:data75};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -6798,11 +6787,8 @@ vErrors.push(err167);
 errors++;
 }
 }
-for(const key25 in data74){
-let data75 = data74[key25];
-if(typeof data75 === "string"){
-if(func2(data75) < 1){
-const err168 = {instancePath:instancePath+"/telemetry/headers/" + key25.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data75};
+else {
+const err168 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/$defs/placeholder/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.type,parentSchema:schema44,data:data75};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -6811,9 +6797,10 @@ vErrors.push(err168);
 }
 errors++;
 }
-}
-else {
-const err169 = {instancePath:instancePath+"/telemetry/headers/" + key25.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data75};
+var _valid4 = _errs215 === errors;
+valid86 = valid86 || _valid4;
+if(!valid86){
+const err169 = {instancePath:instancePath+"/telemetry/sample",schemaPath:"#/properties/telemetry/properties/sample/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema31.properties.telemetry.properties.sample.anyOf,parentSchema:schema31.properties.telemetry.properties.sample,data:data75};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -6822,10 +6809,26 @@ vErrors.push(err169);
 }
 errors++;
 }
-}
+else {
+errors = _errs212;
+if(vErrors !== null){
+if(_errs212){
+vErrors.length = _errs212;
 }
 else {
-const err170 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.properties.headers.type,parentSchema:schema31.properties.telemetry.properties.headers,data:data74};
+vErrors = null;
+}
+}
+}
+}
+if(data72.headers !== undefined){
+let data76 = data72.headers;
+if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
+for(const key25 in data76){
+const _errs220 = errors;
+if(typeof key25 === "string"){
+if(!pattern65.test(key25)){
+const err170 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},message:"must match pattern \""+"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"+"\"",schema:"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",parentSchema:schema31.properties.telemetry.properties.headers.propertyNames,data:key25,propertyName:key25};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -6835,9 +6838,9 @@ vErrors.push(err170);
 errors++;
 }
 }
-}
-else {
-const err171 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.type,parentSchema:schema31.properties.telemetry,data:data70};
+var valid88 = _errs220 === errors;
+if(!valid88){
+const err171 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key25},message:"property name must be valid",schema:schema31.properties.telemetry.properties.headers.propertyNames,parentSchema:schema31.properties.telemetry.properties.headers,data:data76};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -6847,11 +6850,11 @@ vErrors.push(err171);
 errors++;
 }
 }
-if(data.routes !== undefined){
-let data76 = data.routes;
-if(Array.isArray(data76)){
-if(data76.length < 1){
-const err172 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.routes,data:data76};
+for(const key26 in data76){
+let data77 = data76[key26];
+if(typeof data77 === "string"){
+if(func2(data77) < 1){
+const err172 = {instancePath:instancePath+"/telemetry/headers/" + key26.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34,data:data77};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -6860,16 +6863,9 @@ vErrors.push(err172);
 }
 errors++;
 }
-const len9 = data76.length;
-for(let i18=0; i18<len9; i18++){
-if(!(validate44(data76[i18], {instancePath:instancePath+"/routes/" + i18,parentData:data76,parentDataProperty:i18,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
-errors = vErrors.length;
-}
-}
 }
 else {
-const err173 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.routes.type,parentSchema:schema31.properties.routes,data:data76};
+const err173 = {instancePath:instancePath+"/telemetry/headers/" + key26.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/text/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data77};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -6881,12 +6877,68 @@ errors++;
 }
 }
 else {
-const err174 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+const err174 = {instancePath:instancePath+"/telemetry/headers",schemaPath:"#/properties/telemetry/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.properties.headers.type,parentSchema:schema31.properties.telemetry.properties.headers,data:data76};
 if(vErrors === null){
 vErrors = [err174];
 }
 else {
 vErrors.push(err174);
+}
+errors++;
+}
+}
+}
+else {
+const err175 = {instancePath:instancePath+"/telemetry",schemaPath:"#/properties/telemetry/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.telemetry.type,parentSchema:schema31.properties.telemetry,data:data72};
+if(vErrors === null){
+vErrors = [err175];
+}
+else {
+vErrors.push(err175);
+}
+errors++;
+}
+}
+if(data.routes !== undefined){
+let data78 = data.routes;
+if(Array.isArray(data78)){
+if(data78.length < 1){
+const err176 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema31.properties.routes,data:data78};
+if(vErrors === null){
+vErrors = [err176];
+}
+else {
+vErrors.push(err176);
+}
+errors++;
+}
+const len9 = data78.length;
+for(let i18=0; i18<len9; i18++){
+if(!(validate44(data78[i18], {instancePath:instancePath+"/routes/" + i18,parentData:data78,parentDataProperty:i18,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err177 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.routes.type,parentSchema:schema31.properties.routes,data:data78};
+if(vErrors === null){
+vErrors = [err177];
+}
+else {
+vErrors.push(err177);
+}
+errors++;
+}
+}
+}
+else {
+const err178 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+if(vErrors === null){
+vErrors = [err178];
+}
+else {
+vErrors.push(err178);
 }
 errors++;
 }
@@ -6896,17 +6948,17 @@ return errors === 0;
 validate20.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policy = validate59;
-const schema147 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: the callers that may use a route and, for MCP, what they may call. Every condition must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, each with conditions in addition to those above. `*` in a name stands for any run of characters. An exact name has priority over a pattern, a longer pattern over a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run. An exact URI has priority over a pattern, a longer pattern over a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, no needless encoding, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be fetched, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, operations on one task …) need not be listed. No pattern covers `tasks/list`, or an unknown method that ends in `/list`, only the exact name; the gateway removes all tasks from the answer to `tasks/list`. Conditions here are in addition to all others for a request with this method, including housekeeping and tool calls.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call. An entry for which the caller only lacks a scope stays visible, so that a client can request the scope. `show` leaves lists as they are. Default: filter if the policy has `tools`, `resources` or `prompts`.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false},"arguments":{"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold if any of its conditions fails, so a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"because":{"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false}}};
-const schema148 = {"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
-const schema159 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
-const schema161 = {"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]};
+const schema148 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy","description":"A file policies/NAME.yaml: the callers that may use a route and, for MCP, what they may call. Every condition must hold. `{}` accepts any valid token; an empty file is an error.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"mode":{"description":"`enforce` (the default) denies. `shadow` decides, logs and counts, but lets the request pass.","enum":["enforce","shadow"]},"tools":{"description":"For MCP routes: the tools that may be called, by name, each with conditions in addition to those above. `*` in a name stands for any run of characters. An exact name has priority over a pattern, a longer pattern over a shorter one. As soon as a policy has `tools`, `resources`, `prompts` or `methods`, even empty, whatever is not listed is denied.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"get_*":{},"transfer_funds":{"scope":"payments","arguments":{"/amount":{"at_most":1000}}}}]},"resources":{"description":"For MCP routes: the resources that may be read and subscribed to, by URI. `*` stands for any run of characters within a segment of the path, `**` for any run. An exact URI has priority over a pattern, a longer pattern over a shorter one. Patterns cover only URIs in their canonical spelling: no dot segments, no needless encoding, scheme and host in lower case. Templates are listed here too, as `prices://{symbol}` or under a pattern.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"prices://*":{},"reports://**":{"scope":"reports"}}]},"prompts":{"description":"For MCP routes: the prompts that may be fetched, by name, as in `tools`.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/call"},"examples":[{"summary_*":{}}]},"methods":{"description":"For MCP routes: other methods that may be called, by name or pattern. Protocol housekeeping (initialize, ping, lists, notifications, operations on one task …) need not be listed. No pattern covers `tasks/list`, or an unknown method that ends in `/list`, only the exact name; the gateway removes all tasks from the answer to `tasks/list`. Conditions here are in addition to all others for a request with this method, including housekeeping and tool calls.","type":"object","propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/listed"},"examples":[{"completion/complete":{},"logging/setLevel":{"scope":"admin"}}]},"lists":{"description":"`filter` hides from lists what this caller could never call. An entry for which the caller only lacks a scope stays visible, so that a client can request the scope. `show` leaves lists as they are. Default: filter if the policy has `tools`, `resources` or `prompts`.","enum":["filter","show"]}},"additionalProperties":false,"$defs":{"policy":{"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false},"call":{"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false},"listed":{"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false},"arguments":{"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]},"scope":{"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]},"claims":{"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]},"any":{"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"all":{"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}},"not":{"description":"A policy that must not hold. It does not hold if any of its conditions fails, so a missing scope or claim passes.","$ref":"#/$defs/policy"},"max_lifetime":{"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"because":{"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]},"scalar":{"type":["string","number","boolean"]},"value":{"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false}}};
+const schema149 = {"description":"The scopes that the token must all have: one, several separated by single spaces, or a list. If only scopes are missing, the challenge names all scopes that the operation needs.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"minItems":1,"examples":["read","read write",["read","write"]]};
+const schema160 = {"description":"Accepts only tokens whose exp - iat is at most this, as 500ms, 30s, 5m or 1h. A token without exp or iat is refused.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]};
+const schema162 = {"description":"What the client gets to read when the policy refuses a caller here and no new token would help: for claims, arguments and what is not listed. An entry without it has the policy's. One line of plain text, for people and for AI models; every caller that is refused here can read it.","title":"one line of at most 500 characters, without control characters or invisible ones","type":"string","maxLength":500,"pattern":"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$","examples":["For more than 1000 use request_transfer."]};
 const pattern97 = new RegExp("^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$", "u");
 const pattern98 = new RegExp("^[!#-\\[\\]-~]+$", "u");
 const pattern101 = new RegExp("^[1-9][0-9]{0,8}(ms|s|m|h)$", "u");
 const pattern103 = new RegExp("^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$", "u");
-const schema149 = {"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
-const schema150 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false};
-const schema151 = {"type":["string","number","boolean"]};
+const schema150 = {"description":"Required claims of the token, by name or, beginning with /, by JSON Pointer (RFC 6901). A value means equals, a list one of, a mapping of predicates all of them. A call that fails on a claim is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"minLength":1},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"tenant":"acme","country":["SE","NO"],"risk":{"integer":true,"below":50}}]};
+const schema151 = {"description":"A value (equals), a list (one of), or predicates that must all hold. Types are never converted: 1 is not \"1\". A missing claim fails every condition except `present: false` and `not`.","type":["string","number","boolean","array","object"],"items":{"$ref":"#/$defs/scalar"},"minItems":1,"minProperties":1,"properties":{"equals":{"description":"Exactly this value, of the same type.","$ref":"#/$defs/scalar"},"one_of":{"description":"Exactly one of these values, of the same type.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scalar"}},"contains":{"description":"The claim is an array, and this is one of its elements. A string never contains anything.","$ref":"#/$defs/scalar"},"below":{"description":"A finite number less than this. A string is not a number, unless `integer: true` parses it.","type":"number"},"at_most":{"description":"A finite number less than or equal to this.","type":"number"},"above":{"description":"A finite number greater than this.","type":"number"},"at_least":{"description":"A finite number greater than or equal to this.","type":"number"},"matches":{"description":"A string that contains a match of this regular expression (JavaScript, u flag); anchor it with ^ and $. A string of more than 4096 characters is an error, and denied. A pattern that can be slow on some text is refused at load.","type":"string","minLength":1,"examples":["^ops-","@acme\\.example$"]},"present":{"description":"true: the claim exists and is not null. false: it is missing or null.","type":"boolean"},"not":{"description":"The opposite: a value, a list or predicates that must not hold. A missing claim passes; a value of the wrong type is refused, as `\"5000\"` is by `not: { above: 1000 }`.","$ref":"#/$defs/value"},"integer":{"description":"The claim is an integer, or a string of an optional - and decimal digits, within ±(2^53 - 1). The other predicates of the mapping, also under `not`, compare that integer.","const":true}},"additionalProperties":false};
+const schema152 = {"type":["string","number","boolean"]};
 const wrapper0 = {validate: validate61};
 
 function validate61(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -6920,7 +6972,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((((!data || typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema150.type},message:"must be string,number,boolean,array,object",schema:schema150.type,parentSchema:schema150,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean,array,object",schema:schema151.type,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6931,7 +6983,7 @@ errors++;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema150,data};
+const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6944,7 +6996,7 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(((typeof data0 !== "string") && (!((typeof data0 == "number") && (isFinite(data0))))) && (typeof data0 !== "boolean")){
-const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data0};
+const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema152.type},message:"must be string,number,boolean",schema:schema152.type,parentSchema:schema152,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6957,7 +7009,7 @@ errors++;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema150,data};
+const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6967,8 +7019,8 @@ vErrors.push(err3);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema150.properties, key0))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema150,data};
+if(!(func1.call(schema151.properties, key0))){
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6981,7 +7033,7 @@ errors++;
 if(data.equals !== undefined){
 let data1 = data.equals;
 if(((typeof data1 !== "string") && (!((typeof data1 == "number") && (isFinite(data1))))) && (typeof data1 !== "boolean")){
-const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data1};
+const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema152.type},message:"must be string,number,boolean",schema:schema152.type,parentSchema:schema152,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6995,7 +7047,7 @@ if(data.one_of !== undefined){
 let data2 = data.one_of;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema150.properties.one_of,data:data2};
+const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema151.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7008,7 +7060,7 @@ const len1 = data2.length;
 for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(((typeof data3 !== "string") && (!((typeof data3 == "number") && (isFinite(data3))))) && (typeof data3 !== "boolean")){
-const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data3};
+const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema152.type},message:"must be string,number,boolean",schema:schema152.type,parentSchema:schema152,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7020,7 +7072,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema150.properties.one_of.type,parentSchema:schema150.properties.one_of,data:data2};
+const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema151.properties.one_of.type,parentSchema:schema151.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7033,7 +7085,7 @@ errors++;
 if(data.contains !== undefined){
 let data4 = data.contains;
 if(((typeof data4 !== "string") && (!((typeof data4 == "number") && (isFinite(data4))))) && (typeof data4 !== "boolean")){
-const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data4};
+const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema152.type},message:"must be string,number,boolean",schema:schema152.type,parentSchema:schema152,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7046,7 +7098,7 @@ errors++;
 if(data.below !== undefined){
 let data5 = data.below;
 if(!((typeof data5 == "number") && (isFinite(data5)))){
-const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.below.type,parentSchema:schema150.properties.below,data:data5};
+const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema151.properties.below.type,parentSchema:schema151.properties.below,data:data5};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7059,7 +7111,7 @@ errors++;
 if(data.at_most !== undefined){
 let data6 = data.at_most;
 if(!((typeof data6 == "number") && (isFinite(data6)))){
-const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.at_most.type,parentSchema:schema150.properties.at_most,data:data6};
+const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema151.properties.at_most.type,parentSchema:schema151.properties.at_most,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7072,7 +7124,7 @@ errors++;
 if(data.above !== undefined){
 let data7 = data.above;
 if(!((typeof data7 == "number") && (isFinite(data7)))){
-const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.above.type,parentSchema:schema150.properties.above,data:data7};
+const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema151.properties.above.type,parentSchema:schema151.properties.above,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7085,7 +7137,7 @@ errors++;
 if(data.at_least !== undefined){
 let data8 = data.at_least;
 if(!((typeof data8 == "number") && (isFinite(data8)))){
-const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.at_least.type,parentSchema:schema150.properties.at_least,data:data8};
+const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema151.properties.at_least.type,parentSchema:schema151.properties.at_least,data:data8};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7099,7 +7151,7 @@ if(data.matches !== undefined){
 let data9 = data.matches;
 if(typeof data9 === "string"){
 if(func2(data9) < 1){
-const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema150.properties.matches,data:data9};
+const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema151.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -7110,7 +7162,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.matches.type,parentSchema:schema150.properties.matches,data:data9};
+const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema151.properties.matches.type,parentSchema:schema151.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -7123,7 +7175,7 @@ errors++;
 if(data.present !== undefined){
 let data10 = data.present;
 if(typeof data10 !== "boolean"){
-const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema150.properties.present.type,parentSchema:schema150.properties.present,data:data10};
+const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema151.properties.present.type,parentSchema:schema151.properties.present,data:data10};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -7142,7 +7194,7 @@ errors = vErrors.length;
 if(data.integer !== undefined){
 let data12 = data.integer;
 if(true !== data12){
-const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema150.properties.integer,data:data12};
+const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema151.properties.integer,data:data12};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -7171,7 +7223,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema149,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema150,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7184,7 +7236,7 @@ for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
 if(func2(key0) < 1){
-const err1 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema149.propertyNames,data:key0,propertyName:key0};
+const err1 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema150.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7196,7 +7248,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema149.propertyNames,parentSchema:schema149,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema150.propertyNames,parentSchema:schema150,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7214,7 +7266,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema149.type,parentSchema:schema149,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema150.type,parentSchema:schema150,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7228,9 +7280,9 @@ return errors === 0;
 }
 validate60.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema155 = {"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
-const schema156 = {"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
-const schema158 = {"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
+const schema156 = {"description":"Alternatives: at least one of these policies must hold. If none does, the challenge is that of the first one that lacks only scopes.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
+const schema157 = {"description":"A nested policy. Every condition in it must hold.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"}},"additionalProperties":false};
+const schema159 = {"description":"Policies that must all hold. Use it to combine several `any` or `not`.","type":"array","minItems":1,"items":{"$ref":"#/$defs/policy"}};
 const wrapper2 = {validate: validate65};
 
 function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -7245,7 +7297,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema158,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema159,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7263,7 +7315,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema158.type,parentSchema:schema158,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema159.type,parentSchema:schema159,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7292,7 +7344,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema156,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema157,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7305,7 +7357,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema148.type},message:"must be string,array",schema:schema148.type,parentSchema:schema148,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema149.type},message:"must be string,array",schema:schema149.type,parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7316,7 +7368,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern97.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema148,data:data0};
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7328,7 +7380,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema148,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7342,7 +7394,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(!pattern98.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema148.items,data:data1};
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema149.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7353,7 +7405,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.items.type,parentSchema:schema148.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema149.items.type,parentSchema:schema149.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7393,7 +7445,7 @@ if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
 if(!pattern101.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema159,data:data6};
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema160,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7404,7 +7456,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.type,parentSchema:schema159,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema160.type,parentSchema:schema160,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7416,7 +7468,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema156.type,parentSchema:schema156,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema157.type,parentSchema:schema157,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7443,7 +7495,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema155,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7461,7 +7513,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema155.type,parentSchema:schema155,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema156.type,parentSchema:schema156,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7475,8 +7527,8 @@ return errors === 0;
 }
 validate64.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema162 = {"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
-const schema166 = {"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
+const schema163 = {"description":"Conditions on calls, in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"},"arguments":{"$ref":"#/$defs/arguments"}},"additionalProperties":false};
+const schema167 = {"description":"Required arguments of the call, by JSON Pointer (RFC 6901) into `params.arguments`; values as under `claims`. A call that fails on an argument is refused whatever its scopes are.","type":"object","minProperties":1,"propertyNames":{"title":"a JSON Pointer, which begins with /","pattern":"^/"},"additionalProperties":{"$ref":"#/$defs/value"},"examples":[{"/amount":{"at_most":1000},"/currency":["EUR","SEK"]}]};
 const pattern108 = new RegExp("^/", "u");
 
 function validate78(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -7491,7 +7543,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema166,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7504,7 +7556,7 @@ for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
 if(!pattern108.test(key0)){
-const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema166.propertyNames,data:key0,propertyName:key0};
+const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema167.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7516,7 +7568,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema166.propertyNames,parentSchema:schema166,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema167.propertyNames,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7534,7 +7586,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema166.type,parentSchema:schema166,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema167.type,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7562,7 +7614,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "because")) || (key0 === "arguments"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema162,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema163,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7575,7 +7627,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema148.type},message:"must be string,array",schema:schema148.type,parentSchema:schema148,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema149.type},message:"must be string,array",schema:schema149.type,parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7586,7 +7638,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern97.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema148,data:data0};
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7598,7 +7650,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema148,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7612,7 +7664,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(!pattern98.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema148.items,data:data1};
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema149.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7623,7 +7675,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.items.type,parentSchema:schema148.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema149.items.type,parentSchema:schema149.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7663,7 +7715,7 @@ if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
 if(!pattern101.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema159,data:data6};
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema160,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7674,7 +7726,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.type,parentSchema:schema159,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema160.type,parentSchema:schema160,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7688,7 +7740,7 @@ if(data.because !== undefined){
 let data7 = data.because;
 if(typeof data7 === "string"){
 if(func2(data7) > 500){
-const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema161,data:data7};
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema162,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7698,7 +7750,7 @@ vErrors.push(err8);
 errors++;
 }
 if(!pattern103.test(data7)){
-const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema161,data:data7};
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema162,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7709,7 +7761,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema161.type,parentSchema:schema161,data:data7};
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema162.type,parentSchema:schema162,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7727,7 +7779,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema162.type,parentSchema:schema162,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema163.type,parentSchema:schema163,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7741,7 +7793,7 @@ return errors === 0;
 }
 validate73.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema167 = {"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false};
+const schema168 = {"description":"Conditions in addition to the policy's own. `{}`: no further condition.","type":"object","properties":{"scope":{"$ref":"#/$defs/scope"},"claims":{"$ref":"#/$defs/claims"},"any":{"$ref":"#/$defs/any"},"all":{"$ref":"#/$defs/all"},"not":{"$ref":"#/$defs/not"},"max_lifetime":{"$ref":"#/$defs/max_lifetime"},"because":{"$ref":"#/$defs/because"}},"additionalProperties":false};
 
 function validate82(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -7756,7 +7808,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime")) || (key0 === "because"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema167,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema168,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7769,7 +7821,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema148.type},message:"must be string,array",schema:schema148.type,parentSchema:schema148,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema149.type},message:"must be string,array",schema:schema149.type,parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7780,7 +7832,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern97.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema148,data:data0};
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7792,7 +7844,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema148,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7806,7 +7858,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(!pattern98.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema148.items,data:data1};
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema149.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7817,7 +7869,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.items.type,parentSchema:schema148.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema149.items.type,parentSchema:schema149.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7857,7 +7909,7 @@ if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
 if(!pattern101.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema159,data:data6};
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema160,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7868,7 +7920,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.type,parentSchema:schema159,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema160.type,parentSchema:schema160,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7882,7 +7934,7 @@ if(data.because !== undefined){
 let data7 = data.because;
 if(typeof data7 === "string"){
 if(func2(data7) > 500){
-const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema161,data:data7};
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema162,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7892,7 +7944,7 @@ vErrors.push(err8);
 errors++;
 }
 if(!pattern103.test(data7)){
-const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema161,data:data7};
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema162,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7903,7 +7955,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema161.type,parentSchema:schema161,data:data7};
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema162.type,parentSchema:schema162,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7915,7 +7967,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema167.type,parentSchema:schema167,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema168.type,parentSchema:schema168,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7942,8 +7994,8 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func1.call(schema147.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema147,data};
+if(!(func1.call(schema148.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema148,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7956,7 +8008,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema148.type},message:"must be string,array",schema:schema148.type,parentSchema:schema148,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema149.type},message:"must be string,array",schema:schema149.type,parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7967,7 +8019,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern97.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema148,data:data0};
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7979,7 +8031,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema148,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7993,7 +8045,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(!pattern98.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema148.items,data:data1};
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema149.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8004,7 +8056,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.items.type,parentSchema:schema148.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema149.items.type,parentSchema:schema149.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8044,7 +8096,7 @@ if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
 if(!pattern101.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema159,data:data6};
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema160,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8055,7 +8107,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.type,parentSchema:schema159,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema160.type,parentSchema:schema160,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8069,7 +8121,7 @@ if(data.because !== undefined){
 let data7 = data.because;
 if(typeof data7 === "string"){
 if(func2(data7) > 500){
-const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema161,data:data7};
+const err8 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/maxLength",keyword:"maxLength",params:{limit: 500},message:"must NOT have more than 500 characters",schema:500,parentSchema:schema162,data:data7};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8079,7 +8131,7 @@ vErrors.push(err8);
 errors++;
 }
 if(!pattern103.test(data7)){
-const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema161,data:data7};
+const err9 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/pattern",keyword:"pattern",params:{pattern: "^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"},message:"must match pattern \""+"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$"+"\"",schema:"^(?!\\s*$)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202A-\\u202E\\u2066-\\u2069\\u{E0000}-\\u{E0FFF}]+$",parentSchema:schema162,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8090,7 +8142,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema161.type,parentSchema:schema161,data:data7};
+const err10 = {instancePath:instancePath+"/because",schemaPath:"#/$defs/because/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema162.type,parentSchema:schema162,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8103,7 +8155,7 @@ errors++;
 if(data.mode !== undefined){
 let data8 = data.mode;
 if(!((data8 === "enforce") || (data8 === "shadow"))){
-const err11 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema147.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema147.properties.mode.enum,parentSchema:schema147.properties.mode,data:data8};
+const err11 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues: schema148.properties.mode.enum},message:"must be equal to one of the allowed values",schema:schema148.properties.mode.enum,parentSchema:schema148.properties.mode,data:data8};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8120,7 +8172,7 @@ for(const key1 in data9){
 const _errs20 = errors;
 if(typeof key1 === "string"){
 if(func2(key1) < 1){
-const err12 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema147.properties.tools.propertyNames,data:key1,propertyName:key1};
+const err12 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema148.properties.tools.propertyNames,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8132,7 +8184,7 @@ errors++;
 }
 var valid6 = _errs20 === errors;
 if(!valid6){
-const err13 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema147.properties.tools.propertyNames,parentSchema:schema147.properties.tools,data:data9};
+const err13 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema148.properties.tools.propertyNames,parentSchema:schema148.properties.tools,data:data9};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8150,7 +8202,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema147.properties.tools.type,parentSchema:schema147.properties.tools,data:data9};
+const err14 = {instancePath:instancePath+"/tools",schemaPath:"#/properties/tools/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema148.properties.tools.type,parentSchema:schema148.properties.tools,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8167,7 +8219,7 @@ for(const key3 in data11){
 const _errs25 = errors;
 if(typeof key3 === "string"){
 if(func2(key3) < 1){
-const err15 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema147.properties.resources.propertyNames,data:key3,propertyName:key3};
+const err15 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema148.properties.resources.propertyNames,data:key3,propertyName:key3};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8179,7 +8231,7 @@ errors++;
 }
 var valid8 = _errs25 === errors;
 if(!valid8){
-const err16 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema147.properties.resources.propertyNames,parentSchema:schema147.properties.resources,data:data11};
+const err16 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema148.properties.resources.propertyNames,parentSchema:schema148.properties.resources,data:data11};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8197,7 +8249,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema147.properties.resources.type,parentSchema:schema147.properties.resources,data:data11};
+const err17 = {instancePath:instancePath+"/resources",schemaPath:"#/properties/resources/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema148.properties.resources.type,parentSchema:schema148.properties.resources,data:data11};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8214,7 +8266,7 @@ for(const key5 in data13){
 const _errs30 = errors;
 if(typeof key5 === "string"){
 if(func2(key5) < 1){
-const err18 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema147.properties.prompts.propertyNames,data:key5,propertyName:key5};
+const err18 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema148.properties.prompts.propertyNames,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -8226,7 +8278,7 @@ errors++;
 }
 var valid10 = _errs30 === errors;
 if(!valid10){
-const err19 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema147.properties.prompts.propertyNames,parentSchema:schema147.properties.prompts,data:data13};
+const err19 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema148.properties.prompts.propertyNames,parentSchema:schema148.properties.prompts,data:data13};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8244,7 +8296,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema147.properties.prompts.type,parentSchema:schema147.properties.prompts,data:data13};
+const err20 = {instancePath:instancePath+"/prompts",schemaPath:"#/properties/prompts/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema148.properties.prompts.type,parentSchema:schema148.properties.prompts,data:data13};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8261,7 +8313,7 @@ for(const key7 in data15){
 const _errs35 = errors;
 if(typeof key7 === "string"){
 if(func2(key7) < 1){
-const err21 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema147.properties.methods.propertyNames,data:key7,propertyName:key7};
+const err21 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema148.properties.methods.propertyNames,data:key7,propertyName:key7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8273,7 +8325,7 @@ errors++;
 }
 var valid12 = _errs35 === errors;
 if(!valid12){
-const err22 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema147.properties.methods.propertyNames,parentSchema:schema147.properties.methods,data:data15};
+const err22 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema148.properties.methods.propertyNames,parentSchema:schema148.properties.methods,data:data15};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8291,7 +8343,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema147.properties.methods.type,parentSchema:schema147.properties.methods,data:data15};
+const err23 = {instancePath:instancePath+"/methods",schemaPath:"#/properties/methods/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema148.properties.methods.type,parentSchema:schema148.properties.methods,data:data15};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8304,7 +8356,7 @@ errors++;
 if(data.lists !== undefined){
 let data17 = data.lists;
 if(!((data17 === "filter") || (data17 === "show"))){
-const err24 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema147.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema147.properties.lists.enum,parentSchema:schema147.properties.lists,data:data17};
+const err24 = {instancePath:instancePath+"/lists",schemaPath:"#/properties/lists/enum",keyword:"enum",params:{allowedValues: schema148.properties.lists.enum},message:"must be equal to one of the allowed values",schema:schema148.properties.lists.enum,parentSchema:schema148.properties.lists,data:data17};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8316,7 +8368,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema147.type,parentSchema:schema147,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema148.type,parentSchema:schema148,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -8331,8 +8383,8 @@ return errors === 0;
 validate59.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 export const policyTest = validate90;
-const schema171 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: examples and properties of policies/NAME.yaml. Run by `sallyport test`.","type":"array","minItems":1,"items":{"if":{"type":"object","required":["for_all"]},"then":{"$ref":"#/$defs/property"},"else":{"$ref":"#/$defs/test"}},"$defs":{"test":{"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"property":{"description":"A property: what the policy decides for every caller and every call that it describes. `sallyport test` proves it or finds a counterexample.","type":"object","properties":{"name":{"description":"What the property says, in one sentence.","type":"string","minLength":1},"for_all":{"$ref":"#/$defs/for_all"},"when":{"$ref":"#/$defs/every"},"then":{"$ref":"#/$defs/always"}},"required":["name","for_all","when","then"],"additionalProperties":false},"for_all":{"description":"The callers that the property describes, as conditions of a policy. `{}`: every caller. `not` describes all callers that the conditions under it do not describe.","$ref":"policy.schema.json#/$defs/policy"},"every":{"title":"any, or a mapping with tool, resource, template, prompt or method","description":"The calls that the property describes. `any`: every call. `{}`: every request on an HTTP route. At most one of `tool`, `resource`, `template` and `prompt`.","anyOf":[{"const":"any"},{"type":"object","properties":{"tool":{"description":"tools/call of these tools: a name, a list of names, predicates as under `claims`, or `any`.","$ref":"#/$defs/names"},"resource":{"description":"resources/read of these URIs, or another `method` that acts on them.","$ref":"#/$defs/names"},"template":{"description":"completion/complete for a variable of these URI templates.","$ref":"#/$defs/names"},"prompt":{"description":"prompts/get of these prompts, or another `method` that acts on them.","$ref":"#/$defs/names"},"method":{"description":"Other JSON-RPC methods.","$ref":"#/$defs/names"},"arguments":{"description":"Conditions on the arguments of the tool or prompt, by JSON Pointer as under `arguments` of a policy.","$ref":"policy.schema.json#/$defs/arguments"}},"additionalProperties":false}]},"names":{"description":"Names of what is called: one, a list, predicates as under `claims`, or `any`.","$ref":"policy.schema.json#/$defs/value"},"always":{"title":"allow, deny, { deny: REASON } or { deny: [REASON, …] }","description":"What the policy decides for each of these calls. `deny`: any reason; `{ deny: [REASON, …] }`: one of these reasons, with `challenge` for the scopes in the challenge.","anyOf":[{"enum":["allow","deny"]},{"type":"object","properties":{"deny":{"title":"a reason of a policy, or a list of them","description":"A reason, or a list of accepted reasons.","anyOf":[{"$ref":"#/$defs/reason"},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/reason"}}]},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]},"given":{"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"$ref":"#/$defs/reason"},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]},"reason":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}}};
-const schema172 = {"description":"A property: what the policy decides for every caller and every call that it describes. `sallyport test` proves it or finds a counterexample.","type":"object","properties":{"name":{"description":"What the property says, in one sentence.","type":"string","minLength":1},"for_all":{"$ref":"#/$defs/for_all"},"when":{"$ref":"#/$defs/every"},"then":{"$ref":"#/$defs/always"}},"required":["name","for_all","when","then"],"additionalProperties":false};
+const schema172 = {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"Sallyport policy test","description":"A file policies/NAME.test.yaml: examples and properties of policies/NAME.yaml. Run by `sallyport test`.","type":"array","minItems":1,"items":{"if":{"type":"object","required":["for_all"]},"then":{"$ref":"#/$defs/property"},"else":{"$ref":"#/$defs/test"}},"$defs":{"test":{"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false},"property":{"description":"A property: what the policy decides for every caller and every call that it describes. `sallyport test` proves it or finds a counterexample.","type":"object","properties":{"name":{"description":"What the property says, in one sentence.","type":"string","minLength":1},"for_all":{"$ref":"#/$defs/for_all"},"when":{"$ref":"#/$defs/every"},"then":{"$ref":"#/$defs/always"}},"required":["name","for_all","when","then"],"additionalProperties":false},"for_all":{"description":"The callers that the property describes, as conditions of a policy. `{}`: every caller. `not` describes all callers that the conditions under it do not describe.","$ref":"policy.schema.json#/$defs/policy"},"every":{"title":"any, or a mapping with tool, resource, template, prompt or method","description":"The calls that the property describes. `any`: every call. `{}`: every request on an HTTP route. At most one of `tool`, `resource`, `template` and `prompt`.","anyOf":[{"const":"any"},{"type":"object","properties":{"tool":{"description":"tools/call of these tools: a name, a list of names, predicates as under `claims`, or `any`.","$ref":"#/$defs/names"},"resource":{"description":"resources/read of these URIs, or another `method` that acts on them.","$ref":"#/$defs/names"},"template":{"description":"completion/complete for a variable of these URI templates.","$ref":"#/$defs/names"},"prompt":{"description":"prompts/get of these prompts, or another `method` that acts on them.","$ref":"#/$defs/names"},"method":{"description":"Other JSON-RPC methods.","$ref":"#/$defs/names"},"arguments":{"description":"Conditions on the arguments of the tool or prompt, by JSON Pointer as under `arguments` of a policy.","$ref":"policy.schema.json#/$defs/arguments"}},"additionalProperties":false}]},"names":{"description":"Names of what is called: one, a list, predicates as under `claims`, or `any`.","$ref":"policy.schema.json#/$defs/value"},"always":{"title":"allow, deny, { deny: REASON } or { deny: [REASON, …] }","description":"What the policy decides for each of these calls. `deny`: any reason; `{ deny: [REASON, …] }`: one of these reasons, with `challenge` for the scopes in the challenge.","anyOf":[{"enum":["allow","deny"]},{"type":"object","properties":{"deny":{"title":"a reason of a policy, or a list of them","description":"A reason, or a list of accepted reasons.","anyOf":[{"$ref":"#/$defs/reason"},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/reason"}}]},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]},"given":{"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false},"when":{"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false},"then":{"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"$ref":"#/$defs/reason"},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]},"reason":{"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]},"challenge":{"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"}}};
+const schema173 = {"description":"A property: what the policy decides for every caller and every call that it describes. `sallyport test` proves it or finds a counterexample.","type":"object","properties":{"name":{"description":"What the property says, in one sentence.","type":"string","minLength":1},"for_all":{"$ref":"#/$defs/for_all"},"when":{"$ref":"#/$defs/every"},"then":{"$ref":"#/$defs/always"}},"required":["name","for_all","when","then"],"additionalProperties":false};
 
 function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -8347,7 +8399,7 @@ evaluated0.items = undefined;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "scope") || (key0 === "claims")) || (key0 === "any")) || (key0 === "all")) || (key0 === "not")) || (key0 === "max_lifetime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema156,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema157,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8360,7 +8412,7 @@ errors++;
 if(data.scope !== undefined){
 let data0 = data.scope;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema148.type},message:"must be string,array",schema:schema148.type,parentSchema:schema148,data:data0};
+const err1 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: schema149.type},message:"must be string,array",schema:schema149.type,parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8371,7 +8423,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern97.test(data0)){
-const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema148,data:data0};
+const err2 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8383,7 +8435,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema148,data:data0};
+const err3 = {instancePath:instancePath+"/scope",schemaPath:"#/$defs/scope/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema149,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8397,7 +8449,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(!pattern98.test(data1)){
-const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema148.items,data:data1};
+const err4 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema149.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8408,7 +8460,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.items.type,parentSchema:schema148.items,data:data1};
+const err5 = {instancePath:instancePath+"/scope/" + i0,schemaPath:"#/$defs/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema149.items.type,parentSchema:schema149.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8448,7 +8500,7 @@ if(data.max_lifetime !== undefined){
 let data6 = data.max_lifetime;
 if(typeof data6 === "string"){
 if(!pattern101.test(data6)){
-const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema159,data:data6};
+const err6 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema160,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8459,7 +8511,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.type,parentSchema:schema159,data:data6};
+const err7 = {instancePath:instancePath+"/max_lifetime",schemaPath:"#/$defs/max_lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema160.type,parentSchema:schema160,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8471,7 +8523,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema156.type,parentSchema:schema156,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema157.type,parentSchema:schema157,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8485,7 +8537,7 @@ return errors === 0;
 }
 validate92.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema176 = {"title":"any, or a mapping with tool, resource, template, prompt or method","description":"The calls that the property describes. `any`: every call. `{}`: every request on an HTTP route. At most one of `tool`, `resource`, `template` and `prompt`.","anyOf":[{"const":"any"},{"type":"object","properties":{"tool":{"description":"tools/call of these tools: a name, a list of names, predicates as under `claims`, or `any`.","$ref":"#/$defs/names"},"resource":{"description":"resources/read of these URIs, or another `method` that acts on them.","$ref":"#/$defs/names"},"template":{"description":"completion/complete for a variable of these URI templates.","$ref":"#/$defs/names"},"prompt":{"description":"prompts/get of these prompts, or another `method` that acts on them.","$ref":"#/$defs/names"},"method":{"description":"Other JSON-RPC methods.","$ref":"#/$defs/names"},"arguments":{"description":"Conditions on the arguments of the tool or prompt, by JSON Pointer as under `arguments` of a policy.","$ref":"policy.schema.json#/$defs/arguments"}},"additionalProperties":false}]};
+const schema177 = {"title":"any, or a mapping with tool, resource, template, prompt or method","description":"The calls that the property describes. `any`: every call. `{}`: every request on an HTTP route. At most one of `tool`, `resource`, `template` and `prompt`.","anyOf":[{"const":"any"},{"type":"object","properties":{"tool":{"description":"tools/call of these tools: a name, a list of names, predicates as under `claims`, or `any`.","$ref":"#/$defs/names"},"resource":{"description":"resources/read of these URIs, or another `method` that acts on them.","$ref":"#/$defs/names"},"template":{"description":"completion/complete for a variable of these URI templates.","$ref":"#/$defs/names"},"prompt":{"description":"prompts/get of these prompts, or another `method` that acts on them.","$ref":"#/$defs/names"},"method":{"description":"Other JSON-RPC methods.","$ref":"#/$defs/names"},"arguments":{"description":"Conditions on the arguments of the tool or prompt, by JSON Pointer as under `arguments` of a policy.","$ref":"policy.schema.json#/$defs/arguments"}},"additionalProperties":false}]};
 
 function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -8498,7 +8550,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((((!data || typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema150.type},message:"must be string,number,boolean,array,object",schema:schema150.type,parentSchema:schema150,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean,array,object",schema:schema151.type,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8509,7 +8561,7 @@ errors++;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema150,data};
+const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8522,7 +8574,7 @@ const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
 let data0 = data[i0];
 if(((typeof data0 !== "string") && (!((typeof data0 == "number") && (isFinite(data0))))) && (typeof data0 !== "boolean")){
-const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data0};
+const err2 = {instancePath:instancePath+"/" + i0,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema152.type},message:"must be string,number,boolean",schema:schema152.type,parentSchema:schema152,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8535,7 +8587,7 @@ errors++;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema150,data};
+const err3 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8545,8 +8597,8 @@ vErrors.push(err3);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema150.properties, key0))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema150,data};
+if(!(func1.call(schema151.properties, key0))){
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8559,7 +8611,7 @@ errors++;
 if(data.equals !== undefined){
 let data1 = data.equals;
 if(((typeof data1 !== "string") && (!((typeof data1 == "number") && (isFinite(data1))))) && (typeof data1 !== "boolean")){
-const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data1};
+const err5 = {instancePath:instancePath+"/equals",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema152.type},message:"must be string,number,boolean",schema:schema152.type,parentSchema:schema152,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8573,7 +8625,7 @@ if(data.one_of !== undefined){
 let data2 = data.one_of;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema150.properties.one_of,data:data2};
+const err6 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema151.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8586,7 +8638,7 @@ const len1 = data2.length;
 for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(((typeof data3 !== "string") && (!((typeof data3 == "number") && (isFinite(data3))))) && (typeof data3 !== "boolean")){
-const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data3};
+const err7 = {instancePath:instancePath+"/one_of/" + i1,schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema152.type},message:"must be string,number,boolean",schema:schema152.type,parentSchema:schema152,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8598,7 +8650,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema150.properties.one_of.type,parentSchema:schema150.properties.one_of,data:data2};
+const err8 = {instancePath:instancePath+"/one_of",schemaPath:"#/properties/one_of/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema151.properties.one_of.type,parentSchema:schema151.properties.one_of,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8611,7 +8663,7 @@ errors++;
 if(data.contains !== undefined){
 let data4 = data.contains;
 if(((typeof data4 !== "string") && (!((typeof data4 == "number") && (isFinite(data4))))) && (typeof data4 !== "boolean")){
-const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema151.type},message:"must be string,number,boolean",schema:schema151.type,parentSchema:schema151,data:data4};
+const err9 = {instancePath:instancePath+"/contains",schemaPath:"#/$defs/scalar/type",keyword:"type",params:{type: schema152.type},message:"must be string,number,boolean",schema:schema152.type,parentSchema:schema152,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8624,7 +8676,7 @@ errors++;
 if(data.below !== undefined){
 let data5 = data.below;
 if(!((typeof data5 == "number") && (isFinite(data5)))){
-const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.below.type,parentSchema:schema150.properties.below,data:data5};
+const err10 = {instancePath:instancePath+"/below",schemaPath:"#/properties/below/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema151.properties.below.type,parentSchema:schema151.properties.below,data:data5};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8637,7 +8689,7 @@ errors++;
 if(data.at_most !== undefined){
 let data6 = data.at_most;
 if(!((typeof data6 == "number") && (isFinite(data6)))){
-const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.at_most.type,parentSchema:schema150.properties.at_most,data:data6};
+const err11 = {instancePath:instancePath+"/at_most",schemaPath:"#/properties/at_most/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema151.properties.at_most.type,parentSchema:schema151.properties.at_most,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8650,7 +8702,7 @@ errors++;
 if(data.above !== undefined){
 let data7 = data.above;
 if(!((typeof data7 == "number") && (isFinite(data7)))){
-const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.above.type,parentSchema:schema150.properties.above,data:data7};
+const err12 = {instancePath:instancePath+"/above",schemaPath:"#/properties/above/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema151.properties.above.type,parentSchema:schema151.properties.above,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8663,7 +8715,7 @@ errors++;
 if(data.at_least !== undefined){
 let data8 = data.at_least;
 if(!((typeof data8 == "number") && (isFinite(data8)))){
-const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema150.properties.at_least.type,parentSchema:schema150.properties.at_least,data:data8};
+const err13 = {instancePath:instancePath+"/at_least",schemaPath:"#/properties/at_least/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema151.properties.at_least.type,parentSchema:schema151.properties.at_least,data:data8};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8677,7 +8729,7 @@ if(data.matches !== undefined){
 let data9 = data.matches;
 if(typeof data9 === "string"){
 if(func2(data9) < 1){
-const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema150.properties.matches,data:data9};
+const err14 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema151.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8688,7 +8740,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.matches.type,parentSchema:schema150.properties.matches,data:data9};
+const err15 = {instancePath:instancePath+"/matches",schemaPath:"#/properties/matches/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema151.properties.matches.type,parentSchema:schema151.properties.matches,data:data9};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8701,7 +8753,7 @@ errors++;
 if(data.present !== undefined){
 let data10 = data.present;
 if(typeof data10 !== "boolean"){
-const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema150.properties.present.type,parentSchema:schema150.properties.present,data:data10};
+const err16 = {instancePath:instancePath+"/present",schemaPath:"#/properties/present/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema151.properties.present.type,parentSchema:schema151.properties.present,data:data10};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8720,7 +8772,7 @@ errors = vErrors.length;
 if(data.integer !== undefined){
 let data12 = data.integer;
 if(true !== data12){
-const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema150.properties.integer,data:data12};
+const err17 = {instancePath:instancePath+"/integer",schemaPath:"#/properties/integer/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant",schema:true,parentSchema:schema151.properties.integer,data:data12};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8749,7 +8801,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema166,data};
+const err0 = {instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties",schema:1,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8762,7 +8814,7 @@ for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
 if(!pattern108.test(key0)){
-const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema166.propertyNames,data:key0,propertyName:key0};
+const err1 = {instancePath,schemaPath:"#/propertyNames/pattern",keyword:"pattern",params:{pattern: "^/"},message:"must match pattern \""+"^/"+"\"",schema:"^/",parentSchema:schema167.propertyNames,data:key0,propertyName:key0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8774,7 +8826,7 @@ errors++;
 }
 var valid0 = _errs1 === errors;
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema166.propertyNames,parentSchema:schema166,data};
+const err2 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid",schema:schema167.propertyNames,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8792,7 +8844,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema166.type,parentSchema:schema166,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema167.type,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8821,7 +8873,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if("any" !== data){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/const",keyword:"const",params:{allowedValue: "any"},message:"must be equal to constant",schema:"any",parentSchema:schema176.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/const",keyword:"const",params:{allowedValue: "any"},message:"must be equal to constant",schema:"any",parentSchema:schema177.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8836,7 +8888,7 @@ const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "resource")) || (key0 === "template")) || (key0 === "prompt")) || (key0 === "method")) || (key0 === "arguments"))){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema176.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema177.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8884,7 +8936,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema176.anyOf[1].type,parentSchema:schema176.anyOf[1],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema177.anyOf[1].type,parentSchema:schema177.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8899,7 +8951,7 @@ if(_valid0){
 var props0 = true;
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema176.anyOf,parentSchema:schema176,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema177.anyOf,parentSchema:schema177,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8925,9 +8977,9 @@ return errors === 0;
 }
 validate98.evaluated = {"dynamicProps":true,"dynamicItems":false};
 
-const schema183 = {"title":"allow, deny, { deny: REASON } or { deny: [REASON, …] }","description":"What the policy decides for each of these calls. `deny`: any reason; `{ deny: [REASON, …] }`: one of these reasons, with `challenge` for the scopes in the challenge.","anyOf":[{"enum":["allow","deny"]},{"type":"object","properties":{"deny":{"title":"a reason of a policy, or a list of them","description":"A reason, or a list of accepted reasons.","anyOf":[{"$ref":"#/$defs/reason"},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/reason"}}]},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]};
-const schema184 = {"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]};
-const schema186 = {"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"};
+const schema184 = {"title":"allow, deny, { deny: REASON } or { deny: [REASON, …] }","description":"What the policy decides for each of these calls. `deny`: any reason; `{ deny: [REASON, …] }`: one of these reasons, with `challenge` for the scopes in the challenge.","anyOf":[{"enum":["allow","deny"]},{"type":"object","properties":{"deny":{"title":"a reason of a policy, or a list of them","description":"A reason, or a list of accepted reasons.","anyOf":[{"$ref":"#/$defs/reason"},{"type":"array","minItems":1,"uniqueItems":true,"items":{"$ref":"#/$defs/reason"}}]},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]};
+const schema185 = {"description":"A reason of docs/reasons.md that a policy can have.","enum":["scope.insufficient","claim.denied","argument.denied","lifetime.exceeded","alternatives.exhausted","exclusion.matched","tool.unlisted","resource.unlisted","prompt.unlisted","method.unlisted","policy.error"]};
+const schema187 = {"description":"The exact scopes of the challenge, in its order; empty: no challenge. Not compared if absent.","type":"string"};
 
 function validate110(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -8943,7 +8995,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!((data === "allow") || (data === "deny"))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema183.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema183.anyOf[0].enum,parentSchema:schema183.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema184.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema184.anyOf[0].enum,parentSchema:schema184.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8957,7 +9009,7 @@ valid0 = valid0 || _valid0;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema183.anyOf[1].required,parentSchema:schema183.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema184.anyOf[1].required,parentSchema:schema184.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8968,7 +9020,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "deny") || (key0 === "challenge"))){
-const err2 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema183.anyOf[1],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema184.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8984,7 +9036,7 @@ const _errs6 = errors;
 let valid2 = false;
 const _errs7 = errors;
 if(!(((((((((((data0 === "scope.insufficient") || (data0 === "claim.denied")) || (data0 === "argument.denied")) || (data0 === "lifetime.exceeded")) || (data0 === "alternatives.exhausted")) || (data0 === "exclusion.matched")) || (data0 === "tool.unlisted")) || (data0 === "resource.unlisted")) || (data0 === "prompt.unlisted")) || (data0 === "method.unlisted")) || (data0 === "policy.error"))){
-const err3 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema184.enum},message:"must be equal to one of the allowed values",schema:schema184.enum,parentSchema:schema184,data:data0};
+const err3 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema185.enum},message:"must be equal to one of the allowed values",schema:schema185.enum,parentSchema:schema185,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8998,7 +9050,7 @@ valid2 = valid2 || _valid1;
 const _errs9 = errors;
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err4 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema183.anyOf[1].properties.deny.anyOf[1],data:data0};
+const err4 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema184.anyOf[1].properties.deny.anyOf[1],data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9011,7 +9063,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!(((((((((((data1 === "scope.insufficient") || (data1 === "claim.denied")) || (data1 === "argument.denied")) || (data1 === "lifetime.exceeded")) || (data1 === "alternatives.exhausted")) || (data1 === "exclusion.matched")) || (data1 === "tool.unlisted")) || (data1 === "resource.unlisted")) || (data1 === "prompt.unlisted")) || (data1 === "method.unlisted")) || (data1 === "policy.error"))){
-const err5 = {instancePath:instancePath+"/deny/" + i0,schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema184.enum},message:"must be equal to one of the allowed values",schema:schema184.enum,parentSchema:schema184,data:data1};
+const err5 = {instancePath:instancePath+"/deny/" + i0,schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema185.enum},message:"must be equal to one of the allowed values",schema:schema185.enum,parentSchema:schema185,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9028,7 +9080,7 @@ outer0:
 for(;i1--;){
 for(j0 = i1; j0--;){
 if(func0(data0[i1], data0[j0])){
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema183.anyOf[1].properties.deny.anyOf[1],data:data0};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)",schema:true,parentSchema:schema184.anyOf[1].properties.deny.anyOf[1],data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9043,7 +9095,7 @@ break outer0;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema183.anyOf[1].properties.deny.anyOf[1].type,parentSchema:schema183.anyOf[1].properties.deny.anyOf[1],data:data0};
+const err7 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema184.anyOf[1].properties.deny.anyOf[1].type,parentSchema:schema184.anyOf[1].properties.deny.anyOf[1],data:data0};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9055,7 +9107,7 @@ errors++;
 var _valid1 = _errs9 === errors;
 valid2 = valid2 || _valid1;
 if(!valid2){
-const err8 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema183.anyOf[1].properties.deny.anyOf,parentSchema:schema183.anyOf[1].properties.deny,data:data0};
+const err8 = {instancePath:instancePath+"/deny",schemaPath:"#/anyOf/1/properties/deny/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema184.anyOf[1].properties.deny.anyOf,parentSchema:schema184.anyOf[1].properties.deny,data:data0};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9079,7 +9131,7 @@ vErrors = null;
 if(data.challenge !== undefined){
 let data2 = data.challenge;
 if(typeof data2 !== "string"){
-const err9 = {instancePath:instancePath+"/challenge",schemaPath:"#/$defs/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema186.type,parentSchema:schema186,data:data2};
+const err9 = {instancePath:instancePath+"/challenge",schemaPath:"#/$defs/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema187.type,parentSchema:schema187,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9091,7 +9143,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema183.anyOf[1].type,parentSchema:schema183.anyOf[1],data};
+const err10 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema184.anyOf[1].type,parentSchema:schema184.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9106,7 +9158,7 @@ if(_valid0){
 var props0 = true;
 }
 if(!valid0){
-const err11 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema183.anyOf,parentSchema:schema183,data};
+const err11 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema184.anyOf,parentSchema:schema184,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9145,7 +9197,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema172.required,parentSchema:schema172,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema173.required,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9155,7 +9207,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.for_all === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "for_all"},message:"must have required property '"+"for_all"+"'",schema:schema172.required,parentSchema:schema172,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "for_all"},message:"must have required property '"+"for_all"+"'",schema:schema173.required,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9165,7 +9217,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.when === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema172.required,parentSchema:schema172,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema173.required,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9175,7 +9227,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.then === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema172.required,parentSchema:schema172,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema173.required,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9186,7 +9238,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "for_all")) || (key0 === "when")) || (key0 === "then"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema172,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9200,7 +9252,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.name,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema173.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9211,7 +9263,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.name.type,parentSchema:schema172.properties.name,data:data0};
+const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema173.properties.name.type,parentSchema:schema173.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9241,7 +9293,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema172.type,parentSchema:schema172,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema173.type,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9255,10 +9307,10 @@ return errors === 0;
 }
 validate91.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema187 = {"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
-const schema188 = {"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
-const schema189 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
-const schema190 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"$ref":"#/$defs/reason"},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]};
+const schema188 = {"description":"One call of one caller.","type":"object","properties":{"name":{"description":"What the test shows, in one sentence.","type":"string","minLength":1},"given":{"$ref":"#/$defs/given"},"when":{"$ref":"#/$defs/when"},"then":{"$ref":"#/$defs/then"}},"required":["name","given","when","then"],"additionalProperties":false};
+const schema189 = {"description":"The caller's token. `{}`: a valid token without further content.","type":"object","properties":{"scope":{"description":"The granted scopes: one, several separated by single spaces, or a list. Scopes that they imply by `scopes` of gateway.yaml are added.","type":["string","array"],"pattern":"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$","items":{"type":"string","pattern":"^[!#-\\[\\]-~]+$"},"examples":["read","read payments"]},"claims":{"description":"The other claims, as in the token.","type":"object","examples":[{"role":"trader"}]},"lifetime":{"description":"exp - iat, as 60s or 5m. Without it the token has neither claim, and every `max_lifetime` refuses it.","type":"string","pattern":"^[1-9][0-9]{0,8}(ms|s|m|h)$","examples":["60s","5m"]},"issuer":{"description":"The issuer of the token (`iss`). Default: the first of `authorization_servers`.","type":"string","minLength":1}},"additionalProperties":false};
+const schema190 = {"description":"The call: at most one of `tool`, `resource`, `template` and `prompt`. `{}`: a request on an HTTP route.","type":"object","properties":{"tool":{"description":"tools/call of this tool.","type":"string"},"resource":{"description":"resources/read of this URI, or another `method` that acts on it.","type":"string"},"template":{"description":"completion/complete for a variable of this URI template.","type":"string"},"prompt":{"description":"prompts/get of this prompt, or another `method` that acts on it.","type":"string"},"arguments":{"description":"The arguments of the tool or prompt.","type":"object"},"method":{"description":"Another JSON-RPC method.","type":"string","minLength":1,"examples":["initialize","resources/subscribe"]}},"additionalProperties":false};
+const schema191 = {"title":"allow, shadow or { deny: REASON }","description":"`allow`; `{ deny: REASON }`, with `challenge` for the scopes in the challenge; `shadow`: allowed, but would be denied without `mode: shadow`.","anyOf":[{"enum":["allow","shadow"]},{"type":"object","properties":{"deny":{"$ref":"#/$defs/reason"},"challenge":{"$ref":"#/$defs/challenge"}},"required":["deny"],"additionalProperties":false}]};
 
 function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -9274,7 +9326,7 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!((data === "allow") || (data === "shadow"))){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema190.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema190.anyOf[0].enum,parentSchema:schema190.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema191.anyOf[0].enum},message:"must be equal to one of the allowed values",schema:schema191.anyOf[0].enum,parentSchema:schema191.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9288,7 +9340,7 @@ valid0 = valid0 || _valid0;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema190.anyOf[1].required,parentSchema:schema190.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema191.anyOf[1].required,parentSchema:schema191.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9299,7 +9351,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "deny") || (key0 === "challenge"))){
-const err2 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema190.anyOf[1],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema191.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9312,7 +9364,7 @@ errors++;
 if(data.deny !== undefined){
 let data0 = data.deny;
 if(!(((((((((((data0 === "scope.insufficient") || (data0 === "claim.denied")) || (data0 === "argument.denied")) || (data0 === "lifetime.exceeded")) || (data0 === "alternatives.exhausted")) || (data0 === "exclusion.matched")) || (data0 === "tool.unlisted")) || (data0 === "resource.unlisted")) || (data0 === "prompt.unlisted")) || (data0 === "method.unlisted")) || (data0 === "policy.error"))){
-const err3 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema184.enum},message:"must be equal to one of the allowed values",schema:schema184.enum,parentSchema:schema184,data:data0};
+const err3 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/reason/enum",keyword:"enum",params:{allowedValues: schema185.enum},message:"must be equal to one of the allowed values",schema:schema185.enum,parentSchema:schema185,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9325,7 +9377,7 @@ errors++;
 if(data.challenge !== undefined){
 let data1 = data.challenge;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/challenge",schemaPath:"#/$defs/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema186.type,parentSchema:schema186,data:data1};
+const err4 = {instancePath:instancePath+"/challenge",schemaPath:"#/$defs/challenge/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema187.type,parentSchema:schema187,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9337,7 +9389,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema190.anyOf[1].type,parentSchema:schema190.anyOf[1],data};
+const err5 = {instancePath,schemaPath:"#/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema191.anyOf[1].type,parentSchema:schema191.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9352,7 +9404,7 @@ if(_valid0){
 var props0 = true;
 }
 if(!valid0){
-const err6 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema190.anyOf,parentSchema:schema190,data};
+const err6 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema191.anyOf,parentSchema:schema191,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9391,7 +9443,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema187.required,parentSchema:schema187,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema188.required,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9401,7 +9453,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.given === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema187.required,parentSchema:schema187,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "given"},message:"must have required property '"+"given"+"'",schema:schema188.required,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9411,7 +9463,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data.when === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema187.required,parentSchema:schema187,data};
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "when"},message:"must have required property '"+"when"+"'",schema:schema188.required,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9421,7 +9473,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data.then === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema187.required,parentSchema:schema187,data};
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "then"},message:"must have required property '"+"then"+"'",schema:schema188.required,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9432,7 +9484,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "given")) || (key0 === "when")) || (key0 === "then"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema187,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9446,7 +9498,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema187.properties.name,data:data0};
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema188.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9457,7 +9509,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema187.properties.name.type,parentSchema:schema187.properties.name,data:data0};
+const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema188.properties.name.type,parentSchema:schema188.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9472,7 +9524,7 @@ let data1 = data.given;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 for(const key1 in data1){
 if(!((((key1 === "scope") || (key1 === "claims")) || (key1 === "lifetime")) || (key1 === "issuer"))){
-const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema188,data:data1};
+const err7 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema189,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9485,7 +9537,7 @@ errors++;
 if(data1.scope !== undefined){
 let data2 = data1.scope;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema188.properties.scope.type},message:"must be string,array",schema:schema188.properties.scope.type,parentSchema:schema188.properties.scope,data:data2};
+const err8 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/type",keyword:"type",params:{type: schema189.properties.scope.type},message:"must be string,array",schema:schema189.properties.scope.type,parentSchema:schema189.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9496,7 +9548,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(!pattern97.test(data2)){
-const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema188.properties.scope,data:data2};
+const err9 = {instancePath:instancePath+"/given/scope",schemaPath:"#/$defs/given/properties/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$"+"\"",schema:"^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$",parentSchema:schema189.properties.scope,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9512,7 +9564,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(!pattern98.test(data3)){
-const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema188.properties.scope.items,data:data3};
+const err10 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]+$"},message:"must match pattern \""+"^[!#-\\[\\]-~]+$"+"\"",schema:"^[!#-\\[\\]-~]+$",parentSchema:schema189.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9523,7 +9575,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema188.properties.scope.items.type,parentSchema:schema188.properties.scope.items,data:data3};
+const err11 = {instancePath:instancePath+"/given/scope/" + i0,schemaPath:"#/$defs/given/properties/scope/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.scope.items.type,parentSchema:schema189.properties.scope.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9538,7 +9590,7 @@ errors++;
 if(data1.claims !== undefined){
 let data4 = data1.claims;
 if(!(data4 && typeof data4 == "object" && !Array.isArray(data4))){
-const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema188.properties.claims.type,parentSchema:schema188.properties.claims,data:data4};
+const err12 = {instancePath:instancePath+"/given/claims",schemaPath:"#/$defs/given/properties/claims/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema189.properties.claims.type,parentSchema:schema189.properties.claims,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9552,7 +9604,7 @@ if(data1.lifetime !== undefined){
 let data5 = data1.lifetime;
 if(typeof data5 === "string"){
 if(!pattern101.test(data5)){
-const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema188.properties.lifetime,data:data5};
+const err13 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]{0,8}(ms|s|m|h)$"},message:"must match pattern \""+"^[1-9][0-9]{0,8}(ms|s|m|h)$"+"\"",schema:"^[1-9][0-9]{0,8}(ms|s|m|h)$",parentSchema:schema189.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9563,7 +9615,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema188.properties.lifetime.type,parentSchema:schema188.properties.lifetime,data:data5};
+const err14 = {instancePath:instancePath+"/given/lifetime",schemaPath:"#/$defs/given/properties/lifetime/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.lifetime.type,parentSchema:schema189.properties.lifetime,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9577,7 +9629,7 @@ if(data1.issuer !== undefined){
 let data6 = data1.issuer;
 if(typeof data6 === "string"){
 if(func2(data6) < 1){
-const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema188.properties.issuer,data:data6};
+const err15 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema189.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9588,7 +9640,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema188.properties.issuer.type,parentSchema:schema188.properties.issuer,data:data6};
+const err16 = {instancePath:instancePath+"/given/issuer",schemaPath:"#/$defs/given/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.issuer.type,parentSchema:schema189.properties.issuer,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9600,7 +9652,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema188.type,parentSchema:schema188,data:data1};
+const err17 = {instancePath:instancePath+"/given",schemaPath:"#/$defs/given/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema189.type,parentSchema:schema189,data:data1};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9615,7 +9667,7 @@ let data7 = data.when;
 if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
 for(const key2 in data7){
 if(!((((((key2 === "tool") || (key2 === "resource")) || (key2 === "template")) || (key2 === "prompt")) || (key2 === "arguments")) || (key2 === "method"))){
-const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema189,data:data7};
+const err18 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema190,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9628,7 +9680,7 @@ errors++;
 if(data7.tool !== undefined){
 let data8 = data7.tool;
 if(typeof data8 !== "string"){
-const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.tool.type,parentSchema:schema189.properties.tool,data:data8};
+const err19 = {instancePath:instancePath+"/when/tool",schemaPath:"#/$defs/when/properties/tool/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema190.properties.tool.type,parentSchema:schema190.properties.tool,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -9641,7 +9693,7 @@ errors++;
 if(data7.resource !== undefined){
 let data9 = data7.resource;
 if(typeof data9 !== "string"){
-const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.resource.type,parentSchema:schema189.properties.resource,data:data9};
+const err20 = {instancePath:instancePath+"/when/resource",schemaPath:"#/$defs/when/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema190.properties.resource.type,parentSchema:schema190.properties.resource,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9654,7 +9706,7 @@ errors++;
 if(data7.template !== undefined){
 let data10 = data7.template;
 if(typeof data10 !== "string"){
-const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.template.type,parentSchema:schema189.properties.template,data:data10};
+const err21 = {instancePath:instancePath+"/when/template",schemaPath:"#/$defs/when/properties/template/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema190.properties.template.type,parentSchema:schema190.properties.template,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9667,7 +9719,7 @@ errors++;
 if(data7.prompt !== undefined){
 let data11 = data7.prompt;
 if(typeof data11 !== "string"){
-const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.prompt.type,parentSchema:schema189.properties.prompt,data:data11};
+const err22 = {instancePath:instancePath+"/when/prompt",schemaPath:"#/$defs/when/properties/prompt/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema190.properties.prompt.type,parentSchema:schema190.properties.prompt,data:data11};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9680,7 +9732,7 @@ errors++;
 if(data7.arguments !== undefined){
 let data12 = data7.arguments;
 if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
-const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema189.properties.arguments.type,parentSchema:schema189.properties.arguments,data:data12};
+const err23 = {instancePath:instancePath+"/when/arguments",schemaPath:"#/$defs/when/properties/arguments/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema190.properties.arguments.type,parentSchema:schema190.properties.arguments,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9694,7 +9746,7 @@ if(data7.method !== undefined){
 let data13 = data7.method;
 if(typeof data13 === "string"){
 if(func2(data13) < 1){
-const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema189.properties.method,data:data13};
+const err24 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema190.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9705,7 +9757,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.method.type,parentSchema:schema189.properties.method,data:data13};
+const err25 = {instancePath:instancePath+"/when/method",schemaPath:"#/$defs/when/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema190.properties.method.type,parentSchema:schema190.properties.method,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9717,7 +9769,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema189.type,parentSchema:schema189,data:data7};
+const err26 = {instancePath:instancePath+"/when",schemaPath:"#/$defs/when/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema190.type,parentSchema:schema190,data:data7};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -9735,7 +9787,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err27 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema187.type,parentSchema:schema187,data};
+const err27 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema188.type,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -9762,7 +9814,7 @@ evaluated0.items = undefined;
 }
 if(Array.isArray(data)){
 if(data.length < 1){
-const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema171,data};
+const err0 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9842,7 +9894,7 @@ props0 = true;
 ifClause0 = "else";
 }
 if(!valid2){
-const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema171.items.if,parentSchema:schema171.items,data:data0};
+const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema172.items.if,parentSchema:schema172.items,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9854,7 +9906,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema171.type,parentSchema:schema171,data};
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema172.type,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err4];
 }

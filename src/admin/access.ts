@@ -52,6 +52,13 @@ export interface Access {
    * @throws {AdminRefusal} 403 for a request of another origin, else as {@link isOperator}.
    */
   signIn(request: IncomingMessage): string;
+  /**
+   * Requires that a page of this listener sent a request with a body. Another origin can send neither the header nor
+   * this Origin without a preflight, which gets no permission.
+   *
+   * @throws {AdminRefusal} 403.
+   */
+  requireOwnPage(request: IncomingMessage): void;
   /** Applies the rules of another configuration. The counts of wrong tokens stay. */
   reload(rules: AdminRules): void;
 }
@@ -143,6 +150,12 @@ export function createAccess(rules: AdminRules, clock: Clock, onWrongToken: (add
       if (!presentsToken(request, secret.digest)) throw unauthorized(TOKEN_NEEDED, 'Bearer');
       return secret.sessions.begin(origin.startsWith('https:'));
     },
+    requireOwnPage(request) {
+      requireSameOrigin(request, request.headers.origin ?? '');
+      if (request.headers['x-sallyport-console'] === undefined) {
+        throw new AdminRefusal(403, 'Send the header "X-Sallyport-Console: 1" with this request.\n');
+      }
+    },
     reload(next) {
       ({ hosts } = next);
       secret = secretOf(next);
@@ -157,7 +170,7 @@ function requireSameOrigin({ headers }: IncomingMessage, origin: string): void {
   const own = [`http://${headers.host}`, `https://${headers.host}`];
   const site = headers['sec-fetch-site'];
   if (own.includes(origin) && (site === undefined || site === 'same-origin')) return;
-  throw new AdminRefusal(403, 'Sign in on the page of this listener; a proxy before it must pass Host on unchanged.\n');
+  throw new AdminRefusal(403, 'Use the page of this listener; a proxy before it must pass Host on unchanged.\n');
 }
 
 function unauthorized(message: string, challenge: string): AdminRefusal {

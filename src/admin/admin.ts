@@ -117,7 +117,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
 
   /** What an operator may request; undefined for an unknown address. */
   function operatorPage(path: string): ConsoleRequest | undefined {
-    return views.has(path) ? (request, response) => page('index.html', request, response) : requests.get(path);
+    return views.has(path) ? (request, response) => page('index.html', request, response) : requests.gets.get(path);
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -130,9 +130,12 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     if (path.startsWith(ASSETS) && files.serve(path.slice(ASSETS.length), request, response)) return;
     const openPage = openPages.get(path);
     if (openPage === undefined) access.requireOperator(request);
-    const found = openPage ?? operatorPage(path);
+    const post = request.method === 'POST' ? requests.posts.get(path) : undefined;
+    if (post !== undefined) access.requireOwnPage(request);
+    const found = post ?? openPage ?? operatorPage(path);
     if (found === undefined) throw new AdminRefusal(404, '');
-    if (request.method !== 'GET' && request.method !== 'HEAD') throw new AdminRefusal(405, '', { allow: 'GET, HEAD' });
+    if (post === undefined && request.method !== 'GET' && request.method !== 'HEAD')
+      throw new AdminRefusal(405, '', { allow: 'GET, HEAD' });
     await found(request, response, () => isStillOperator(request));
   }
 
@@ -177,6 +180,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        requests.close();
       }),
   };
 }

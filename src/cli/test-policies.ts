@@ -85,7 +85,9 @@ async function testFiles({ config, policyFolder, files }: Loaded): Promise<reado
 
 /** The tests and the properties of a file, in its order. */
 function run(file: PolicyTestFile, { config }: Loaded): readonly TestResult[] {
-  return [...runTests(file, config), ...runProperties(file, config)].toSorted((one, other) => one.line - other.line);
+  const [server] = config.authorizationServers.values();
+  const by = { ...config, defaultIssuer: server?.issuer ?? '' };
+  return [...runTests(file, by), ...runProperties(file, by)].toSorted((one, other) => one.line - other.line);
 }
 
 function gapLines({ config, policyFolder }: Loaded, rows: readonly TestResult[]): readonly string[] {

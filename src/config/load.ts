@@ -17,7 +17,7 @@ import { readRoutes } from './routes.ts';
 import { violations } from './schema.ts';
 import { readTelemetry } from './telemetry.ts';
 import { readTls } from './tls.ts';
-import { origin, storeUrl } from './urls.ts';
+import { origin, pageUrl, storeUrl } from './urls.ts';
 import { longSecret, oneOf, scopeToken } from './values.ts';
 import { parseYaml } from './yaml-file.ts';
 
@@ -110,6 +110,7 @@ function readRoot(
   return {
     publicUrl,
     ...readAddresses(root),
+    console: { grafana: root.get('console').get('grafana').read(pageUrl) },
     trustedProxies: root.get('trusted_proxies').list(network),
     certificateProxies: root.get('certificate_proxies').list(network),
     shared: readShared(root),

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { PolicyReason } from '../model/policy.ts';
 import type { PolicyFault } from '../policy/policy-error.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
-import { disk } from './files.ts';
+import { disk, type Files } from './files.ts';
 import { inTextOrder, Problem } from './problems.ts';
 import { violations, type Violation } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
@@ -52,8 +52,9 @@ export async function readPolicyTests(
   folder: string,
   label: string,
   policies: ReadonlySet<string>,
+  read: Files = disk,
 ): Promise<{ readonly files: readonly PolicyTestFile[]; readonly problems: readonly Problem[] }> {
-  const entries = (await disk.names(folder)) ?? [];
+  const entries = (await read.names(folder)) ?? [];
   // Editors and Kubernetes leave files that start with a dot.
   const names = entries.filter((name) => name.endsWith(suffix) && !name.startsWith('.')).toSorted();
   const files: PolicyTestFile[] = [];
@@ -62,7 +63,7 @@ export async function readPolicyTests(
     const file = join(label, name);
     const policy = name.slice(0, -suffix.length);
     if (!policies.has(policy)) problems.push(new Problem(file, undefined, [], `there is no ${policy}.yaml to test`));
-    const { text, fault } = await disk.text(join(folder, name));
+    const { text, fault } = await read.text(join(folder, name));
     if (text === undefined) {
       problems.push(new Problem(file, undefined, [], fault ?? ''));
       continue;

@@ -6,10 +6,13 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ratePoints, SLOT_MS } from '../telemetry/rates.ts';
+import { BodyFault, draftIn } from './draft-request.ts';
+import { DraftRefusal } from './draft-thread.ts';
 import { detailOf } from './detail.ts';
 import { createFeed, MAX_WATCHERS } from './feed.ts';
 import { filterIn } from './filter.ts';
 import type { RatesAnswer } from './messages.ts';
+import { createPolicies } from './policies.ts';
 import type { ConsoleSource } from './process-source.ts';
 import { type InForce, statusOf } from './status.ts';
 
@@ -30,9 +33,19 @@ export interface ConsoleParts {
 }
 
 /** The requests of the console, by path. */
-export function consoleRequests({ inForce, source, workers }: ConsoleParts): ReadonlyMap<string, ConsoleRequest> {
+export interface ConsoleRequests {
+  readonly gets: ReadonlyMap<string, ConsoleRequest>;
+  /** Those with a body, which only a page of the listener may send. */
+  readonly posts: ReadonlyMap<string, ConsoleRequest>;
+  readonly close: () => void;
+}
+
+/** Creates the answers to them. */
+export function consoleRequests({ inForce, source, workers }: ConsoleParts): ConsoleRequests {
   const feed = createFeed(source.watch);
-  return new Map<string, ConsoleRequest>([
+  const policies = createPolicies(inForce, source);
+  const gets = new Map<string, ConsoleRequest>([
+    ['/console/policies', async (_, response) => json(response, await policies.list())],
     [
       '/console.json',
       async (_, response) => json(response, statusOf(inForce, await source.state(undefined), workers())),
@@ -62,6 +75,19 @@ export function consoleRequests({ inForce, source, workers }: ConsoleParts): Rea
       },
     ],
   ]);
+
+  async function attempt(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const answer = await policies.attempt(await draftIn(request), () => !response.destroyed);
+      if (answer === undefined) response.writeHead(404).end('There is no such policy.\n');
+      else json(response, answer);
+    } catch (error) {
+      if (!(error instanceof DraftRefusal) && !(error instanceof BodyFault)) throw error;
+      response.writeHead(error.status, { 'content-type': 'text/plain; charset=utf-8' }).end(error.message);
+    }
+  }
+
+  return { gets, posts: new Map([['/console/draft', attempt]]), close: policies.close };
 }
 
 function queryOf({ url = '' }: IncomingMessage): URLSearchParams {

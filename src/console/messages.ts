@@ -116,3 +116,103 @@ export interface TokenView {
   /** The claims that the policy read. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
+
+/** A policy in force. */
+export interface PolicyView {
+  readonly name: string;
+  /** Its file, as messages name it. */
+  readonly file: string;
+  readonly text: string;
+  /** How many rules it has. */
+  readonly rules: number;
+  /** The routes that use it. */
+  readonly routes: readonly { readonly name: string; readonly protocol: 'http' | 'mcp' }[];
+  readonly tests: DraftTests | undefined;
+  readonly properties: DraftAnswer['properties'];
+}
+
+/** A draft to try. */
+export interface DraftRequest {
+  readonly policy: string;
+  readonly text: string;
+  /** The route that is called; default: the first one with the policy. */
+  readonly route?: string | undefined;
+  readonly question?: DraftQuestion | undefined;
+  /** Whether to do what takes longer too: prove the properties, and decide the kept decisions again. */
+  readonly isThorough: boolean;
+}
+
+/** A described call, as the reader typed it. */
+export interface DraftQuestion {
+  /** JSON. */
+  readonly claims: string;
+  /** Separated by spaces. */
+  readonly scope: string;
+  /** Of the token, in seconds; empty: unknown. */
+  readonly lifetime: string;
+  readonly kind: 'tool' | 'resource' | 'prompt' | 'method';
+  readonly name: string;
+  /** JSON; empty: unknown. */
+  readonly arguments: string;
+}
+
+/** What came of a draft. With problems, it has nothing else. */
+export interface DraftAnswer {
+  readonly problems: readonly DraftProblem[];
+  readonly tests?: DraftTests;
+  /** The properties of the policy; only in a thorough answer. */
+  readonly properties?: DraftTests['results'];
+  readonly answer?: QuestionAnswer;
+  readonly replay?: DraftReplay;
+}
+
+/** A problem of a file, as `check` says it; line and column from 1. */
+export interface DraftProblem {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** The tests of a policy, and the rules that none of them decides. */
+export interface DraftTests {
+  readonly results: readonly {
+    readonly name: string;
+    readonly line: number;
+    /** What was wanted and what was found, in lines; undefined if it holds. */
+    readonly fault: readonly string[] | undefined;
+  }[];
+  readonly problems: readonly DraftProblem[];
+  readonly gaps: readonly { readonly rule: string; readonly missing: string }[];
+}
+
+/** The decision of a draft on a described call, or why the description is none. */
+export type QuestionAnswer =
+  | { readonly fault: string }
+  | {
+      readonly fault?: undefined;
+      readonly allow: boolean;
+      /** Whether it is allowed only with arguments that the policy accepts, which are unknown. */
+      readonly isConditional: boolean;
+      readonly shadow: boolean;
+      readonly reason: string | undefined;
+      readonly detail: string | undefined;
+      readonly rule: string | undefined;
+      readonly neededScope: readonly string[];
+      readonly notes: readonly string[];
+      readonly conditions: readonly Explanation[];
+      readonly remedies: readonly string[];
+    };
+
+/** What a draft would have changed in the kept decisions. */
+export interface DraftReplay {
+  readonly decided: number;
+  readonly changes: readonly {
+    readonly change: string;
+    readonly route: string;
+    readonly called: string;
+    readonly subject: string;
+    readonly before: string;
+    readonly after: string;
+    readonly count: number;
+  }[];
+}

@@ -13,7 +13,15 @@ export interface InForce {
 
 /** The configuration in force, and the state of what it depends on. */
 export function statusOf({ config, since, problems }: InForce, state: ProcessState, workers: number): Status {
-  return { config: config.hash, since, problems, routes: routesOf(config), workers, ...state };
+  return {
+    config: config.hash,
+    since,
+    problems,
+    routes: routesOf(config),
+    workers,
+    ...state,
+    grafana: config.console.grafana,
+  };
 }
 
 /** The routes of a configuration; nothing of them is secret. */

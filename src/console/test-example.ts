@@ -1,3 +1,4 @@
+import { flowYaml } from '../review/flow-yaml.ts';
 import { isPolicyDecision, recordedClaims, type RecordedDecision } from '../review/recorded-decision.ts';
 
 /** A decision as an example for the policy's test file; undefined if the record lacks what a test needs. */
@@ -12,11 +13,11 @@ export function testOf(record: RecordedDecision): string | undefined {
   };
   const takesArguments = record.tool !== undefined || input.targets?.[0]?.kind === 'prompt';
   return [
-    `- name: ${plain(`${record.subject ?? record.clientId ?? 'a caller'} ${wordsOf(record)}`)}`,
-    `  given: ${flow(given)}`,
+    `- name: ${flowYaml(`${record.subject ?? record.clientId ?? 'a caller'} ${wordsOf(record)}`)}`,
+    `  given: ${flowYaml(given)}`,
     ...(takesArguments ? ['  # Arguments are not recorded: add those that matter.'] : []),
-    `  when: ${flow(whenOf(record))}`,
-    `  then: ${flow(thenOf(record))}`,
+    `  when: ${flowYaml(whenOf(record))}`,
+    `  then: ${flowYaml(thenOf(record))}`,
     '',
   ].join('\n');
 }
@@ -36,18 +37,4 @@ function whenOf({ tool, input, method }: RecordedDecision): Readonly<Record<stri
 function thenOf({ allow, shadow, reason, neededScope }: RecordedDecision): unknown {
   if (allow) return shadow ? 'shadow' : 'allow';
   return { deny: reason, ...(neededScope !== undefined && { challenge: neededScope }) };
-}
-
-/** A value in YAML's flow style, whose strings are plain where that cannot be read as something else. */
-function flow(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return typeof value === 'string' ? plain(value) : String(value);
-  const members = Object.entries(value).map(([name, each]) => `${plain(name)}: ${flow(each)}`);
-  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
-}
-
-/** YAML 1.2 §10.3.2: `null`, `true` and their like are no strings; neither are numbers. */
-function plain(text: string): string {
-  const isPlain = /^[A-Za-z_][\w./* -]*$/.test(text) && !/^(?:null|true|false|yes|no|on|off|y|n)$/i.test(text);
-  return isPlain && text === text.trim() ? text : JSON.stringify(text);
 }

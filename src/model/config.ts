@@ -22,6 +22,12 @@ export interface AdminRules {
   readonly token: string | undefined;
 }
 
+/** What the console links to. */
+interface ConsoleSettings {
+  /** The URL of the dashboard for history. */
+  readonly grafana: string | undefined;
+}
+
 /** What is logged, and where besides stdout. */
 export interface LogSettings {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
@@ -39,6 +45,7 @@ export interface Config {
   readonly tls: Tls | undefined;
   /** Undefined: there is no admin listener. */
   readonly admin: AdminSettings | undefined;
+  readonly console: ConsoleSettings;
   /** Undefined: proxies cannot ask the gateway. */
   readonly forwardAuth: ForwardAuth | undefined;
   /** Addresses and networks (CIDR) of proxies whose `X-Forwarded-For` counts. */

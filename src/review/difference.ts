@@ -34,7 +34,7 @@ export function countDifference(rows: Map<string, CountedDifference>, difference
 /** How the decision of `policy` differs from the recorded one on `route`; undefined if it does not. */
 export function differenceOf(
   record: RecordedDecision,
-  route: Route,
+  route: Pick<Route, 'protocol' | 'policy'>,
   policy: Policy | undefined,
   hierarchy: Config['scopeHierarchy'],
 ): Difference | undefined {

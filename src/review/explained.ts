@@ -31,7 +31,7 @@ export interface Explained {
 type InForce = Pick<Config, 'routes' | 'scopeHierarchy'>;
 
 /** The decision on a described call, by the policy of its route. */
-export function explainCall(route: Route, principal: Principal, attempt: Attempt): Explained {
+export function explainCall(route: Pick<Route, 'name' | 'policy'>, principal: Principal, attempt: Attempt): Explained {
   const { policy } = route;
   const decision: Decision = policy?.decide(principal, attempt) ?? { allow: true, rule: '' };
   const conditions = policy?.explain(principal, attempt) ?? [];

@@ -96,7 +96,7 @@ export function recordedClaims({ input }: Pick<RecordedDecision, 'input'>): Reco
 }
 
 /** The attempt of a logged decision; arguments are not logged. */
-export function recordedAttempt({ method, tool, input }: RecordedDecision, route: Route): Attempt {
+export function recordedAttempt({ method, tool, input }: RecordedDecision, route: Pick<Route, 'protocol'>): Attempt {
   if (route.protocol === 'http') return { kind: 'http' };
   const targets: readonly McpTarget[] = input.targets ?? (tool === undefined ? [] : [{ kind: 'tool', name: tool }]);
   // A GET and a DELETE carry no message.

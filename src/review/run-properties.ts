@@ -1,22 +1,18 @@
 import type { PolicyTestFile } from '../config/policy-tests.ts';
 import { printable } from '../config/wording.ts';
-import type { Config } from '../model/config.ts';
 import type { Decision, Policy } from '../model/policy.ts';
 import type { Expectation, Property } from '../policy/property.ts';
 import type { Example } from '../prove/examination.ts';
 import { type Deciding, Disagreement, type Proof, prove } from '../prove/prove.ts';
 import { flowYaml } from './flow-yaml.ts';
-import type { TestResult } from './run-tests.ts';
+import type { TestedBy, TestResult } from './run-tests.ts';
 import { attemptOf, callerOf, foundOf } from './test-case.ts';
 
 /** Decides the properties of one policy. */
-export function runProperties(
-  { file, policy: name, properties }: PolicyTestFile,
-  config: Pick<Config, 'policies' | 'authorizationServers' | 'scopeHierarchy'>,
-): readonly TestResult[] {
-  const policy = config.policies.get(name);
+export function runProperties({ file, policy: name, properties }: PolicyTestFile, by: TestedBy): readonly TestResult[] {
+  const policy = by.policies.get(name);
   if (policy === undefined) throw new TypeError(`no policy ${name}`);
-  const deciding = decidingBy(config);
+  const deciding = decidingBy(by);
   return properties.map(({ property, line }) => ({
     policy: name,
     file: printable(file),
@@ -28,12 +24,8 @@ export function runProperties(
 }
 
 /** The code that serves, with what a configuration says of callers. */
-function decidingBy({
-  authorizationServers,
-  scopeHierarchy: hierarchy,
-}: Pick<Config, 'authorizationServers' | 'scopeHierarchy'>): Deciding {
-  const [server] = authorizationServers.values();
-  return { hierarchy, callerOf: (given) => callerOf(given, hierarchy, server?.issuer ?? ''), attemptOf };
+function decidingBy({ scopeHierarchy: hierarchy, defaultIssuer }: TestedBy): Deciding {
+  return { hierarchy, callerOf: (given) => callerOf(given, hierarchy, defaultIssuer), attemptOf };
 }
 
 /** What is wrong with a property, in lines; undefined if it holds. */

@@ -16,16 +16,21 @@ export interface TestResult {
   readonly fault: readonly string[] | undefined;
 }
 
+/** What tests are run with. */
+export interface TestedBy extends Pick<Config, 'policies' | 'scopeHierarchy'> {
+  /** The issuer of callers whose test names none. */
+  readonly defaultIssuer: string;
+}
+
 /** Runs the tests of one policy, by the code that serves. */
 export function runTests(
   { file, policy: name, tests }: PolicyTestFile,
-  config: Pick<Config, 'policies' | 'authorizationServers' | 'scopeHierarchy'>,
+  { policies, scopeHierarchy, defaultIssuer }: TestedBy,
 ): readonly TestResult[] {
-  const policy = config.policies.get(name);
+  const policy = policies.get(name);
   if (policy === undefined) throw new TypeError(`no policy ${name}`);
-  const [server] = config.authorizationServers.values();
   return tests.map(({ test, line }) => {
-    const principal = callerOf(test.given, config.scopeHierarchy, server?.issuer ?? '');
+    const principal = callerOf(test.given, scopeHierarchy, defaultIssuer);
     const attempt = attemptOf(test.when);
     const decision = policy.decide(principal, attempt);
     const wanted = `wanted ${wantedOf(test.then)}`;

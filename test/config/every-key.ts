@@ -8,6 +8,7 @@ const clientKey = JSON.stringify(generateKeyPairSync('ed25519').privateKey.expor
 export const everyKey: unknown = {
   public_url: 'https://127.0.0.1:8080',
   listen: '127.0.0.1:8081',
+  console: { grafana: 'https://grafana.example/d/sallyport' },
   admin: { listen: '127.0.0.1:9091', hosts: ['prometheus.internal'], token: 'Kx7-0123-of-the-operators' },
   tls: { cert: certificate('server'), key: certificate('server-key'), client_ca: certificate('ca') },
   trusted_proxies: ['10.0.0.0/8', '::1'],

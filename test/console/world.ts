@@ -19,7 +19,9 @@ export interface ConsoleWorld {
   calls(): Promise<void>;
   /** Sends a request without a token. */
   knock(): Promise<number>;
-  /** Ends the gateway, and starts another one at the same addresses. */
+  /** Ends the gateway. */
+  stop(): Promise<void>;
+  /** Starts another gateway at the same addresses. */
   restart(): Promise<void>;
   /** Loads the files again; returns their problems. */
   reload(): Promise<readonly string[]>;
@@ -64,6 +66,10 @@ const toolsTests = `- name: a reader gets a balance
   given: { scope: read, claims: { role: trader } }
   when: { tool: close_account }
   then: { deny: claim.denied }
+- name: only traders move money
+  for_all: { claims: { role: { not: trader } } }
+  when: { tool: transfer_funds }
+  then: deny
 `;
 
 /** Starts the gateway, an issuer that it trusts, and an MCP server that answers every call. */
@@ -180,9 +186,9 @@ routes:
       await get(undefined);
       await call({ ...bob, exp: 1_700_000_000, iat: 1_699_999_000 }, 'get_rates');
     },
+    stop: end,
     async restart() {
       const { url, adminUrl = '' } = running;
-      await end();
       await write(new URL(url).host, new URL(adminUrl).host);
       running = await begin();
     },

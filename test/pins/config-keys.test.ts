@@ -20,6 +20,8 @@ certificate_proxies
 forward_auth
 forward_auth.listen!
 forward_auth.trusted
+console
+console.grafana
 authorization_servers
 authorization_servers.*.issuer!
 authorization_servers.*.backchannel

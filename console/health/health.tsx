@@ -1,0 +1,126 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { Time } from '../parts/time.tsx';
+import { useKnown } from '../status.ts';
+
+/** What the gateway depends on, and how it is. */
+export function Health(): JSX.Element {
+  const { status, connection } = useKnown();
+  if (status === undefined) {
+    return <p class="empty">{connection === 'disconnected' ? 'The gateway does not answer.' : 'Loading…'}</p>;
+  }
+  const { config, since, problems, servers, store, workers, openStreams, certificateExpires, routes, grafana } = status;
+  return (
+    <div class="health-view">
+      <section>
+        <h2>Configuration</h2>
+        {problems.length > 0 && (
+          <div class="refused-files" role="alert">
+            <p>
+              <Sign state="bad" word="refused" /> The newest files are not in force. The last good configuration goes
+              on.
+            </p>
+            <ul>
+              {problems.map((problem) => (
+                <li key={problem} class="mono">
+                  {problem}
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+        <dl class="pairs">
+          <Pair name="in force">
+            <code title={config}>{config.slice(0, 12)}</code>, <Time at={since} relative />
+          </Pair>
+          <Pair name="processes">{workers}</Pair>
+          <Pair name="open streams">{openStreams}</Pair>
+          {certificateExpires !== undefined && (
+            <Pair name="certificate">
+              expires <Expiry at={certificateExpires} />
+            </Pair>
+          )}
+          {grafana !== undefined && (
+            <Pair name="history">
+              <a href={grafana} rel="noreferrer">
+                Grafana
+              </a>
+            </Pair>
+          )}
+        </dl>
+      </section>
+      <section>
+        <h2>Authorization servers</h2>
+        {servers.length === 0 && <p class="muted">None is configured.</p>}
+        {servers.map(({ name, issuer, state, problem, circuits }) => (
+          <div key={name} class="dependency">
+            <Sign state={state === 'available' ? 'good' : state === 'unknown' ? 'unknown' : 'bad'} word={state} />
+            <div>
+              <b>{name}</b> <span class="muted mono">{issuer}</span>
+              {problem !== undefined && <p>{problem}</p>}
+              {Object.entries(circuits ?? {}).map(([operation, circuit]) => (
+                <p key={operation}>
+                  {operation}: circuit {circuit === 'open' ? 'open, no call for now' : 'half open, one call tries'}
+                </p>
+              ))}
+            </div>
+          </div>
+        ))}
+      </section>
+      {store !== undefined && (
+        <section>
+          <h2>Shared store</h2>
+          <div class="dependency">
+            <Sign state={store.state === 'available' ? 'good' : 'bad'} word={store.state} />
+            <div>{store.problem}</div>
+          </div>
+        </section>
+      )}
+      <section>
+        <h2>Routes</h2>
+        <div class="table routes" role="table" aria-label="Routes">
+          {routes.map(({ name, url, protocol, policy, isPublic, upstream }) => (
+            <div key={name} class="row" role="row">
+              <span role="cell">{name}</span>
+              <span role="cell" class="mono" title={url}>
+                {url}
+              </span>
+              <span role="cell" class="muted">
+                {protocol}
+              </span>
+              <span role="cell">{isPublic ? 'public' : (policy ?? 'any valid token')}</span>
+              <span role="cell" class="mono muted" title={upstream}>
+                {upstream}
+              </span>
+            </div>
+          ))}
+        </div>
+      </section>
+    </div>
+  );
+}
+
+function Pair({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+const signs = { good: '✓', bad: '▲', unknown: '○' } as const;
+
+function Sign({ state, word }: { readonly state: keyof typeof signs; readonly word: string }): JSX.Element {
+  return (
+    <span class={`sign-word ${state}`}>
+      <span aria-hidden="true">{signs[state]}</span> {word}
+    </span>
+  );
+}
+
+const DAY_MS = 86_400_000;
+
+function Expiry({ at }: { readonly at: number }): JSX.Element {
+  const days = Math.floor((at - Date.now()) / DAY_MS);
+  return <span class={days < 14 ? 'bad' : ''}>{days < 0 ? 'in the past' : `in ${days} days`}</span>;
+}

@@ -1,0 +1,44 @@
+import type { JSX } from 'preact';
+import type { QuestionAnswer } from '../../src/console/messages.ts';
+import { Conditions } from '../decision/conditions.tsx';
+import { Outcome } from '../parts/outcome.tsx';
+
+/** The decision of the draft on the described call, and why. */
+export function Answer({
+  answer,
+  isBroken,
+}: {
+  readonly answer: QuestionAnswer | undefined;
+  readonly isBroken: boolean;
+}): JSX.Element {
+  if (isBroken) return <p class="empty">The draft has a problem: it decides nothing.</p>;
+  if (answer === undefined) return <p class="empty">Loading…</p>;
+  if (answer.fault !== undefined) return <p class="empty">{answer.fault}</p>;
+  const { allow, isConditional, shadow, reason, detail, rule, neededScope, notes, conditions, remedies } = answer;
+  const isAsked = reason === 'scope.insufficient';
+  const refusal = isAsked ? 'asked' : 'refused';
+  const kind = shadow ? 'shadow' : allow ? 'allowed' : refusal;
+  return (
+    <section class="answer" aria-live="polite">
+      <h3>
+        <Outcome kind={kind} />
+        {isConditional && <span>, if the policy accepts the arguments</span>}
+      </h3>
+      {detail !== undefined && <p>{detail}</p>}
+      {neededScope.length > 0 && <p>The challenge asks for scope {neededScope.join(' ')}.</p>}
+      {remedies.map((remedy) => (
+        <p key={remedy} class="remedy">
+          → {remedy}
+        </p>
+      ))}
+      <Conditions conditions={conditions} decidedBy={allow && !shadow ? undefined : rule} />
+      {notes
+        .filter((note) => !note.includes('--arguments'))
+        .map((note) => (
+          <p key={note} class="muted">
+            {note}
+          </p>
+        ))}
+    </section>
+  );
+}

@@ -1,0 +1,80 @@
+import type { JSX } from 'preact';
+import type { DraftQuestion, PolicyView } from '../../src/console/messages.ts';
+
+interface QuestionParts {
+  readonly question: DraftQuestion;
+  readonly protocol: 'http' | 'mcp';
+  readonly routes: PolicyView['routes'];
+  readonly route: string | undefined;
+  readonly onRoute: (route: string) => void;
+  readonly onChange: (question: DraftQuestion) => void;
+}
+
+/** A caller and a call, as the reader describes them. */
+export function Question({ question, protocol, routes, route, onRoute, onChange }: QuestionParts): JSX.Element {
+  const set = (name: keyof DraftQuestion) => (event: { readonly currentTarget: { readonly value: string } }) =>
+    onChange({ ...question, [name]: event.currentTarget.value });
+  return (
+    <form class="question" aria-label="A call to decide" onSubmit={(event) => event.preventDefault()}>
+      {routes.length > 1 && (
+        <label>
+          <span>route</span>
+          <select value={route} onChange={(event) => onRoute(event.currentTarget.value)}>
+            {routes.map(({ name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      <label>
+        <span>scope</span>
+        <input value={question.scope} placeholder="read payments" spellcheck={false} onInput={set('scope')} />
+      </label>
+      <label>
+        <span>claims</span>
+        <textarea
+          rows={2}
+          value={question.claims}
+          placeholder='{"role":"trader"}'
+          spellcheck={false}
+          onInput={set('claims')}
+        />
+      </label>
+      <label>
+        <span>lifetime, s</span>
+        <input value={question.lifetime} inputMode="numeric" placeholder="unknown" onInput={set('lifetime')} />
+      </label>
+      {protocol === 'mcp' && (
+        <>
+          <div class="pair">
+            <label class="kind-of-call">
+              <span>calls</span>
+              <select aria-label="kind of call" value={question.kind} onChange={set('kind')}>
+                {['tool', 'resource', 'prompt', 'method'].map((kind) => (
+                  <option key={kind}>{kind}</option>
+                ))}
+              </select>
+            </label>
+            <input
+              aria-label="name"
+              value={question.name}
+              placeholder="transfer_funds"
+              spellcheck={false}
+              onInput={set('name')}
+            />
+          </div>
+          <label>
+            <span>arguments</span>
+            <textarea
+              rows={2}
+              value={question.arguments}
+              placeholder="unknown"
+              spellcheck={false}
+              onInput={set('arguments')}
+            />
+          </label>
+        </>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { createDraftThread } from '../../src/console/draft-thread.ts';
+import type { DraftTask } from '../../src/console/draft.ts';
+
+const base: DraftTask = {
+  policy: 'p',
+  text: 'scope: read\n',
+  inForce: '{}\n',
+  tests: undefined,
+  scopeHierarchy: new Map([['write', ['read']]]),
+  issuer: 'https://issuer.example',
+  route: { name: 'tools', protocol: 'mcp' },
+  question: { claims: '', scope: 'write', lifetime: '', kind: 'tool', name: 'get', arguments: '' },
+  decisions: undefined,
+};
+
+test('decides a described call with the scopes that the configuration implies', async () => {
+  const thread = createDraftThread();
+  const { answer } = await thread.run(base);
+  expect(answer).toMatchObject({ allow: true });
+  const { problems } = await thread.run({ ...base, text: 'scpe: read\n' });
+  expect(problems).toEqual([
+    { line: 1, column: 1, message: expect.stringMatching(/^scpe: unknown key \(did you mean scope\?\)/) as string },
+  ]);
+  thread.close();
+});
+
+test('gives up a draft that takes too long, and tries the next one', async () => {
+  const impatient = createDraftThread({ timeMs: 1, memoryMb: 128 });
+  await expect(impatient.run(base)).rejects.toThrow('The draft takes longer than 0.001 s.');
+  await expect(impatient.run(base)).rejects.toThrow('longer');
+  impatient.close();
+});
+
+test('gives up a draft that needs too much memory, and goes on serving', async () => {
+  const small = createDraftThread({ timeMs: 60_000, memoryMb: 24 });
+  const tests = Array.from({ length: 60_000 }, (_, at) => `- { name: t${at}, given: {}, when: {}, then: allow }\n`);
+  await expect(small.run({ ...base, tests: tests.join('') })).rejects.toThrow(/more than 24 MB/);
+  await expect(small.run(base)).resolves.toMatchObject({ problems: [] });
+  small.close();
+});
+
+test('refuses a draft when too many wait', async () => {
+  const thread = createDraftThread();
+  const runs = Array.from({ length: 9 }, () => thread.run(base).then(() => 'tried', String));
+  expect((await Promise.all(runs)).filter((each) => each !== 'tried')).toEqual([
+    'DraftRefusal: Too many drafts are being tried.\n',
+  ]);
+  thread.close();
+});

@@ -1,0 +1,61 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium, launchChromium } from '../clients/chromium.ts';
+import { findings } from './accessibility.ts';
+import { type ConsoleWorld, startConsoleWorld } from './world.ts';
+
+describe.skipIf(!hasChromium)('Health in a browser', () => {
+  let world: ConsoleWorld;
+  let browser: Browser;
+  let page: Page;
+  beforeAll(async () => {
+    [world, browser] = await Promise.all([
+      startConsoleWorld({ more: 'console: { grafana: https://grafana.example/d/sallyport }' }),
+      launchChromium(),
+    ]);
+    page = await browser.newPage();
+  });
+  afterAll(() => Promise.all([world.close(), browser.close()]));
+
+  test('shows what the gateway depends on', async () => {
+    await page.goto(`${world.adminUrl}/health`);
+    await page.getByText(world.issuer.url).waitFor();
+    expect(await page.getByRole('link', { name: 'Grafana' }).getAttribute('href')).toBe(
+      'https://grafana.example/d/sallyport',
+    );
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+      expect(await findings(page)).toEqual([]);
+    }
+  });
+
+  test('shows the problems of files that are not in force, with their place', async () => {
+    const file = join(world.folder, 'policies', 'demo-tools.yaml');
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replace('scope: read', 'scope: [1]'));
+    const [problem = ''] = await world.reload();
+    expect(problem).toMatch(/demo-tools\.yaml:2:\d+: scope/);
+    await page.goto(world.adminUrl);
+    await page.getByRole('link', { name: 'the newest configuration is refused' }).click();
+    await page.getByRole('alert').getByText(problem).waitFor();
+    await writeFile(file, text);
+    await world.reload();
+    await page.getByRole('link', { name: 'all well' }).waitFor();
+  });
+
+  test('says that the gateway is away, and goes on after a restart', async () => {
+    await world.call({ sub: 'ivan', scope: 'read' }, 'get_balance');
+    await page.goto(world.adminUrl);
+    await page.locator('.row', { hasText: 'ivan' }).waitFor();
+    await world.stop();
+    await page.getByRole('alert').getByText('The gateway does not answer. What is shown is of').waitFor();
+    expect(await page.locator('.row', { hasText: 'ivan' }).count()).toBe(1);
+    await world.restart();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    await world.call({ sub: 'judy', scope: 'read' }, 'get_balance');
+    await page.locator('.row', { hasText: 'judy' }).waitFor();
+  });
+});
