@@ -64,7 +64,7 @@ const IDLE_MS = 65_000;
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { address, maxHeaderBytes, onRequest, onMalformed, security, loop } = options;
   const connections = createConnections();
-  const scheduler = createAdmissionScheduler(undefined, loop);
+  const scheduler = createAdmissionScheduler(loop);
   const serverOptions: ServerOptions = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: HEADERS_TIMEOUT_MS,

@@ -113,6 +113,7 @@ describe('a configuration', () => {
       protocol: 'mcp',
       methods: undefined,
       public: false,
+      isFrontDoor: false,
       resource: {
         name: 'Demo tools',
         scopesSupported: ['read'],

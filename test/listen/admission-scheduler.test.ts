@@ -1,7 +1,14 @@
 import { Socket } from 'node:net';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createAdmissionScheduler, type AdmissionScheduler } from '../../src/listen/admission-scheduler.ts';
+import {
+  createAdmissionScheduler,
+  type AdmissionScheduler,
+  type EventLoop,
+} from '../../src/listen/admission-scheduler.ts';
+
+/** A loop whose turns take no time. */
+const timeless: EventLoop = { now: () => 0, nextTurn: (act) => void setImmediate().then(act) };
 
 const MANY = '192.0.2.1';
 const ONE = '192.0.2.2';
@@ -36,20 +43,29 @@ test('one after the other begins at once', () => {
   }
 });
 
-test('of many at once few begin, and the rest in the turns after, in order', async () => {
-  const turns = createAdmissionScheduler(3);
+test('a lone client begins 64 requests at once, and the rest in the turns after, in order', async () => {
+  const turns = createAdmissionScheduler(timeless);
   const begun: number[] = [];
-  for (let index = 0; index < 8; index += 1) turns.take(socketFrom(MANY), () => begun.push(index));
-  expect(begun).toEqual([0, 1, 2]);
+  for (let index = 0; index < 150; index += 1) turns.take(socketFrom(MANY), () => begun.push(index));
+  expect(begun).toHaveLength(64);
   await setImmediate();
-  expect(begun).toHaveLength(6);
-  turns.take(socketFrom(MANY), () => begun.push(8));
+  expect(begun).toHaveLength(128);
+  turns.take(socketFrom(MANY), () => begun.push(150));
   await setImmediate();
-  expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  expect(begun).toEqual(Array.from({ length: 151 }, (_, index) => index));
+});
+
+test('a lone client begins few more once another one sends a request in the same turn', () => {
+  const turns = createAdmissionScheduler(timeless);
+  const begun: string[] = [];
+  come(turns, MANY, 10, begun);
+  come(turns, ONE, 1, begun);
+  come(turns, MANY, 20, begun);
+  expect(begun).toEqual([...Array<string>(10).fill(MANY), ONE, ...Array<string>(3).fill(MANY)]);
 });
 
 test('a client with one request does not wait for a client with a hundred', async () => {
-  const turns = createAdmissionScheduler();
+  const turns = createAdmissionScheduler(timeless);
   const begun: string[] = [];
   come(turns, MANY, 100, begun);
   come(turns, ONE, 1, begun);
@@ -58,7 +74,7 @@ test('a client with one request does not wait for a client with a hundred', asyn
 });
 
 test('in company each begins one in a turn', async () => {
-  const turns = createAdmissionScheduler();
+  const turns = createAdmissionScheduler(timeless);
   const begun: string[] = [];
   come(turns, ONE, 1, begun);
   come(turns, MANY, 20, begun);
@@ -66,8 +82,8 @@ test('in company each begins one in a turn', async () => {
   expect(later.map((turn) => turn.length)).toEqual(later.map(() => 1));
 });
 
-test('many addresses together begin as many in a turn as one that is alone', async () => {
-  const turns = createAdmissionScheduler(4);
+test('many addresses that compete begin four requests in a turn', async () => {
+  const turns = createAdmissionScheduler(timeless);
   const begun: string[] = [];
   for (let index = 0; index < 20; index += 1) come(turns, `192.0.2.${index}`, 1, begun);
   const [, ...later] = await turnsOf(begun, 20);
@@ -75,20 +91,23 @@ test('many addresses together begin as many in a turn as one that is alone', asy
   expect(later.length).toBeLessThanOrEqual(5);
 });
 
-test('a while after the others it is alone again', async () => {
-  const turns = createAdmissionScheduler(4);
+test('a second after the others have stopped, a client is lone again', async () => {
+  let now = 0;
+  const turns = createAdmissionScheduler({ ...timeless, now: () => now });
   const begun: string[] = [];
   come(turns, ONE, 1, begun);
   come(turns, MANY, 1, begun);
-  await turnsOf(begun, 2);
-  await setTimeout(150);
-  come(turns, MANY, 12, begun);
-  const [, ...later] = await turnsOf(begun, 14);
-  expect(later.map((turn) => turn.length)).toEqual([4, 4]);
+  now = 1_000;
+  come(turns, MANY, 20, begun);
+  const [, ...later] = await turnsOf(begun, 22);
+  expect(later.map((turn) => turn.length)).toEqual(later.map(() => 1));
+  now = 1_002;
+  come(turns, MANY, 20, begun);
+  expect(begun).toHaveLength(42);
 });
 
 test('an IPv6 network counts as one', async () => {
-  const turns = createAdmissionScheduler();
+  const turns = createAdmissionScheduler(timeless);
   const begun: string[] = [];
   for (let index = 1; index <= 100; index += 1) come(turns, `2001:db8::${index}`, 1, begun);
   come(turns, '2001:db8:0:1::1', 1, begun);

@@ -28,8 +28,8 @@ beforeEach(async () => {
     },
     loop: { now: () => 0, nextTurn: (act) => void acts.push(act) },
   });
-  // A turn begins four requests, and this one does not end.
-  await exchangeRaw(listener.url, head('GET /').repeat(3) + lastHead('GET /'));
+  // A turn begins 64 requests of a lone client, and this one does not end.
+  await exchangeRaw(listener.url, head('GET /').repeat(63) + lastHead('GET /'));
   done.length = 0;
 });
 afterEach(() => listener.close(0));
@@ -88,7 +88,7 @@ describe('a request that waits for its turn', () => {
     const client = await waiting(head('GET /held') + head('GET /second'));
     endTurn();
     // The rest of the turn.
-    await exchangeRaw(listener.url, head('GET /').repeat(2) + lastHead('GET /'));
+    await exchangeRaw(listener.url, head('GET /').repeat(62) + lastHead('GET /'));
     release();
     await client.has('answer to /held');
     await until(() => acts.length === 1);
