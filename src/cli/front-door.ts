@@ -38,6 +38,7 @@ export async function frontDoor(file: string): Promise<ExitCode> {
       observer: createFrontDoorTelemetry(() => log),
       // The gateway runs elsewhere. It asks again after 30 s at the latest.
       onRevoked() {},
+      log: (...event) => log.event(...event),
       onBug: (error) => log.event('error', 'a bug', { stack: error instanceof Error ? error.stack : String(error) }),
     });
     log.event('info', 'front door listening', { url: running.url, issuer: config.frontDoor?.issuer });

@@ -15,14 +15,18 @@
  * @module
  */
 
+import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 import type { Config } from '../model/config.ts';
+import type { StoreObserver } from '../model/shared.ts';
+import type { LogStore } from '../shared/connection.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
 import { createDocumentFetch } from './document-fetch.ts';
 import { createHandler, type Handler } from './handler.ts';
 import { createKeys, readSecret } from './keys.ts';
 import { type FrontDoorListener, listenAt } from './listener.ts';
 import { createMemoryStore } from './memory-store.ts';
+import { createSharedStore } from './shared-store.ts';
 import type { Store } from './store.ts';
 
 /** What a front door needs besides its configuration. Tests replace the optional ones. */
@@ -32,6 +36,8 @@ export interface FrontDoorParts {
   readonly onRevoked: (tokens: readonly string[]) => void;
   /** Called for a failure that is a bug. */
   readonly onBug: (error: unknown) => void;
+  /** Logs changes of the shared store. */
+  readonly log: LogStore;
   readonly clock?: Clock;
   /** Certificate authorities, besides Node's own, for metadata documents. */
   readonly ca?: string;
@@ -58,7 +64,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
   const { clock = Date.now } = parts;
   const first = required(config);
   const keys = createKeys(await readSecret(first.keys, config.sessionKey), clock);
-  const store: Store = createMemoryStore(clock);
+  const store = await openStore(config, parts.log, clock);
   let current = config;
   let keyOfDay = keys.signing()[0]?.kid;
   let handler = handlerOf(config);
@@ -96,6 +102,26 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
       await store.close();
     },
   };
+}
+
+/** How long the start waits for the shared store; later requests are refused while it does not answer. */
+const STORE_WAIT_MS = 2_000;
+const STORE_RETRY_MS = 50;
+
+async function openStore({ shared, sessionKey }: Config, log: LogStore, clock: Clock): Promise<Store> {
+  if (shared === undefined || sessionKey === undefined) return createMemoryStore(clock);
+  const observer: StoreObserver = { storeUp() {}, storeRequest() {} };
+  const store = createSharedStore({ settings: shared, sessionKey, observer, log, clock });
+  const end = performance.now() + STORE_WAIT_MS;
+  while (performance.now() < end && !(await answers(store))) await setTimeout(STORE_RETRY_MS);
+  return store;
+}
+
+async function answers(store: Store): Promise<boolean> {
+  return store.get('probe', '').then(
+    () => true,
+    () => false,
+  );
 }
 
 function required({ frontDoor }: Config): FrontDoor {

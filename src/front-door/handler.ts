@@ -88,8 +88,9 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
       if (place === 'interaction' && isOneOf(request, ['GET', 'POST'])) return interactions(request, response, name);
       if (place === 'callback' && isOneOf(request, ['GET'])) return callback(request, response, name, url.searchParams);
     }
+    // As a mounted application of Koa: oidc-provider builds its URLs from the difference.
     request.url = path;
-    return answer(request, response);
+    return answer(Object.assign(request, { originalUrl: prefix + path }), response);
   }
 
   /** The path and query below the issuer; undefined for any other. */

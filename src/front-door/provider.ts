@@ -57,8 +57,9 @@ export function createProvider(parts: ProviderParts): Provider {
   // Lax: the answer of a provider is a navigation from another site.
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure: isSecure, overwrite: true } as const;
 
+  const adapter = createAdapter({ store, clock, registrationMs, onRevoked: parts.onRevoked });
   const provider = new Provider(issuer, {
-    adapter: createAdapter({ store, clock, registrationMs, onRevoked: parts.onRevoked }),
+    adapter,
     clients: [...registeredClients(frontDoor, scopes)],
     jwks: { keys: [...keys.signing()] },
     cookies: {
@@ -128,7 +129,15 @@ export function createProvider(parts: ProviderParts): Provider {
   // oidc-provider looks first and writes then: two replicas could both accept one assertion of a client.
   provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>
     store.firstSeen(`jti ${owner} ${jti}`, exp * 1000, owner);
+  const registrations = adapter('Client');
+  provider.on('grant.success', (ctx) => void renewRegistration(ctx).catch(() => {}));
   return provider;
+
+  /** A registration lives on with each use. A client of the operator, or with a document, has none. */
+  async function renewRegistration({ oidc: { client } }: KoaContextWithOIDC): Promise<void> {
+    const registered = client && (await registrations.find(client.clientId));
+    if (client && registered) await registrations.upsert(client.clientId, registered, registrationMs / 1000);
+  }
 
   function refreshableOf(granted: ReadonlySet<string>): readonly string[] {
     return scopes.refreshable.split(' ').filter((name) => granted.has(name));

@@ -3,17 +3,23 @@ type RecordKind = string;
 
 /** What the front door remembers: in memory, or in the store that replicas share, sealed. */
 export interface Store {
-  get(kind: RecordKind, id: string): Promise<unknown>;
+  readonly get: (kind: RecordKind, id: string) => Promise<unknown>;
   /** Keeps a JSON value until `expiresAt` (ms since the epoch). */
-  set(kind: RecordKind, id: string, value: unknown, expiresAt: number): Promise<void>;
+  readonly set: (kind: RecordKind, id: string, value: unknown, expiresAt: number) => Promise<void>;
   /** As {@link set}, but false, and nothing is kept, for a new record while `max` are live. */
-  setBounded(kind: RecordKind, id: string, value: unknown, expiresAt: number, max: number): Promise<boolean>;
-  delete(kind: RecordKind, id: string): Promise<void>;
+  readonly setBounded: (
+    kind: RecordKind,
+    id: string,
+    value: unknown,
+    expiresAt: number,
+    max: number,
+  ) => Promise<boolean>;
+  readonly delete: (kind: RecordKind, id: string) => Promise<void>;
   /** Adds `member` to a set, which lives until the last member expires. */
-  addMember(set: string, member: string, expiresAt: number): Promise<void>;
+  readonly addMember: (set: string, member: string, expiresAt: number) => Promise<void>;
   /** Empties a set in one step, and returns its members. */
-  takeMembers(set: string): Promise<readonly string[]>;
+  readonly takeMembers: (set: string) => Promise<readonly string[]>;
   /** Whether `key` is new, in one atomic step over all replicas. It is remembered until `expiresAt`. */
-  firstSeen(key: string, expiresAt: number, owner: string): Promise<boolean>;
-  close(): Promise<void>;
+  readonly firstSeen: (key: string, expiresAt: number, owner: string) => Promise<boolean>;
+  readonly close: () => Promise<void>;
 }

@@ -31,6 +31,7 @@ async function begin(file: string, snapshot: Snapshot): Promise<RunningFrontDoor
     const running = await startFrontDoor(await configOf(file, snapshot), {
       observer: remote,
       onRevoked: (digests) => tell({ kind: 'revoked', digests }),
+      log: (...event) => tell({ kind: 'event', event }),
       onBug: (error) => tell({ kind: 'bug', stack: error instanceof Error ? String(error.stack) : String(error) }),
     });
     tell({ kind: 'listening', url: running.url });

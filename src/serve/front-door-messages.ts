@@ -1,4 +1,5 @@
 import type { Snapshot } from '../config/files.ts';
+import type { LogStore } from '../shared/connection.ts';
 import type { FrontDoorObserver } from '../model/front-door.ts';
 
 /** A message to the process of the front door. */
@@ -16,6 +17,7 @@ export type FromFrontDoor =
   | { readonly kind: 'observed'; readonly name: keyof FrontDoorObserver; readonly about: readonly unknown[] }
   /** Access tokens that ended before they expired, by their SHA-256 (base64url). */
   | { readonly kind: 'revoked'; readonly digests: readonly string[] }
+  | { readonly kind: 'event'; readonly event: Parameters<LogStore> }
   | { readonly kind: 'bug'; readonly stack: string };
 
 /** Set in the process that `serve` starts: it takes its configuration from messages. */

@@ -46,6 +46,7 @@ export async function startFrontDoorProcess(
   function receive(message: FromFrontDoor): void {
     if (message.kind === 'observed') Reflect.apply(telemetry[message.name], telemetry, message.about);
     if (message.kind === 'revoked') endTokens(message.digests);
+    if (message.kind === 'event') log.event(...message.event);
     if (message.kind === 'bug') log.event('error', 'a bug in the front door', { stack: message.stack });
   }
 

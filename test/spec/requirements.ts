@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 export interface Requirement {
   /** Such as `R-17`. */
   readonly id: string;
-  /** The party that it binds: the gateway, or a party that the demo plays. */
+  /** The party that it binds: the gateway, the front door, or a party that the demo plays. */
   readonly party: string;
   /** As the page has them in parentheses. */
   readonly sources: readonly string[];
@@ -14,7 +14,7 @@ export interface Requirement {
 
 /** An entry: a number, one sentence that begins with the party, and the sources. */
 const entry =
-  /^(~~)?\*\*(R-\d+)\*\* The (gateway|(?:authorization server|client|MCP server|API) of the demo) .*\. \((.+)\)(~~)?$/;
+  /^(~~)?\*\*(R-\d+)\*\* The (gateway|front door|(?:authorization server|client|MCP server|API) of the demo) .*\. \((.+)\)(~~)?$/;
 
 /** The requirements of a page like `docs/requirements.md`, in its order. */
 export function requirementsOf(page: string): readonly Requirement[] {

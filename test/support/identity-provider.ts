@@ -77,6 +77,8 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
       return person && { accountId: sub, claims: () => ({ ...person.claims, sub }) };
     },
     interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
+    // Codes of two sign-ins at once stay valid.
+    expiresWithSession: () => false,
     loadExistingGrant: async (ctx) => {
       const { client, session } = ctx.oidc;
       const grant = new provider.Grant({ clientId: client?.clientId, accountId: session?.accountId });

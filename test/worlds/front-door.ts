@@ -90,16 +90,17 @@ ${below === undefined ? '' : `  - { name: signin, path: ${below}, public: true, 
   await rm(folder, { recursive: true });
   keepConfig(config);
   const { output, ...log } = createWrittenLog();
-  const gateway = await start(config, { output });
   const observed: string[] = [];
   const frontDoor = await startFrontDoor(config, {
     observer: observerInto(observed),
     onRevoked: (tokens) => gateway.endTokens(tokens),
+    log() {},
     onBug(error) {
       observed.push(`bug ${error instanceof Error ? error.stack : String(error)}`);
     },
     ...(options.ca !== undefined && { ca: options.ca }),
   });
+  const gateway = await start(config, { output });
   return {
     ...log,
     mcpUrl: new URL('/mcp', gatewayUrl),

@@ -1,0 +1,141 @@
+import { errors } from 'oidc-provider';
+import type { Clock } from '../lib/clock.ts';
+import type { SharedStore } from '../model/config.ts';
+import { Denial } from '../model/denial.ts';
+import type { StoreObserver } from '../model/shared.ts';
+import { connectStore, type LogStore, StoreError } from '../shared/connection.ts';
+import { createReplayMemory, createSharedReplayMemory } from '../shared/replay.ts';
+import { createSealing } from '../shared/sealing.ts';
+import type { Store } from './store.ts';
+
+/** What a shared store is built from. */
+export interface SharedStoreParts {
+  readonly settings: SharedStore;
+  /** What all replicas share besides the store: it seals records. */
+  readonly sessionKey: string;
+  readonly observer: StoreObserver;
+  readonly log: LogStore;
+  readonly clock: Clock;
+}
+
+/** The longest sealed record that is read: an attacker with write access could make it of any length. */
+const MAX_BYTES = 256 * 1024;
+
+/**
+ * KEYS: the record, and the index of all records of its kind. ARGV: the value, its expiry and the time (ms), the most
+ * live ones. Returns 1, or 0 and keeps nothing.
+ */
+const boundedScript = `
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[3])
+if not redis.call('ZSCORE', KEYS[2], KEYS[1]) and redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[4]) then return 0 end
+redis.call('ZADD', KEYS[2], ARGV[2], KEYS[1])
+redis.call('SET', KEYS[1], ARGV[1], 'PXAT', ARGV[2])
+return 1
+`;
+
+/** KEYS: the set. ARGV: a member, its expiry (ms). The set lives as long as its longest member. */
+const addScript = `
+redis.call('SADD', KEYS[1], ARGV[1])
+if redis.call('PEXPIRETIME', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIREAT', KEYS[1], ARGV[2]) end
+return 1
+`;
+
+/** KEYS: the set, which is emptied. */
+const takeScript = `
+local members = redis.call('SMEMBERS', KEYS[1])
+redis.call('DEL', KEYS[1])
+return members
+`;
+
+/**
+ * Creates a store that all replicas share. Records are sealed: a reader of the store learns nothing, and a writer can
+ * forge nothing. Each method rejects while the store is unavailable, so that a sign-in fails rather than be forgotten.
+ */
+export function createSharedStore({ settings, sessionKey, observer, log, clock }: SharedStoreParts): Store {
+  const connection = connectStore(settings.url, observer, log);
+  const sealing = createSealing(sessionKey);
+  // Closed whatever `on_store_failure` says: a code must not be used twice.
+  const replay = createSharedReplayMemory({
+    connection,
+    sealing,
+    local: createReplayMemory(clock),
+    onFailure: 'closed',
+    clock,
+  });
+  const placeOf = (kind: string, id: string): string => sealing.place(`front-door:${kind}`, id);
+  /** The index and the sets hold only keyed digests and SHA-256 of random tokens. */
+  const sealed = (place: string, value: unknown): string => sealing.seal(place, JSON.stringify(value));
+
+  return unavailableAs503({
+    async get(kind, id) {
+      const place = placeOf(kind, id);
+      const text = await connection.run('get', (client) => client.getRange(place, 0, MAX_BYTES));
+      if (text === null || text === '' || text.length > MAX_BYTES) return undefined;
+      const opened = sealing.open(place, text);
+      return opened === undefined ? undefined : (JSON.parse(opened) as unknown);
+    },
+    async set(kind, id, value, expiresAt) {
+      const leftMs = Math.floor(expiresAt - clock());
+      const place = placeOf(kind, id);
+      if (leftMs > 0) await connection.run('set', (client) => client.set(place, sealed(place, value), { PX: leftMs }));
+    },
+    async setBounded(kind, id, value, expiresAt, max) {
+      const place = placeOf(kind, id);
+      const keys = [place, placeOf('index', kind)];
+      const args = [sealed(place, value), Math.floor(expiresAt), clock(), max].map(String);
+      return (await connection.run('set', (client) => client.eval(boundedScript, { keys, arguments: args }))) === 1;
+    },
+    async delete(kind, id) {
+      const place = placeOf(kind, id);
+      await connection.run('delete', async (client) => {
+        await Promise.all([client.del(place), client.zRem(placeOf('index', kind), place)]);
+      });
+    },
+    async addMember(set, member, expiresAt) {
+      const keys = [placeOf('set', set)];
+      const args = [member, String(Math.floor(expiresAt))];
+      await connection.run('set', (client) => client.eval(addScript, { keys, arguments: args }));
+    },
+    async takeMembers(set) {
+      const keys = [placeOf('set', set)];
+      const taken = await connection.run('get', (client) => client.eval(takeScript, { keys }));
+      return Array.isArray(taken) ? taken.map(String) : [];
+    },
+    firstSeen: async (key, expiresAt, owner) => replay.firstSeen(`front door ${key}`, expiresAt, owner),
+    close: () => connection.close(),
+  });
+}
+
+/** A store whose failures are answers with 503, and no bugs. */
+function unavailableAs503(store: Store): Store {
+  const answered =
+    <Arguments extends readonly unknown[], Value>(operation: (...all: Arguments) => Promise<Value>) =>
+    async (...all: Arguments): Promise<Value> => {
+      try {
+        return await operation(...all);
+      } catch (error) {
+        if (error instanceof StoreError || error instanceof Denial) throw new StoreUnavailable();
+        throw error;
+      }
+    };
+  return {
+    get: answered(store.get),
+    set: answered(store.set),
+    setBounded: answered(store.setBounded),
+    delete: answered(store.delete),
+    addMember: answered(store.addMember),
+    takeMembers: answered(store.takeMembers),
+    firstSeen: answered(store.firstSeen),
+    close: store.close,
+  };
+}
+
+/** The store does not answer, in the form that oidc-provider answers with. */
+class StoreUnavailable extends errors.CustomOIDCProviderError {
+  override readonly status = 503;
+  override readonly statusCode = 503;
+
+  constructor() {
+    super('temporarily_unavailable', 'the store of the front door does not answer');
+  }
+}

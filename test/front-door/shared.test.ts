@@ -1,0 +1,107 @@
+/** Two front doors with one store are one authorization server. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createSharedStore } from '../../src/front-door/shared-store.ts';
+import type { Store } from '../../src/front-door/store.ts';
+import { hasRedis, type Redis, startRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { oauthClient, registerClient } from '../worlds/oauth-client.ts';
+
+const sessionKey = 'k3y-of-at-least-thirty-two-characters';
+
+describe.runIf(hasRedis)('with a store', () => {
+  let redis: Redis;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.close());
+
+  describe('the records', () => {
+    let [one, other]: [Store, Store] = [] as unknown as [Store, Store];
+    beforeEach(async () => {
+      [one, other] = [open(), open()];
+      await redis.client.flushAll();
+      await until(() =>
+        Promise.all([one.get('a', ''), other.get('a', '')]).then(
+          () => true,
+          () => false,
+        ),
+      );
+    });
+    afterEach(() => Promise.all([one.close(), other.close()]));
+
+    function open(): Store {
+      const observer = { storeUp() {}, storeRequest() {} };
+      const settings = { url: redis.url, onFailure: 'open' } as const;
+      return createSharedStore({ settings, sessionKey, observer, log() {}, clock: Date.now });
+    }
+
+    test('are sealed, and found by all replicas until they expire', async () => {
+      await one.set('Token', 'id', { secret: 'a secret text' }, Date.now() + 10_000);
+      expect(await other.get('Token', 'id')).toEqual({ secret: 'a secret text' });
+      expect(await other.get('Grant', 'id')).toBeUndefined();
+      const texts = [...(await redis.everything())].flat().join('\n');
+      expect(texts).not.toMatch(/secret|Token:id/);
+      await other.delete('Token', 'id');
+      expect(await one.get('Token', 'id')).toBeUndefined();
+    });
+
+    test('of a bounded kind are refused when it is full, and renewed', async () => {
+      const end = Date.now() + 10_000;
+      expect(await one.setBounded('Client', 'a', 1, end, 2)).toBe(true);
+      expect(await other.setBounded('Client', 'b', 1, end, 2)).toBe(true);
+      expect(await one.setBounded('Client', 'c', 1, end, 2)).toBe(false);
+      expect(await one.setBounded('Client', 'a', 2, end, 2)).toBe(true);
+      expect(await one.get('Client', 'c')).toBeUndefined();
+      await other.delete('Client', 'b');
+      expect(await one.setBounded('Client', 'c', 1, end, 2)).toBe(true);
+    });
+
+    test('are used up by one of many', async () => {
+      const end = Date.now() + 10_000;
+      const uses = await Promise.all([one, other, one, other].map((store) => store.firstSeen('code', end, 'client')));
+      expect(uses.filter(Boolean)).toHaveLength(1);
+      await Promise.all([one.addMember('set', 'a', end), other.addMember('set', 'b', end)]);
+      const taken = await Promise.all([one.takeMembers('set'), other.takeMembers('set')]);
+      expect(taken.flat().toSorted()).toEqual(['a', 'b']);
+    });
+  });
+
+  test('a client registers at one replica, and its code is redeemed once over both', async () => {
+    const top = `shared: ${redis.url}\nsession_key: ${sessionKey}`;
+    const worlds = [await startFrontDoorWorld({ top }), await startFrontDoorWorld({ top })] as const;
+    try {
+      const [one, other] = worlds;
+      one.provider.person = { sub: '1' };
+      const client = await registerClient(one.issuer);
+      const there = oauthClient(other.issuer, client.id);
+      const { callback, verifier } = await client.authorize();
+      const form = {
+        grant_type: 'authorization_code',
+        code: callback.searchParams.get('code') ?? '',
+        redirect_uri: client.redirectUri,
+        code_verifier: verifier,
+        resource: '',
+      };
+      const answers = await Promise.all([client, there, client, there].map((each) => each.post(form)));
+      expect(answers.filter(({ status }) => status === 200).length).toBeLessThan(2);
+    } finally {
+      await Promise.all(worlds.map((world: FrontDoorWorld) => world.close()));
+    }
+  });
+
+  test('answers 503 while the store is away, and reports no bug', async () => {
+    const world = await startFrontDoorWorld({ top: `shared: ${redis.url}\nsession_key: ${sessionKey}` });
+    try {
+      const client = await registerClient(world.issuer);
+      await redis.kill();
+      await expect
+        .poll(async () => (await client.post({ grant_type: 'refresh_token', refresh_token: 'a' })).status)
+        .toBe(503);
+      expect(world.observed.filter((line) => line.startsWith('bug'))).toEqual([]);
+    } finally {
+      await world.close();
+      await redis.restart();
+    }
+  });
+});

@@ -1,0 +1,295 @@
+/** What the front door promises, shown with real clients, a real OpenID provider and a real gateway. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createBrowser } from '../../demo/browser.ts';
+import { keepSecret } from '../support/secrecy.ts';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { oauthClient, register, registerClient } from '../worlds/oauth-client.ts';
+
+const desk =
+  '{ name: Desk, client_secret: a-secret-of-the-desk, redirect_uris: ["https://desk.example/callback"], refresh: true }';
+keepSecret('a-secret-of-the-desk');
+const clients = `clients:
+    registration: { redirect_uris: ["http://127.0.0.1:*/**", "https://claude.ai/api/mcp/auth_callback"] }
+    registered: { desk: ${desk} }`;
+const deskClient = (issuer: string) =>
+  oauthClient(issuer, 'desk', 'https://desk.example/callback', { client_secret: 'a-secret-of-the-desk' });
+
+let world: FrontDoorWorld;
+beforeAll(async () => {
+  world = await startFrontDoorWorld({ frontDoor: clients });
+});
+beforeEach(() => {
+  world.provider.person = {
+    sub: '248289761001',
+    claims: { roles: ['trader', 'user'], tid: 'acme', email: 'jane@acme.com' },
+  };
+});
+afterAll(async () => {
+  await world.close();
+  const bugs = world.observed.filter((line) => line.startsWith('bug'));
+  if (bugs.length > 0) throw new Error(bugs.join('\n'));
+});
+
+/** A call with a token, and the decision on it. */
+async function call(token: unknown): Promise<number> {
+  const response = await fetch(world.mcpUrl, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${String(token)}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  });
+  await response.body?.cancel();
+  return response.status;
+}
+
+test('R-231: publishes RFC 8414 and OpenID metadata that name exactly the configured issuer', async () => {
+  const [oauth, openid] = await Promise.all(
+    ['oauth-authorization-server', 'openid-configuration'].map(async (name) =>
+      (await fetch(`${world.issuer}/.well-known/${name}`, { headers: { host: 'evil.example' } })).json(),
+    ),
+  );
+  expect(openid).toEqual(oauth);
+  expect(oauth).toMatchObject({
+    issuer: world.issuer,
+    authorization_endpoint: `${world.issuer}/authorize`,
+    token_endpoint: `${world.issuer}/token`,
+    registration_endpoint: `${world.issuer}/register`,
+    revocation_endpoint: `${world.issuer}/revoke`,
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    response_types_supported: ['code'],
+    scopes_supported: ['read', 'payments'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+  });
+});
+
+test('R-232: answers a registration with every member of the specification', async () => {
+  const { status, body } = await register(world.issuer, {
+    client_name: 'An agent',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    scope: 'read',
+    token_endpoint_auth_method: 'client_secret_post',
+  });
+  keepSecret(String(body['client_secret']));
+  expect(status).toBe(201);
+  expect(body).toEqual({
+    client_id: expect.any(String) as unknown,
+    client_id_issued_at: expect.any(Number) as unknown,
+    client_secret: expect.stringMatching(/^[\w-]{43}$/) as unknown,
+    client_secret_expires_at: 0,
+    client_name: 'An agent',
+    grant_types: ['authorization_code'],
+    redirect_uris: ['http://127.0.0.1:8976/callback'],
+    post_logout_redirect_uris: [],
+    response_types: ['code'],
+    scope: 'read payments',
+    token_endpoint_auth_method: 'client_secret_post',
+    token_endpoint_auth_methods: ['client_secret_post'],
+    access_token_ttl: 900,
+    require_proof_key: true,
+    requires_consent: true,
+    default_acr_values: [],
+    subject_type: 'public',
+    application_type: 'native',
+    id_token_signed_response_alg: 'ES256',
+    require_auth_time: false,
+    dpop_bound_access_tokens: false,
+  });
+});
+
+test('R-233: gives an opaque token for the resource, with a stable subject and the mapped claims', async () => {
+  const client = await registerClient(world.issuer);
+  const { body } = await client.token({ parameters: { resource: world.mcpUrl.href } });
+  expect(body).toEqual({
+    access_token: expect.stringMatching(/^[\w-]{43}$/) as unknown,
+    expires_in: 900,
+    scope: 'read',
+    token_type: 'Bearer',
+  });
+  expect(await call(body['access_token'])).toBe(200);
+  const first = await world.decision({ allow: true });
+  const again = await (await registerClient(world.issuer)).token();
+  expect(await call(again.body['access_token'])).toBe(200);
+  const second = await world.decision({ allow: true });
+  expect(second['subject']).toBe(first['subject']);
+  expect(String(first['subject'])).toMatch(/^[\w-]{43}$/);
+  expect(first['issuer']).toBe(world.issuer);
+});
+
+describe('a resource', () => {
+  test.each([
+    ['an unknown one', ['http://other.example/mcp']],
+    ['a path below one', ['MCP/below']],
+    ['two', ['MCP', 'MCP']],
+  ])('R-234: is refused: %s', async (_title, resources) => {
+    const client = await registerClient(world.issuer);
+    const url = new URL(`${world.issuer}/authorize`);
+    url.search = new URLSearchParams({
+      client_id: client.id,
+      redirect_uri: client.redirectUri,
+      response_type: 'code',
+      scope: 'read',
+      code_challenge: 'a'.repeat(43),
+      code_challenge_method: 'S256',
+    }).toString();
+    for (const resource of resources) url.searchParams.append('resource', resource.replace('MCP', world.mcpUrl.href));
+    const response = await fetch(url, { redirect: 'manual' });
+    const answer = new URL(response.headers.get('location') ?? '');
+    expect([answer.origin + answer.pathname, answer.searchParams.get('error')]).toEqual([
+      client.redirectUri,
+      'invalid_target',
+    ]);
+    expect(answer.searchParams.get('iss')).toBe(world.issuer);
+  });
+});
+
+test.each([
+  ['no challenge', { code_challenge: undefined, code_challenge_method: undefined }],
+  ['the plain method', { code_challenge_method: 'plain' }],
+  ['no method', { code_challenge_method: undefined }],
+])('R-235: requires PKCE with S256: %s', async (_title, parameters) => {
+  const { callback } = await (await registerClient(world.issuer)).authorize({ parameters });
+  expect(callback.searchParams.get('error')).toBe('invalid_request');
+});
+
+test('R-236: asks for consent before the provider is asked, and says who asks', async () => {
+  const client = await registerClient(world.issuer, { client_name: '<script>alert(1)</script> Agent' });
+  const before = world.provider.authorizations.length;
+  const browser = createBrowser();
+  const { callback } = await client.authorize({ browser, approve: false });
+  expect(callback.searchParams.get('error')).toBe('access_denied');
+  expect(browser.pages).toEqual(['Allow access']);
+  expect(world.provider.authorizations.length).toBe(before);
+});
+
+test('R-237: remembers consent to a client with a host for its session, and asks for more scope alone', async () => {
+  const browser = createBrowser();
+  const client = deskClient(world.issuer);
+  const pagesOf = async (scope: string): Promise<readonly string[]> => {
+    const shown = browser.pages.length;
+    await client.token({ browser, parameters: { scope } });
+    return browser.pages.slice(shown);
+  };
+  const signIns = world.provider.authorizations.length;
+  expect(await pagesOf('read')).toEqual(['Allow access']);
+  expect(await pagesOf('read')).toEqual([]);
+  expect(await pagesOf('read payments')).toEqual(['Allow access']);
+  // Once for the session, and once since `payments` needs a sign-in of the last five minutes that the provider confirms.
+  expect(world.provider.authorizations.length - signIns).toBe(2);
+});
+
+test('R-238: asks each time for a client on loopback', async () => {
+  const browser = createBrowser();
+  const client = await registerClient(world.issuer);
+  await client.token({ browser });
+  await client.token({ browser });
+  expect(browser.pages).toEqual(['Allow access', 'Allow access']);
+});
+
+test('R-239: gives a token with a scope of short lifetime that lifetime, and sends max_age to the provider', async () => {
+  world.provider.person = { sub: '1', authTime: Math.floor(Date.now() / 1000) - 3600 };
+  const client = await registerClient(world.issuer);
+  const browser = createBrowser();
+  const { body: read } = await client.token({ browser });
+  expect(read['expires_in']).toBe(900);
+  world.provider.person = { sub: '1' };
+  const { body } = await client.token({ browser, parameters: { scope: 'read payments' } });
+  expect([body['expires_in'], body['scope']]).toEqual([60, 'read payments']);
+  expect(world.provider.authorizations.at(-1)?.get('max_age')).toBe('300');
+});
+
+test('R-240: fails closed where the provider does not confirm a recent sign-in', async () => {
+  world.provider.person = { sub: '2', authTime: Math.floor(Date.now() / 1000) - 3600 };
+  const client = await registerClient(world.issuer);
+  const { callback } = await client.authorize({ parameters: { scope: 'payments' } });
+  expect(callback.searchParams.get('error')).toBe('server_error');
+  expect(world.observed.at(-1)).toMatch(/^sign-in corporate failed .*auth/);
+});
+
+describe('refresh tokens', () => {
+  test('R-241: go only to clients that the operator allows, and lose scopes that need a recent sign-in', async () => {
+    world.provider.person = { sub: '3' };
+    const client = deskClient(world.issuer);
+    const { body } = await client.token({ parameters: { scope: 'read payments' } });
+    const { body: refreshed } = await client.post({
+      grant_type: 'refresh_token',
+      refresh_token: String(body['refresh_token']),
+    });
+    expect(refreshed['scope']).toBe('read');
+    expect(refreshed['refresh_token']).not.toBe(body['refresh_token']);
+  });
+
+  test('R-241: are used once: a second use ends every token of the family at the gateway too', async () => {
+    world.provider.person = { sub: '4' };
+    const client = deskClient(world.issuer);
+    const { body } = await client.token();
+    const use = () => client.post({ grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) });
+    const { body: second } = await use();
+    expect(await call(second['access_token'])).toBe(200);
+    expect((await use()).body['error']).toBe('invalid_grant');
+    expect(await call(second['access_token'])).toBe(401);
+    const rotated = { grant_type: 'refresh_token', refresh_token: String(second['refresh_token']) };
+    expect((await client.post(rotated)).body['error']).toBe('invalid_grant');
+  });
+
+  test('R-241: give one token to two uses at once', async () => {
+    const client = deskClient(world.issuer);
+    const { body } = await client.token();
+    const form = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+    const answers = await Promise.all([client.post(form), client.post(form), client.post(form)]);
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThan(2);
+  });
+});
+
+test('R-242: a revoked token opens nothing at once, although the gateway has cached it', async () => {
+  const client = await registerClient(world.issuer);
+  const { body } = await client.token();
+  expect(await call(body['access_token'])).toBe(200);
+  expect((await client.post({ token: String(body['access_token']) }, '/revoke')).status).toBe(200);
+  expect(await call(body['access_token'])).toBe(401);
+});
+
+test('R-242: a client cannot revoke a token of another one', async () => {
+  const [one, other] = [await registerClient(world.issuer), await registerClient(world.issuer)];
+  const { body } = await one.token();
+  await other.post({ token: String(body['access_token']) }, '/revoke');
+  expect(await call(body['access_token'])).toBe(200);
+});
+
+test('R-243: a code is used once, by its client, with its redirect URI and verifier', async () => {
+  const [one, other] = [await registerClient(world.issuer), await registerClient(world.issuer)];
+  const redeem = async (form: Record<string, string>, by = one) => {
+    const { callback, verifier } = await one.authorize();
+    const code = callback.searchParams.get('code') ?? '';
+    const redirect = { redirect_uri: one.redirectUri, code_verifier: verifier };
+    return [await by.post({ grant_type: 'authorization_code', code, ...redirect, ...form }), code, redirect] as const;
+  };
+  expect((await redeem({}, other))[0].body['error']).toBe('invalid_grant');
+  expect((await redeem({ code_verifier: 'b'.repeat(43) }))[0].body['error']).toBe('invalid_grant');
+  expect((await redeem({ redirect_uri: 'http://127.0.0.1:1/other' }))[0].body['error']).toBe('invalid_grant');
+  const [answer, code, redirect] = await redeem({});
+  expect(await call(answer.body['access_token'])).toBe(200);
+  expect((await one.post({ grant_type: 'authorization_code', code, ...redirect })).body['error']).toBe('invalid_grant');
+  // RFC 6749 §4.1.2: the tokens of a code that is used twice end.
+  expect(await call(answer.body['access_token'])).toBe(401);
+});
+
+test.each([
+  'http://127.0.0.1.evil.example/callback',
+  'http://127.0.0.1:8976@evil.example/callback',
+  'http://localhost:1/callback',
+  'https://claude.ai.evil.example/api/mcp/auth_callback',
+  'https://claude.ai/api/mcp/auth_callback/../../evil',
+  'https://claude.ai/api/mcp/auth_callbackx',
+  'https://evil.example/https://claude.ai/api/mcp/auth_callback',
+  'javascript:alert(1)',
+  'http://127.0.0.1:1/a#b',
+  'http://127.0.0.1\\@evil.example/',
+])('R-244: refuses to register the redirect URI %s', async (redirectUri) => {
+  const { status, body } = await register(world.issuer, { redirect_uris: [redirectUri] });
+  expect([status, body['error']]).toEqual([400, 'invalid_redirect_uri']);
+});
