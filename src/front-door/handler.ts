@@ -90,6 +90,9 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     }
     // As a mounted application of Koa: oidc-provider builds its URLs from the difference.
     request.url = path;
+    // Also where oidc-provider shows a page of its own: after a sign-out without a session, for example.
+    response.setHeader('x-frame-options', 'DENY');
+    response.setHeader('content-security-policy', "frame-ancestors 'none'");
     return answer(Object.assign(request, { originalUrl: prefix + path }), response);
   }
 
@@ -113,8 +116,13 @@ function observe(provider: Provider, observer: FrontDoorObserver, onBug: (error:
     const grant = ctx.oidc.params?.['grant_type'];
     return typeof grant === 'string' && grant.length < 100 ? grant : 'unknown';
   };
-  provider.on('grant.success', (ctx) => observer.token(grantOf(ctx), 'ok'));
-  provider.on('grant.error', (ctx, error) => observer.token(grantOf(ctx), error.error));
+  const clientOf = (ctx: KoaContextWithOIDC): { readonly client_id?: string } =>
+    ctx.oidc.client === undefined ? {} : { client_id: ctx.oidc.client.clientId };
+  provider.on('grant.success', (ctx) => observer.token(grantOf(ctx), 'ok', clientOf(ctx)));
+  provider.on('grant.error', (ctx, error) => {
+    const { error_detail: why } = error;
+    observer.token(grantOf(ctx), error.error, { ...clientOf(ctx), ...(why !== undefined && { why }) });
+  });
   provider.on('registration_create.success', () => observer.registration('ok'));
   provider.on('registration_create.error', (_ctx, error) => observer.registration(error.error));
   provider.on('server_error', (_ctx, error) => onBug(error));

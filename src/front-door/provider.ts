@@ -2,6 +2,7 @@ import { type Configuration, errors, type KoaContextWithOIDC, Provider, type Res
 import type { Clock } from '../lib/clock.ts';
 import type { FrontDoor } from '../model/front-door.ts';
 import { createAdapter } from './adapter.ts';
+import { createAssertions } from './assertions.ts';
 import { createClientPolicy } from './client-policy.ts';
 import { createConsentPolicy } from './consent-policy.ts';
 import type { Keys } from './keys.ts';
@@ -53,6 +54,7 @@ export function createProvider(parts: ProviderParts): Provider {
   const { issuer, clients, tokens } = frontDoor;
   const path = new URL(issuer).pathname.replace(/\/$/, '');
   const isSecure = issuer.startsWith('https:');
+  const assertions = createAssertions(parts);
   const registrationMs = clients.registration?.lifetimeMs ?? DAY * 1000;
   // Lax: the answer of a provider is a navigation from another site.
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure: isSecure, overwrite: true } as const;
@@ -104,7 +106,9 @@ export function createProvider(parts: ProviderParts): Provider {
     },
     extraClientMetadata: createClientPolicy(frontDoor, scopes),
     extraTokenClaims: async (_ctx, token) =>
-      'accountId' in token ? { ...(await people.find(token.accountId))?.claims } : undefined,
+      'accountId' in token
+        ? { ...(assertions.claimsOf(token) ?? (await people.find(token.accountId))?.claims) }
+        : undefined,
     findAccount: async (_ctx, subject) => {
       const person = await people.find(subject);
       return person && accountOf(person);
@@ -131,6 +135,7 @@ export function createProvider(parts: ProviderParts): Provider {
     store.firstSeen(`jti ${owner} ${jti}`, exp * 1000, owner);
   const registrations = adapter('Client');
   provider.on('grant.success', (ctx) => void renewRegistration(ctx).catch(() => {}));
+  assertions.register(provider);
   return provider;
 
   /** A registration lives on with each use. A client of the operator, or with a document, has none. */

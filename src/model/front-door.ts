@@ -136,6 +136,6 @@ export interface FrontDoorObserver {
     about: { readonly client_id: string; readonly scope: string; readonly subject?: string | undefined },
   ): void;
   /** An answer of the token endpoint: the `grant_type`, and `ok` or the error. */
-  token(grant: string, result: string): void;
+  token(grant: string, result: string, about: { readonly client_id?: string; readonly why?: string }): void;
   registration(result: string): void;
 }

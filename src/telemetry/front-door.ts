@@ -53,10 +53,10 @@ export function createFrontDoorTelemetry(log: () => Pick<Log, 'event'>): FrontDo
       consents.inc({ result });
       log().event('info', 'front door consent', { result, ...about });
     },
-    token(grant, result) {
+    token(grant, result, about) {
       const label = Object.hasOwn(grants, grant) ? String(grants[grant]) : 'other';
       tokens.inc({ grant: label, result });
-      log().event(result === 'ok' ? 'debug' : 'info', 'front door token', { grant: label, result });
+      log().event(result === 'ok' ? 'debug' : 'info', 'front door token', { grant: label, result, ...about });
     },
     registration(result) {
       registrations.inc({ result });

@@ -37,8 +37,8 @@ test('R-169: metric names and labels of the front door', async () => {
   const telemetry = createFrontDoorTelemetry(() => ({ event() {} }));
   telemetry.signIn('corporate', 'ok', {});
   telemetry.consent('approved', { client_id: 'a', scope: 'read' });
-  telemetry.token('urn:ietf:params:oauth:grant-type:jwt-bearer', 'ok');
-  telemetry.token('made up by a client', 'unsupported_grant_type');
+  telemetry.token('urn:ietf:params:oauth:grant-type:jwt-bearer', 'ok', {});
+  telemetry.token('made up by a client', 'unsupported_grant_type', {});
   telemetry.registration('ok');
   const samples = (await telemetry.metrics()).split('\n').filter((line) => line.startsWith('sallyport_'));
   expect(samples).toEqual([

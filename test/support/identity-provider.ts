@@ -19,7 +19,7 @@ export interface TestIdentityProvider {
 }
 
 /** A person at the provider. */
-interface TestPerson {
+export interface TestPerson {
   readonly sub: string;
   readonly claims?: Readonly<Record<string, unknown>>;
   /** When the person signed in, in seconds; default: now. */

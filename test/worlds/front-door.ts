@@ -31,6 +31,10 @@ export interface FrontDoorWorldOptions {
   readonly scopes?: string;
   /** `claims` of the provider. */
   readonly claims?: string;
+  /** Starts another provider than oidc-provider. */
+  readonly startProvider?: (redirectUri: string) => Promise<TestIdentityProvider>;
+  /** More lines of the provider, each with its indentation. */
+  readonly providerLines?: string;
   readonly provider?: { readonly idTokenClaims?: readonly string[]; readonly userInfoClaims?: readonly string[] };
   readonly policy?: string;
   /** More lines of `gateway.yaml`. */
@@ -52,7 +56,9 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
   const listen = `127.0.0.1:${await freePort()}`;
   const { below } = options;
   const issuer = below === undefined ? `http://${listen}` : `${gatewayUrl}${below}`;
-  const provider = await startIdentityProvider({ redirectUri: `${issuer}/callback/corporate`, ...options.provider });
+  const redirectUri = `${issuer}/callback/corporate`;
+  const provider = await (options.startProvider?.(redirectUri) ??
+    startIdentityProvider({ redirectUri, ...options.provider }));
   const mcpServer = await startMcpServer({ port: 0, apiUrl: gatewayUrl });
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'));
   await mkdir(join(folder, 'policies'));
@@ -73,6 +79,7 @@ front_door:
       client_id: ${provider.clientId}
       client_secret: ${provider.clientSecret}
       claims: ${options.claims ?? '{ role: /roles/0, tenant: tid }'}
+${options.providerLines ?? ''}
   scopes: ${options.scopes ?? defaultScopes}
   ${options.frontDoor ?? openRegistration}
 routes:
@@ -120,7 +127,7 @@ function observerInto(observed: string[]): FrontDoorObserver {
   return {
     signIn: (provider, result, { why = '' }) => void observed.push(`sign-in ${provider} ${result} ${why}`.trim()),
     consent: (result) => void observed.push(`consent ${result}`),
-    token: (...parts) => void observed.push(['token', ...parts].join(' ')),
+    token: (grant, result, { why = '' }) => void observed.push(`token ${grant} ${result} ${why}`.trim()),
     registration: (result) => void observed.push(`registration ${result}`),
   };
 }

@@ -1,0 +1,423 @@
+/**
+ * Attacks by a client of the front door, or by its metadata: redirects that look like allowed ones, weaker PKCE, requests
+ * into the operator's network, floods, tokens of others, and more access than was allowed (RFC 9700, OAuth 2.1).
+ *
+ * @module
+ */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createAdapter } from '../../src/front-door/adapter.ts';
+import { createMemoryStore } from '../../src/front-door/memory-store.ts';
+import { pem } from '../support/certificates.ts';
+import { exchangeRaw } from '../support/raw.ts';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { type OAuthClient, oauthClient, register, registerClient } from '../worlds/oauth-client.ts';
+
+let world: FrontDoorWorld;
+let client: OAuthClient;
+
+beforeAll(async () => {
+  world = await startFrontDoorWorld({
+    frontDoor: `clients:
+    refresh: true
+    registration: { redirect_uris: ["http://127.0.0.1:*/**", "http://localhost:*/**", "https://app.example/cb/*"] }`,
+  });
+  client = await registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'] });
+});
+afterAll(() => world.close());
+
+describe('a redirect URI', () => {
+  const lookAlikes = [
+    'http://localhost.evil.example/cb',
+    'http://localhost@evil.example/cb',
+    'http://127.0.0.1@evil.example/cb',
+    'http://127.0.0.1:1@evil.example/cb',
+    'http://evil.example/127.0.0.1/cb',
+    'http://127.0.0.2/cb',
+    'http://0x7f.1/cb',
+    'http://[::1]/cb',
+    'https://app.example.evil.example/cb/1',
+    'https://app.example@evil.example/cb/1',
+    'https://app.example:8443/cb/1',
+    'https://APP.example/cb/1',
+    'https://app.example/cb/../evil',
+    'https://app.example/cb/%2e%2e/evil',
+    'https://app.example/cb/1/2',
+    String.raw`https://app.example\@evil.example/cb/1`,
+    'https://app.example/cb/1#x',
+    'http://app.example/cb/1',
+    'https://evil.example/?https://app.example/cb/1',
+    ' https://app.example/cb/1',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    '//app.example/cb/1',
+    '',
+  ];
+
+  test.each(lookAlikes)('%j cannot be registered', async (uri) => {
+    const { status, body } = await register(world.issuer, { redirect_uris: ['https://app.example/cb/1', uri] });
+    expect(status).toBe(400);
+    expect(body['error']).toMatch(/^invalid_(?:redirect_uri|client_metadata)$/);
+  });
+
+  test('that is allowed can be registered', async () => {
+    const { status } = await register(world.issuer, { redirect_uris: ['https://app.example/cb/1'] });
+    expect(status).toBe(201);
+  });
+
+  test.each([
+    'https://app.example/cb/2',
+    'https://app.example/cb/1/',
+    'https://app.example/cb/1?x',
+    'https://app.example/cb/1#x',
+    'https://app.example:443/cb/1x',
+    'https://app.example/cb/%31',
+    'https://evil.example/cb/1',
+  ])('%s that was not registered gets no redirect', async (uri) => {
+    const web = await registerClient(world.issuer, { redirect_uris: ['https://app.example/cb/1'] });
+    const query = new URLSearchParams({ client_id: web.id, redirect_uri: uri, response_type: 'code', scope: 'read' });
+    const answer = await fetch(`${world.issuer}/authorize?${query.toString()}`, { redirect: 'manual' });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('location')).toBeNull();
+  });
+
+  test('on loopback may have another port, and nothing else another', async () => {
+    const location = async (uri: string): Promise<number> => {
+      const query = new URLSearchParams({
+        client_id: client.id,
+        redirect_uri: uri,
+        response_type: 'code',
+        scope: 'read',
+        code_challenge: 'c'.repeat(43),
+        code_challenge_method: 'S256',
+      });
+      return (await fetch(`${world.issuer}/authorize?${query.toString()}`, { redirect: 'manual' })).status;
+    };
+    expect(await location('http://127.0.0.1:1234/callback')).toBe(303);
+    for (const uri of [
+      'http://127.0.0.1:1234/other',
+      'http://localhost:8976/callback',
+      'https://127.0.0.1:8976/callback',
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop: few
+      expect(await location(uri), uri).toBe(400);
+    }
+  });
+});
+
+test.each([
+  ['of another site after sign-out', '/sign-out?post_logout_redirect_uri=https://evil.example/'],
+  ['of a provider that is not configured', '/callback/evil?state=x&code=y'],
+  ['in the path', '//evil.example/authorize'],
+])('no redirect goes to an address %s', async (_what, path) => {
+  const answer = await fetch(world.issuer + path, { redirect: 'manual' });
+  expect(answer.headers.get('location')).toBeNull();
+  expect(await answer.text()).not.toContain('evil.example');
+});
+
+describe('PKCE', () => {
+  test.each([
+    ['absent', { code_challenge: undefined, code_challenge_method: undefined }],
+    ['`plain`', { code_challenge_method: 'plain' }],
+    ['`plain` by default', { code_challenge_method: undefined }],
+  ])('that is %s is refused', async (_what, parameters) => {
+    const { callback } = await client.authorize({ parameters });
+    expect(callback.searchParams.get('error')).toBe('invalid_request');
+  });
+
+  test('is checked: a code without its verifier, or with another one, gives no token, and is used up', async () => {
+    const exchange = { grant_type: 'authorization_code', redirect_uri: client.redirectUri };
+    for (const wrong of [{}, { code_verifier: 'v'.repeat(43) }]) {
+      // oxlint-disable-next-line no-await-in-loop: few
+      const { callback } = await client.authorize();
+      const code = callback.searchParams.get('code') ?? '';
+      // oxlint-disable-next-line no-await-in-loop
+      expect((await client.post({ ...exchange, code, ...wrong })).body).toMatchObject({ error: 'invalid_grant' });
+    }
+  });
+});
+
+describe('a code', () => {
+  test('opens nothing for another client, and its answer names the issuer', async () => {
+    const other = await registerClient(world.issuer);
+    const { callback, verifier } = await client.authorize();
+    expect(callback.searchParams.get('iss')).toBe(world.issuer);
+    const form = {
+      grant_type: 'authorization_code',
+      code: callback.searchParams.get('code') ?? '',
+      redirect_uri: client.redirectUri,
+      code_verifier: verifier,
+    };
+    expect((await other.post(form)).body).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  test('that is replayed ends the token of its first use, at the gateway too', async () => {
+    const { callback, verifier } = await client.authorize();
+    const form = {
+      grant_type: 'authorization_code',
+      code: callback.searchParams.get('code') ?? '',
+      redirect_uri: client.redirectUri,
+      code_verifier: verifier,
+    };
+    const first = await client.post(form);
+    expect(await call(first.body['access_token'])).not.toBe(401);
+    expect((await client.post(form)).body).toMatchObject({ error: 'invalid_grant' });
+    expect(await call(first.body['access_token'])).toBe(401);
+  });
+});
+
+describe('a refresh token', () => {
+  test('does nothing for another client, and stays usable for its own', async () => {
+    const { body } = await client.token();
+    const form = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+    const other = await registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'] });
+    expect((await other.post(form)).body).toMatchObject({ error: 'invalid_grant' });
+    expect((await client.post(form)).status).toBe(200);
+  });
+
+  test('that is used again ends every token of its family', async () => {
+    const { body } = await client.token();
+    const form = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+    const next = await client.post(form);
+    expect(await call(next.body['access_token'])).not.toBe(401);
+    expect((await client.post(form)).body).toMatchObject({ error: 'invalid_grant' });
+    expect(await call(next.body['access_token'])).toBe(401);
+    const last = await client.post({ grant_type: 'refresh_token', refresh_token: String(next.body['refresh_token']) });
+    expect(last.body).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  test('gives no scope that was not allowed, and no other resource', async () => {
+    const refreshed = async (more: Record<string, string>) => {
+      const { body } = await client.token();
+      return client.post({ grant_type: 'refresh_token', refresh_token: String(body['refresh_token']), ...more });
+    };
+    expect((await refreshed({ scope: 'read payments' })).body).toMatchObject({ error: 'invalid_scope' });
+    expect((await refreshed({ resource: 'https://other.example/' })).body).toMatchObject({ error: 'invalid_target' });
+  });
+});
+
+describe('a client asks for more', () => {
+  test('an unknown resource, and two of them, are refused', async () => {
+    for (const resource of ['https://other.example/mcp', `${world.mcpUrl.href}/below`, world.mcpUrl.origin]) {
+      // oxlint-disable-next-line no-await-in-loop: few
+      const { callback } = await client.authorize({ parameters: { resource } });
+      expect(callback.searchParams.get('error'), resource).toBe('invalid_target');
+    }
+  });
+
+  test('a code for one resource is not redeemed for another', async () => {
+    const { callback, verifier } = await client.authorize();
+    const { body } = await client.post({
+      grant_type: 'authorization_code',
+      code: callback.searchParams.get('code') ?? '',
+      redirect_uri: client.redirectUri,
+      code_verifier: verifier,
+      resource: 'https://other.example/mcp',
+    });
+    expect(body).toMatchObject({ error: 'invalid_target' });
+  });
+
+  test('a scope that the front door does not have is never granted', async () => {
+    const { body } = await client.token({ parameters: { scope: 'read admin' } });
+    expect(body['scope']).toBe('read');
+    const { callback } = await client.authorize({ parameters: { scope: 'admin' } });
+    expect(callback.searchParams.get('error')).toBe('invalid_scope');
+  });
+
+  test.each([
+    ['client_credentials', {}],
+    ['password', { username: 'jane', password: 'guess' }],
+    ['urn:ietf:params:oauth:grant-type:jwt-bearer', { assertion: 'x' }],
+    ['urn:ietf:params:oauth:grant-type:device_code', { device_code: 'x' }],
+  ])('the grant %s does not exist for it', async (grant, more) => {
+    const { status, body } = await client.post({ grant_type: grant, ...more });
+    expect(status).toBe(400);
+    expect(body['access_token']).toBeUndefined();
+  });
+
+  test.each(['token', 'id_token', 'code token', 'code id_token'])(
+    'the response type %s gives nothing',
+    async (type) => {
+      const { callback } = await client.authorize({ parameters: { response_type: type, nonce: 'n' } });
+      expect(new URLSearchParams(callback.hash.slice(1)).get('access_token')).toBeNull();
+      expect(
+        callback.searchParams.get('error') ?? new URLSearchParams(callback.hash.slice(1)).get('error'),
+      ).not.toBeNull();
+    },
+  );
+
+  test('no client registers itself as the gateway, or reads and changes registrations', async () => {
+    const { body } = await register(world.issuer, { client_id: 'gateway' });
+    expect(body['client_id']).not.toBe('gateway');
+    expect(body['registration_access_token']).toBeUndefined();
+    const { body: own } = await client.token();
+    const introspected = await client.post({ token: String(own['access_token']) }, '/introspect');
+    expect(introspected.body).toEqual({ active: false });
+  });
+});
+
+test('the Host of a request changes nothing', async () => {
+  const { host } = new URL(world.issuer);
+  const head = (name: string): string =>
+    `GET /.well-known/oauth-authorization-server HTTP/1.1\r\nHost: ${name}\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\nForwarded: host=evil.example\r\nConnection: close\r\n\r\n`;
+  const body = (answer: string): string => answer.split('\r\n\r\n')[1] ?? '';
+  const evil = body(await exchangeRaw(world.issuer, head('evil.example')));
+  expect(evil).toContain(`"issuer":"${world.issuer}"`);
+  expect(evil).not.toContain('evil.example');
+  expect(evil).toBe(body(await exchangeRaw(world.issuer, head(host))));
+});
+
+test('a flood of registrations ends at 10,000, without loss of the first ones', async () => {
+  const adapter = createAdapter({
+    store: createMemoryStore(Date.now),
+    clock: Date.now,
+    registrationMs: 60_000,
+    onRevoked: () => {},
+  })('Client');
+  for (let index = 0; index < 10_000; index += 1) {
+    // oxlint-disable-next-line no-await-in-loop: in their order
+    await adapter.upsert(`client-${index}`, { client_id: `client-${index}` }, 60);
+  }
+  const one = (id: string) => adapter.upsert(id, { client_id: id }, 60);
+  await expect(one('client-10000')).rejects.toMatchObject({ error: 'temporarily_unavailable' });
+  await expect(one('client-0')).resolves.toBeUndefined();
+  expect(await adapter.find('client-0')).toEqual({ client_id: 'client-0' });
+  await adapter.destroy('client-1');
+  await expect(one('client-10000')).resolves.toBeUndefined();
+});
+
+describe('a metadata document', () => {
+  const requests: string[] = [];
+  let answer: (response: ServerResponse, id: string) => void = () => {};
+  const server = createServer({ cert: pem('server'), key: pem('server-key') }, (request, response) => {
+    requests.push(request.url ?? '');
+    answer(response, `https://${request.headers.host}${request.url}`);
+  });
+  let connections = 0;
+  let port = 0;
+  let closed: FrontDoorWorld;
+  let open: FrontDoorWorld;
+
+  beforeAll(async () => {
+    server.on('connection', () => (connections += 1));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    ({ port } = server.address() as AddressInfo);
+    const list = ['127.0.0.1', 'localhost', '[::ffff:7f00:1]'].map((host) => `"https://${host}:${port}/**"`).join(', ');
+    closed = await startFrontDoorWorld({ frontDoor: `clients: { metadata_documents: [${list}] }`, ca: pem('ca') });
+    open = await startFrontDoorWorld({
+      frontDoor: `clients: { metadata_documents: [${list}], document_addresses: [127.0.0.0/8] }`,
+      ca: pem('ca'),
+    });
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    server.close();
+    await Promise.all([closed.close(), open.close()]);
+  });
+  afterEach(() => {
+    requests.splice(0);
+    answer = () => {};
+  });
+
+  const send = (response: ServerResponse, id: string, more: object = {}): void => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(
+      JSON.stringify({
+        client_id: id,
+        client_name: 'Documented',
+        redirect_uris: ['http://127.0.0.1:8976/callback'],
+        token_endpoint_auth_method: 'none',
+        ...more,
+      }),
+    );
+  };
+  /** The status of an authorization request by the client of a document: 303 goes on to consent. */
+  const status = async (at: FrontDoorWorld, id: string): Promise<number> => {
+    const query = new URLSearchParams({
+      client_id: id,
+      redirect_uri: 'http://127.0.0.1:8976/callback',
+      response_type: 'code',
+      scope: 'read',
+      code_challenge: 'c'.repeat(43),
+      code_challenge_method: 'S256',
+    });
+    return (await fetch(`${at.issuer}/authorize?${query.toString()}`, { redirect: 'manual' })).status;
+  };
+
+  test('is fetched where the operator allows its address', async () => {
+    answer = send;
+    expect(await status(open, `https://localhost:${port}/allowed.json`)).toBe(303);
+    expect(requests).toEqual(['/allowed.json']);
+    const { body } = await oauthClient(open.issuer, `https://localhost:${port}/allowed.json`).token();
+    expect(body['access_token']).toEqual(expect.any(String));
+  });
+
+  test.each(['127.0.0.1', 'localhost', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]'])(
+    'is not fetched from %s: no connection is made',
+    async (host) => {
+      answer = send;
+      const before = connections;
+      expect(await status(closed, `https://${host}:${port}/private.json`)).toBe(400);
+      expect(connections).toBe(before);
+    },
+  );
+
+  test('is not fetched from a host that is not listed, whatever the URL looks like', async () => {
+    const before = connections;
+    for (const id of [
+      `https://localhost:${port}@evil.example/x.json`,
+      `https://evil.example/https://localhost:${port}/x.json`,
+      `https://user@localhost:${port}/x.json`,
+      `https://localhost:${port}/../x.json`,
+      `https://localhost:${port}/x.json#fragment`,
+      `http://localhost:${port}/x.json`,
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop: few
+      expect(await status(open, id), id).toBe(400);
+    }
+    expect(connections).toBe(before);
+  });
+
+  test('that redirects is not followed', async () => {
+    answer = (response) => void response.writeHead(302, { location: `https://localhost:${port}/target.json` }).end();
+    expect(await status(open, `https://localhost:${port}/redirect.json`)).toBe(400);
+    expect(requests).toEqual(['/redirect.json']);
+  });
+
+  test('that is too long is refused, and the connection ends', async () => {
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const more = (): void => void (response.writable && response.write(' '.repeat(65_536), more));
+      more();
+    };
+    expect(await status(open, `https://localhost:${port}/endless.json`)).toBe(400);
+  });
+
+  test('that names another client, or has a secret, is refused', async () => {
+    answer = (response, id) => send(response, `${id}x`);
+    expect(await status(open, `https://localhost:${port}/other.json`)).toBe(400);
+    answer = (response, id) => send(response, id, { client_secret: 's'.repeat(40) });
+    expect(await status(open, `https://localhost:${port}/secret.json`)).toBe(400);
+  });
+
+  test('that failed is not fetched again for each request', async () => {
+    answer = (response) => void response.writeHead(500).end();
+    expect(await status(open, `https://localhost:${port}/failing.json`)).toBe(400);
+    expect(await status(open, `https://localhost:${port}/failing.json`)).toBe(400);
+    expect(requests).toEqual(['/failing.json']);
+  });
+
+  test('that never ends is given up', { timeout: 30_000 }, async () => {
+    answer = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{');
+    expect(await status(open, `https://localhost:${port}/slow.json`)).toBe(400);
+  });
+});
+
+async function call(token: unknown): Promise<number> {
+  const headers = { authorization: `Bearer ${String(token)}`, 'content-type': 'application/json' };
+  return (await fetch(world.mcpUrl, { method: 'POST', headers, body: '{}' })).status;
+}

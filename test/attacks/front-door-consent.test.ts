@@ -1,0 +1,195 @@
+/**
+ * The front door is one client of the provider for all MCP clients (a confused deputy, unless each client has consent of
+ * its own), and its consent page is what an attacker wants people to click on unseen.
+ *
+ * @module
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createBrowser } from '../../demo/browser.ts';
+import { createCookieJar } from '../../demo/cookie-jar.ts';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { registerClient } from '../worlds/oauth-client.ts';
+
+let world: FrontDoorWorld;
+
+beforeAll(async () => {
+  world = await startFrontDoorWorld({
+    frontDoor:
+      'clients: { registration: { redirect_uris: ["http://127.0.0.1:*/**", "https://known.example/**", "https://evil.example/**"] } }',
+  });
+});
+afterAll(() => world.close());
+
+/** The answers to consent pages that counted. */
+const decisions = (): readonly string[] => world.observed.filter((line) => line.startsWith('consent'));
+
+/** A browser that shows each answer, and takes no step by itself. */
+function createTab() {
+  const jar = createCookieJar();
+  return async (url: string, init: RequestInit = {}) => {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      ...init,
+      headers: { ...(init.headers as Record<string, string>), cookie: jar.header(new URL(url)) },
+    });
+    jar.store(new URL(url), response.headers.getSetCookie());
+    return response;
+  };
+}
+
+function authorizationUrl(clientId: string, redirectUri: string): string {
+  const challenge = createHash('sha256').update(randomBytes(32).toString('base64url')).digest('base64url');
+  const query = new URLSearchParams({
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    scope: 'read',
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+  });
+  return `${world.issuer}/authorize?${query.toString()}`;
+}
+
+/** Opens the consent page of a client in a tab. */
+async function consentPage(client: { id: string; redirectUri: string }, tab = createTab()) {
+  const begun = await tab(authorizationUrl(client.id, client.redirectUri));
+  const url = new URL(begun.headers.get('location') ?? '', world.issuer).href;
+  const page = await tab(url);
+  return { tab, url, page, html: await page.text() };
+}
+
+describe('confused deputy', () => {
+  test('no person is sent to the provider before consent to this client', async () => {
+    const before = world.provider.authorizations.length;
+    const { html, page } = await consentPage(await registerClient(world.issuer));
+    expect(page.status).toBe(200);
+    expect(html).toContain('value="approve"');
+    expect(html).not.toContain(world.provider.issuer);
+    expect(page.headers.getSetCookie().join()).not.toContain('sign_in');
+    expect(world.provider.authorizations).toHaveLength(before);
+  });
+
+  test('consent to one client does nothing for another one of the same person', async () => {
+    const browser = createBrowser();
+    const known = await registerClient(world.issuer, { redirect_uris: ['https://known.example/cb'] });
+    await known.token({ browser });
+    const asked = world.observed.filter((line) => line === 'consent approved').length;
+    await known.token({ browser });
+    expect(
+      world.observed.filter((line) => line === 'consent approved'),
+      'remembered',
+    ).toHaveLength(asked);
+    const evil = await registerClient(world.issuer, { redirect_uris: ['https://evil.example/cb'] });
+    const { callback } = await evil.authorize({ browser, approve: false });
+    expect(callback.searchParams.get('error')).toBe('access_denied');
+    expect(callback.searchParams.has('code')).toBe(false);
+  });
+
+  test('`prompt=none` gives no code without consent', async () => {
+    const browser = createBrowser();
+    const known = await registerClient(world.issuer, { redirect_uris: ['https://known.example/cb'] });
+    await known.token({ browser });
+    const evil = await registerClient(world.issuer, { redirect_uris: ['https://evil.example/cb'] });
+    const { callback } = await evil.authorize({ browser, parameters: { prompt: 'none' } });
+    expect(callback.searchParams.get('error')).toMatch(/_required$/);
+    const local = await registerClient(world.issuer);
+    await local.token({ browser });
+    const again = await local.authorize({ browser, parameters: { prompt: 'none' } });
+    expect(again.callback.searchParams.get('error'), 'on loopback, any program may be the client').toBe(
+      'consent_required',
+    );
+  });
+});
+
+describe('the consent form', () => {
+  const form = new URLSearchParams({ decision: 'approve' });
+
+  test('counts only in the browser that began the request', async () => {
+    const { url } = await consentPage(await registerClient(world.issuer));
+    const before = decisions().length;
+    const stranger = await fetch(url, { method: 'POST', body: form, redirect: 'manual' });
+    expect(stranger.status).toBe(400);
+    const attacker = await consentPage(await registerClient(world.issuer));
+    expect((await attacker.tab(url, { method: 'POST', body: form })).status, 'with the cookie of another one').toBe(
+      400,
+    );
+    expect(decisions().slice(before)).toEqual([]);
+  });
+
+  test.each(['cross-site', 'same-site', 'none'])('is refused from %s', async (site) => {
+    const { tab, url } = await consentPage(await registerClient(world.issuer));
+    const before = decisions().length;
+    expect((await tab(url, { method: 'POST', body: form, headers: { 'sec-fetch-site': site } })).status).toBe(400);
+    expect(decisions().slice(before)).toEqual([]);
+  });
+
+  test('is not answered by a GET, nor by JSON', async () => {
+    const { tab, url } = await consentPage(await registerClient(world.issuer));
+    const before = decisions().length;
+    expect(await (await tab(`${url}?decision=approve`)).text()).toContain('value="approve"');
+    const json = await tab(url, {
+      method: 'POST',
+      body: '{"decision":"approve"}',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(json.status).toBe(400);
+    expect(decisions().slice(before)).toEqual([]);
+  });
+
+  test('its cookies are out of reach of scripts and of other sites', async () => {
+    const begun = await createTab()(
+      authorizationUrl((await registerClient(world.issuer)).id, 'http://127.0.0.1:8976/callback'),
+    );
+    const cookies = begun.headers.getSetCookie().filter((cookie) => !cookie.includes('expires=Thu, 01 Jan 1970'));
+    expect(cookies.length).toBeGreaterThan(0);
+    for (const cookie of cookies) expect(cookie.toLowerCase()).toMatch(/samesite=lax.*httponly|httponly.*samesite=lax/);
+  });
+});
+
+test.each(['consent', 'failure', 'sign-out'])('no site can frame the %s page', async (which) => {
+  const pages = {
+    consent: async () => (await consentPage(await registerClient(world.issuer))).page,
+    failure: () => fetch(`${world.issuer}/authorize?client_id=unknown`),
+    'sign-out': () => fetch(`${world.issuer}/sign-out`),
+  };
+  const { headers } = await pages[which as keyof typeof pages]();
+  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  expect(headers.get('x-frame-options')).toBe('DENY');
+  expect(headers.get('cache-control')).toMatch(/no-store/);
+});
+
+test('the consent page loads nothing and runs no script', async () => {
+  const { page, html } = await consentPage(await registerClient(world.issuer));
+  expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/);
+  expect(html).not.toContain('<script');
+});
+
+describe('markup', () => {
+  const markup = '<img src=x onerror=alert(1)>"\'&</h1><script>alert(1)</script>';
+
+  test('in `client_name` is shown as text', async () => {
+    const { html } = await consentPage(await registerClient(world.issuer, { client_name: markup }));
+    expect(html).not.toContain('<img');
+    expect(html).not.toContain('<script');
+    expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;');
+    expect(html).toContain('It is not verified.');
+  });
+
+  test('in an error is shown as text', async () => {
+    const page = await fetch(`${world.issuer}/authorize?client_id=${encodeURIComponent(markup)}`);
+    expect(await page.text()).not.toContain('<img');
+    const other = await fetch(`${world.issuer}/callback/corporate?state=x&error=${encodeURIComponent(markup)}`);
+    expect(await other.text()).not.toContain('<img');
+  });
+
+  test('in members that the page does not use never arrives', async () => {
+    const client = await registerClient(world.issuer, {
+      logo_uri: 'https://evil.example/logo.png',
+      tos_uri: 'https://evil.example/tos',
+      client_uri: 'https://evil.example/',
+    });
+    const { html } = await consentPage(client);
+    expect(html).not.toContain('evil.example');
+  });
+});

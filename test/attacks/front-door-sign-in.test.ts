@@ -1,0 +1,175 @@
+/**
+ * Attacks on the sign-in at the provider: an answer that belongs to another browser, another sign-in or another
+ * provider, and ID tokens that are not what they say (RFC 9700 §4.4, §4.5, §4.7, OpenID Connect Core §3.1.3.7).
+ *
+ * @module
+ */
+import type { JWTPayload } from 'jose';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Browser, createBrowser } from '../../demo/browser.ts';
+import { type EmulatedProvider, google, signed, startEmulatedProvider } from '../support/emulated-provider.ts';
+import { createKey } from '../support/issuer.ts';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
+
+let world: FrontDoorWorld;
+let provider: EmulatedProvider;
+let client: OAuthClient;
+
+beforeAll(async () => {
+  world = await startFrontDoorWorld({
+    startProvider: async (redirectUri) => (provider = await startEmulatedProvider(google, redirectUri)),
+  });
+  client = await registerClient(world.issuer);
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  provider.forge = undefined;
+  provider.answer = undefined;
+});
+
+/** Lets a browser sign in up to the provider's answer, which it does not deliver. Returns that answer. */
+async function heldAnswer(browser: Browser): Promise<URL> {
+  let held: URL | undefined;
+  provider.answer = (callback) => {
+    held = new URL(callback);
+    callback.href = 'https://nowhere.invalid/';
+  };
+  await client.authorize({ browser }).catch(() => undefined);
+  provider.answer = undefined;
+  if (held === undefined) throw new Error('the provider was not asked');
+  return held;
+}
+
+/** Opens a URL, and says whether the front door went on with a sign-in. */
+async function isTaken(browser: Browser, url: URL): Promise<boolean> {
+  const before = world.observed.filter((line) => line === 'sign-in corporate ok').length;
+  await browser.open(url, new URL(client.redirectUri));
+  return world.observed.filter((line) => line === 'sign-in corporate ok').length > before;
+}
+
+describe('the answer of a provider', () => {
+  test('finishes the sign-in of the browser that began it, once', async () => {
+    const browser = createBrowser();
+    const answer = await heldAnswer(browser);
+    expect(await isTaken(browser, answer)).toBe(true);
+    const exchanges = provider.exchanges.length;
+    expect(await isTaken(browser, answer), 'a replay').toBe(false);
+    expect(provider.exchanges, 'a replayed code is not sent on').toHaveLength(exchanges);
+  });
+
+  test('does nothing in the browser of a victim (login CSRF)', async () => {
+    const answer = await heldAnswer(createBrowser());
+    const exchanges = provider.exchanges.length;
+    expect(await isTaken(createBrowser(), answer), 'without a sign-in').toBe(false);
+    const victim = createBrowser();
+    await heldAnswer(victim);
+    expect(await isTaken(victim, answer), 'with a sign-in of its own under way').toBe(false);
+    expect(provider.exchanges).toHaveLength(exchanges);
+  });
+
+  test('cannot carry the code of another sign-in, whichever `state` (code injection)', async () => {
+    const [attacker, victim] = [createBrowser(), createBrowser()];
+    const [mine, theirs] = [await heldAnswer(attacker), await heldAnswer(victim)];
+    mine.searchParams.set('code', theirs.searchParams.get('code') ?? '');
+    expect(await isTaken(attacker, mine)).toBe(false);
+    expect(world.observed.at(-1)).toContain('sign-in corporate failed');
+  });
+
+  test('two sign-ins of one browser do not disturb each other', async () => {
+    const browser = createBrowser();
+    const [first, second] = [await heldAnswer(browser), await heldAnswer(browser)];
+    expect(await isTaken(browser, second)).toBe(true);
+    expect(await isTaken(browser, first)).toBe(true);
+  });
+
+  test.each(['absent', 'repeated', 'unknown'])('is refused with a `state` that is %s', async (how) => {
+    const browser = createBrowser();
+    const answer = await heldAnswer(browser);
+    const state = answer.searchParams.get('state') ?? '';
+    if (how === 'absent') answer.searchParams.delete('state');
+    if (how === 'repeated') answer.searchParams.append('state', state);
+    if (how === 'unknown') answer.searchParams.set('state', `${state}x`);
+    expect(await isTaken(browser, answer)).toBe(false);
+  });
+
+  test.each([
+    ['another issuer in `iss` (RFC 9207)', (answer: URL) => answer.searchParams.set('iss', 'https://evil.example')],
+    ['two codes', (answer: URL) => answer.searchParams.append('code', 'another')],
+    ['another provider by its callback', (answer: URL) => void (answer.pathname = '/callback/other')],
+    ['a path below its callback', (answer: URL) => void (answer.pathname += '/x')],
+  ])('is refused with %s', async (_what, change) => {
+    const browser = createBrowser();
+    const answer = await heldAnswer(browser);
+    change(answer);
+    expect(await isTaken(browser, answer)).toBe(false);
+  });
+});
+
+test('an ID token that is correct signs a person in', async () => {
+  provider.forge = (claims) => signed(claims, provider.key);
+  expect((await client.token()).status).toBe(200);
+});
+
+function without(claims: JWTPayload, name: string): JWTPayload {
+  return Object.fromEntries(Object.entries(claims).filter(([each]) => each !== name));
+}
+
+const now = (): number => Math.floor(Date.now() / 1000);
+const forgeries: Record<string, (claims: JWTPayload) => JWTPayload> = {
+  'whose audience is another client': (claims) => ({ ...claims, aud: 'another-client' }),
+  'for several audiences, authorized for another one': (claims) => ({
+    ...claims,
+    aud: [provider.clientId, 'another-client'],
+    azp: 'another-client',
+  }),
+  'for us, authorized for another client': (claims) => ({ ...claims, azp: 'another-client' }),
+  'of another issuer': (claims) => ({ ...claims, iss: 'https://evil.example' }),
+  'whose issuer has a slash more': (claims) => ({ ...claims, iss: `${claims.iss}/` }),
+  'with the nonce of another sign-in': (claims) => ({ ...claims, nonce: 'n'.repeat(43) }),
+  'without a nonce': (claims) => without(claims, 'nonce'),
+  'that has expired': (claims) => ({ ...claims, iat: now() - 7200, exp: now() - 3600 }),
+  'without an expiry': (claims) => without(claims, 'exp'),
+  'from the future': (claims) => ({ ...claims, nbf: now() + 3600 }),
+  'without a subject': (claims) => without(claims, 'sub'),
+};
+
+describe('an ID token', () => {
+  /** What a sign-in with this ID token gives the client, and why. */
+  const resultOf = async (forge: (claims: JWTPayload) => Promise<string>) => {
+    provider.forge = forge;
+    const { callback } = await client.authorize();
+    return {
+      error: callback.searchParams.get('error'),
+      code: callback.searchParams.get('code'),
+      result: /^sign-in corporate \w+/.exec(world.observed.at(-1) ?? '')?.[0],
+    };
+  };
+  const refused = { error: 'server_error', code: null, result: 'sign-in corporate failed' };
+
+  test.each(Object.entries(forgeries))('%s is refused', async (_what, change) => {
+    expect(await resultOf((claims) => signed(change(claims), provider.key))).toEqual(refused);
+  });
+
+  test('that another key signed is refused, also under the name of a published one', async () => {
+    const other = await createKey('k1');
+    expect(await resultOf((claims) => signed(claims, other))).toEqual(refused);
+    expect(await resultOf((claims) => signed(claims, { ...other, kid: 'k2' }))).toEqual(refused);
+  });
+
+  test('without a signature (`alg: none`) is refused', async () => {
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    expect(await resultOf(async (claims) => `${part({ alg: 'none' })}.${part(claims)}.`)).toEqual(refused);
+    const empty = await resultOf(async (claims) => `${part({ alg: 'RS256', kid: 'k1' })}.${part(claims)}.`);
+    expect(empty).toEqual(refused);
+  });
+
+  test('whose claims were changed after it was signed is refused', async () => {
+    const result = await resultOf(async (claims) => {
+      const [header, , signature] = (await signed(claims, provider.key)).split('.');
+      const changed = Buffer.from(JSON.stringify({ ...claims, sub: 'the boss' })).toString('base64url');
+      return [header, changed, signature].join('.');
+    });
+    expect(result).toEqual(refused);
+  });
+});

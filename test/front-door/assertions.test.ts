@@ -1,0 +1,262 @@
+/** MCP enterprise-managed authorization: the company's identity provider vouches for a person, and no browser is needed. */
+import { randomUUID } from 'node:crypto';
+import { CrossAppAccessProvider, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createRecorder } from '../../demo/walk/recorder.ts';
+import { createKey, type Issuer, startIssuer } from '../support/issuer.ts';
+import { keepSecret } from '../support/secrecy.ts';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { oauthClient } from '../worlds/oauth-client.ts';
+
+const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+const secret = 'the-secret-of-the-desk-app';
+let company: Issuer;
+let world: FrontDoorWorld;
+
+beforeAll(async () => {
+  keepSecret(secret);
+  company = await startIssuer();
+  publishOpenIdMetadata(company);
+  world = await startFrontDoorWorld({
+    frontDoor: ownAssertions(),
+    scopes:
+      '{ read: { title: Read }, admin: { title: Administer }, payments: { title: Move, lifetime: 60s, max_age: 5m } }',
+    policy: 'scope: read\nclaims: { role: trader }\ntools:\n  list_*: {}\n',
+  });
+});
+afterAll(async () => {
+  await world.close();
+  await company.close();
+});
+beforeEach(() => void (world.observed as string[]).splice(0));
+
+function ownAssertions(): string {
+  return `clients:
+    registration: { redirect_uris: ["http://127.0.0.1:*/**"] }
+    registered:
+      desk-app: { name: Desk, client_secret: ${secret}, redirect_uris: ["http://127.0.0.1:*/callback"] }
+      other-app: { name: Other, client_secret: ${secret}-2, redirect_uris: ["http://127.0.0.1:*/callback"] }
+      open-app: { name: Open, redirect_uris: ["http://127.0.0.1:*/callback"] }
+  assertions:
+    acme:
+      issuer: ${company.url}
+      provider: corporate
+      clients: [desk-app, open-app]
+      scopes: [read, payments]
+      claims: { role: /groups/0, tenant: org }`;
+}
+
+/** Metadata as an OpenID provider publishes them. */
+function publishOpenIdMetadata(issuer: Issuer): void {
+  issuer.intercept = (request, response) => {
+    if (request.url !== '/.well-known/openid-configuration') return false;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }));
+    return true;
+  };
+}
+
+const header = { typ: 'oauth-id-jag+jwt' };
+
+function assertedNow(): Record<string, unknown> {
+  return {
+    sub: 'jane',
+    aud: world.issuer,
+    resource: world.mcpUrl.href,
+    client_id: 'desk-app',
+    scope: 'read admin payments',
+    jti: randomUUID(),
+    groups: ['trader', 'user'],
+    org: 'acme',
+  };
+}
+
+/** Signs an assertion; undefined leaves a claim out. */
+const assertion = (
+  claims: Record<string, unknown> = {},
+  options: Parameters<Issuer['sign']>[1] = {},
+): Promise<string> =>
+  company.sign({ ...assertedNow(), ...claims }, { ...options, header: { ...header, ...options.header } });
+
+const desk = () => oauthClient(world.issuer, 'desk-app', undefined, { client_secret: secret });
+const exchange = async (jwt: string, form: Record<string, string> = {}, client = desk()) =>
+  client.post({ grant_type: grant, assertion: jwt, ...form });
+
+test('the official client connects by cross-app access, without any browser request', async () => {
+  const recorder = createRecorder();
+  const contexts: unknown[] = [];
+  const before = world.provider.authorizations.length;
+  const authProvider = new CrossAppAccessProvider({
+    clientId: 'desk-app',
+    clientSecret: secret,
+    expectedIssuer: world.issuer,
+    fetchFn: recorder.fetch,
+    assertion: ({ authorizationServerUrl, resourceUrl, scope }) => {
+      contexts.push({ authorizationServerUrl, resourceUrl, scope });
+      return assertion({ aud: authorizationServerUrl, resource: resourceUrl });
+    },
+  });
+  const client = new Client({ name: 'desk', version: '1' });
+  await client.connect(new StreamableHTTPClientTransport(world.mcpUrl, { authProvider, fetch: recorder.fetch }));
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toContain('list_accounts');
+  expect(contexts).toEqual([{ authorizationServerUrl: world.issuer, resourceUrl: world.mcpUrl.href, scope: 'read' }]);
+  expect(recorder.take().filter(({ url }) => /authorize|interaction|register/.test(url.pathname))).toEqual([]);
+  expect(world.provider.authorizations).toHaveLength(before);
+  expect(await world.decision()).toMatchObject({ allow: true, client_id: 'desk-app' });
+  await client.close();
+});
+
+test('metadata name the grant and its profile', async () => {
+  const metadata = await (await fetch(`${world.issuer}/.well-known/oauth-authorization-server`)).json();
+  expect(metadata).toMatchObject({
+    grant_types_supported: expect.arrayContaining([grant]),
+    authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
+  });
+});
+
+test('a token has the asked, asserted and configured scopes, and nothing to refresh it', async () => {
+  const { status, body } = await exchange(await assertion(), { scope: 'read admin' });
+  expect({ status, body }).toEqual({
+    status: 200,
+    body: { access_token: expect.any(String), token_type: 'Bearer', scope: 'read', expires_in: 900 },
+  });
+  expect(world.observed).toEqual([`token ${grant} ok`]);
+});
+
+test('a scope with max_age needs a recent auth_time', async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const scopeFor = async (authTime: unknown) =>
+    (await exchange(await assertion({ auth_time: authTime }), { scope: 'read payments' })).body['scope'];
+  expect(await scopeFor(now - 60)).toBe('read payments');
+  expect(await scopeFor(now - 3600)).toBe('read');
+  expect(await scopeFor(undefined)).toBe('read');
+  expect(await scopeFor(String(now))).toBe('read');
+});
+
+test('its subject is the person that signs in at the provider of the same company', async () => {
+  world.provider.person = { sub: 'jane', claims: { roles: ['trader'], tid: 'acme' } };
+  const signedIn = await desk().token();
+  const vouched = await exchange(await assertion());
+  const subjectOf = async (token: unknown): Promise<unknown> => {
+    await fetch(world.mcpUrl, { method: 'POST', headers: { authorization: `Bearer ${String(token)}` } });
+    return (await world.decision())['subject'];
+  };
+  const subject = await subjectOf(signedIn.body['access_token']);
+  expect(subject).toEqual(expect.any(String));
+  expect(await subjectOf(vouched.body['access_token'])).toBe(subject);
+});
+
+describe('refuses an assertion', () => {
+  const cases: Record<string, { claims?: Record<string, unknown>; form?: Record<string, string>; why: RegExp }> = {
+    'for another authorization server': { claims: { aud: 'https://other.example' }, why: /"aud"/ },
+    'for several authorization servers': {
+      claims: { aud: ['ISSUER', 'https://other.example'] },
+      why: /aud names others/,
+    },
+    'for another client': { claims: { client_id: 'other-app' }, why: /client_id is another client/ },
+    'for a resource of another front door': {
+      claims: { resource: 'https://other.example/mcp' },
+      why: /not one of this/,
+    },
+    'for two resources': { claims: { resource: ['https://a.example', 'https://b.example'] }, why: /not one resource/ },
+    'when the client asks for another resource': {
+      form: { resource: 'https://other.example/' },
+      why: /not one of this/,
+    },
+    'without a resource': { claims: { resource: undefined }, why: /"resource"/ },
+    'without a jti': { claims: { jti: undefined }, why: /"jti"/ },
+    'without an iat': { claims: { iat: undefined }, why: /"iat"/ },
+    'without a scope': { claims: { scope: undefined }, why: /"scope"/ },
+    'whose subject is empty': { claims: { sub: '' }, why: /sub is not a text/ },
+    'whose subject is a number': { claims: { sub: 7 }, why: /sub/ },
+    'that is six minutes old': { claims: { iat: Math.floor(Date.now() / 1000) - 360 }, why: /"iat"/ },
+    'that is from the future': { claims: { iat: Math.floor(Date.now() / 1000) + 60 }, why: /"iat"/ },
+    'that has expired': { claims: { exp: Math.floor(Date.now() / 1000) - 60 }, why: /"exp"/ },
+    'whose scopes are not configured': { claims: { scope: 'admin' }, why: /no scope/ },
+    'when the client asks for a scope that it lacks': {
+      claims: { scope: 'read' },
+      form: { scope: 'admin' },
+      why: /no scope/,
+    },
+  };
+  test.each(Object.entries(cases))('%s', async (_name, { claims = {}, form, why }) => {
+    const own = Array.isArray(claims['aud']) ? { ...claims, aud: [world.issuer, 'https://other.example'] } : claims;
+    expect(await exchange(await assertion(own), form)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    expect(world.observed).toEqual([expect.stringMatching(why)]);
+  });
+
+  test('that is another kind of token of the same issuer', async () => {
+    for (const typ of ['JWT', 'at+jwt', undefined]) {
+      const { body } = await exchange(await assertion({}, { header: { typ } }));
+      expect(body).toMatchObject({ error: 'invalid_grant' });
+    }
+  });
+
+  test('that another key signed, or no key', async () => {
+    const forged = await assertion({}, { key: await createKey('k1') });
+    const [, payload] = forged.split('.');
+    const unsigned = [Buffer.from(JSON.stringify({ ...header, alg: 'none' })).toString('base64url'), payload, ''].join(
+      '.',
+    );
+    expect((await exchange(forged)).body).toMatchObject({ error: 'invalid_grant' });
+    expect((await exchange(unsigned)).body).toMatchObject({ error: 'invalid_grant' });
+    expect(world.observed.map((line) => line.replace(`token ${grant} invalid_grant `, ''))).toEqual([
+      'signature verification failed',
+      '"alg" (Algorithm) Header Parameter value not allowed',
+    ]);
+  });
+
+  test('of an issuer that is not configured', async () => {
+    expect((await exchange(await assertion({ iss: 'https://evil.example' }))).body).toMatchObject({
+      error: 'invalid_grant',
+    });
+    expect((await exchange('not a JWT')).body).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  test('by a client that the issuer does not vouch to, or that has not authenticated', async () => {
+    const other = oauthClient(world.issuer, 'other-app', undefined, { client_secret: `${secret}-2` });
+    expect((await exchange(await assertion({ client_id: 'other-app' }), {}, other)).status).toBe(400);
+    const open = oauthClient(world.issuer, 'open-app');
+    expect((await exchange(await assertion({ client_id: 'open-app' }), {}, open)).body).toMatchObject({
+      error: 'invalid_grant',
+    });
+    expect(world.observed.at(-1)).toContain('the client has not authenticated');
+    const impostor = oauthClient(world.issuer, 'desk-app', undefined, { client_secret: 'guessed' });
+    expect((await exchange(await assertion(), {}, impostor)).body).toMatchObject({ error: 'invalid_client' });
+  });
+
+  test('a second time, also when both come at once', async () => {
+    const jwt = await assertion();
+    const answers = await Promise.all([exchange(jwt), exchange(jwt), exchange(jwt)]);
+    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 400, 400]);
+    expect((await exchange(jwt)).body).toMatchObject({ error: 'invalid_grant' });
+    expect(world.observed.filter((line) => line.includes('jti was used already'))).toHaveLength(3);
+  });
+});
+
+test('an outage of the issuer is no fault of the assertion', async () => {
+  const { intercept } = company;
+  const ofNewKey = await assertion({}, { key: await createKey('new') });
+  expect((await exchange(ofNewKey)).body).toMatchObject({ error: 'invalid_grant' });
+  const other = await startFrontDoorWorld({ frontDoor: ownAssertions() });
+  company.intercept = (_request, response) => {
+    response.writeHead(503).end();
+    return true;
+  };
+  const client = oauthClient(other.issuer, 'desk-app', undefined, { client_secret: secret });
+  const jwt = await assertion({ aud: other.issuer, resource: other.mcpUrl.href });
+  expect((await exchange(jwt, {}, client)).body).toMatchObject({ error: 'temporarily_unavailable' });
+  company.intercept = intercept;
+  expect((await exchange(jwt, {}, client)).status).toBe(200);
+  await other.close();
+});
+
+test('a token that its client revokes opens nothing', async () => {
+  const { body } = await exchange(await assertion());
+  const token = String(body['access_token']);
+  const revoked = await desk().post({ token }, '/revoke');
+  expect(revoked.status).toBe(200);
+  const answer = await fetch(world.mcpUrl, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+  expect(answer.status).toBe(401);
+});
