@@ -88,11 +88,11 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
       if (place === 'interaction' && isOneOf(request, ['GET', 'POST'])) return interactions(request, response, name);
       if (place === 'callback' && isOneOf(request, ['GET'])) return callback(request, response, name, url.searchParams);
     }
-    // As a mounted application of Koa: oidc-provider builds its URLs from the difference.
-    request.url = path;
     // Also where oidc-provider shows a page of its own: after a sign-out without a session, for example.
     response.setHeader('x-frame-options', 'DENY');
     response.setHeader('content-security-policy', "frame-ancestors 'none'");
+    // As a mounted application of Koa: oidc-provider builds its URLs from the difference.
+    request.url = path;
     return answer(Object.assign(request, { originalUrl: prefix + path }), response);
   }
 

@@ -8,6 +8,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
 import { blocksIn, sectionsOf, type Block } from './page.ts';
 
@@ -19,6 +20,9 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-pages-'));
   await mkdir(join(folder, 'policies'));
   vi.stubEnv('ZITADEL_SECRET', 'secret');
+  vi.stubEnv('PROVIDER_SECRET', 'secret');
+  vi.stubEnv('DESK_SECRET', 'secret');
+  vi.stubEnv('SESSION_KEY', 'a key of at least 32 random characters');
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
@@ -55,6 +59,33 @@ describe('docs/identity-providers-for-mcp.md', () => {
     const rows = [...(await page('identity-providers-for-mcp.md')).matchAll(/^\| \[([^\]]+)\]/gm)];
     expect(rows.map(([, name]) => name)).toEqual([...providers.keys()]);
   });
+});
+
+test('docs/front-door.md has blocks that load, each within the first one', async () => {
+  const [first, policy, ...rest] = yamlIn(await page('front-door.md'));
+  expect(rest).toHaveLength(5);
+  await writeFile(join(folder, 'policies/tools.yaml'), policy?.text ?? '');
+  const whole = parse(first?.text ?? '') as Record<string, Record<string, unknown>>;
+  for (const { text } of [{ text: '' }, ...rest]) {
+    const { routes = [], front_door: more = {} } = (parse(text) ?? {}) as Record<string, unknown> as {
+      routes?: readonly unknown[];
+      front_door?: object;
+    };
+    const merged = {
+      ...whole,
+      front_door: {
+        ...whole['front_door'],
+        ...more,
+        ...(routes.length > 0 && { issuer: 'https://mcp.example.com/signin' }),
+      },
+      routes: [...(whole['routes'] as unknown as readonly unknown[]), ...routes],
+    };
+    // oxlint-disable-next-line no-await-in-loop: one file
+    await writeFile(join(folder, 'gateway.yaml'), stringify(merged));
+    // oxlint-disable-next-line no-await-in-loop
+    const { frontDoor } = await loadConfig(join(folder, 'gateway.yaml'));
+    expect([...(frontDoor?.providers.keys() ?? [])]).toEqual(['corporate']);
+  }
 });
 
 test('docs/clients.md configures each client with the URL of the page, in valid JSON', async () => {
