@@ -44,6 +44,10 @@ describe('a redirect URI', () => {
     'https://app.example:8443/cb/1',
     'https://APP.example/cb/1',
     'https://app.example/cb/../evil',
+    'https://app.example/cb/..',
+    'https://app.example/cb/%2e%2e',
+    String.raw`http://127.0.0.1/a\b`,
+    'http://127.0.0.1/a/../b',
     'https://app.example/cb/%2e%2e/evil',
     'https://app.example/cb/1/2',
     String.raw`https://app.example\@evil.example/cb/1`,
@@ -391,10 +395,16 @@ describe('a metadata document', () => {
   test('that is too long is refused, and the connection ends', async () => {
     answer = (response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
-      const more = (): void => void (response.writable && response.write(' '.repeat(65_536), more));
+      const more = (): void => {
+        written += 65_536;
+        if (response.writable) response.write(' '.repeat(65_536), more);
+      };
       more();
     };
+    let written = 0;
     expect(await status(open, `https://localhost:${port}/endless.json`)).toBe(400);
+    // Besides what was read, a few buffers of the sockets.
+    expect(written).toBeLessThan(16 * 1024 * 1024);
   });
 
   test('that names another client, or has a secret, is refused', async () => {

@@ -106,6 +106,35 @@ describe('the answer of a provider', () => {
   });
 });
 
+test('the answer of one provider is not taken at the callback of another (mix-up)', async () => {
+  let held: URL | undefined;
+  let issuer = '';
+  const two = await startFrontDoorWorld({
+    startProvider: async (redirectUri) => {
+      const honest = await startEmulatedProvider(google, redirectUri);
+      ({ issuer } = honest);
+      honest.answer = (callback) => {
+        held = new URL(callback);
+        callback.href = 'https://nowhere.invalid/';
+      };
+      return honest;
+    },
+    providerLines: [
+      '      domains: [acme.com]',
+      '    evil: { issuer: "http://127.0.0.1:9", client_id: c, client_secret: secret-of-evil, domains: [evil.example] }',
+    ].join('\n'),
+  });
+  const own = await registerClient(two.issuer);
+  const browser = createBrowser();
+  await own.authorize({ browser, user: 'jane@acme.com' }).catch(() => undefined);
+  expect(two.provider.authorizations).toHaveLength(1);
+  const answer = held ?? new URL(issuer);
+  answer.pathname = '/callback/evil';
+  await browser.open(answer, new URL(own.redirectUri));
+  expect(two.observed.at(-1)).toMatch(/^sign-in evil refused/);
+  await two.close();
+});
+
 test('an ID token that is correct signs a person in', async () => {
   provider.forge = (claims) => signed(claims, provider.key);
   expect((await client.token()).status).toBe(200);
