@@ -48,7 +48,7 @@ const MAX_COMBINATIONS = 2000;
 
 /**
  * A name for each combination of entries that can decide a name for which predicates hold. Names that the gateway
- * refuses for their mere spelling, although a pattern covers them, are left out.
+ * refuses for their mere spelling, although a pattern covers them, are left out unless a predicate lists them.
  *
  * @throws {Undecidable}
  */
@@ -59,14 +59,15 @@ export function namesOf(
 ): readonly NameClass[] {
   const leaves = predicates.flatMap(leavesOf);
   const isWanted = (name: string): boolean => predicates.every(({ test }) => test(name));
+  const listed = leaves.flatMap(({ operand }) => (operand.kind === 'scalars' ? operand.scalars.map(String) : []));
+  const named = new Set(listed);
   const found = new Map<string, NameClass>();
   const add = (name: string): void => {
-    if (!isWanted(name) || isLeftOut(name, tables, kind)) return;
+    if (!isWanted(name) || (isLeftOut(name, tables, kind) && !named.has(name))) return;
     const each = { name, entries: tables.map(({ find }) => find(name)), class: kind.classOf(name) };
     const key = keyOf(each);
     if (!found.has(key)) found.set(key, each);
   };
-  const listed = leaves.flatMap(({ operand }) => (operand.kind === 'scalars' ? operand.scalars.map(String) : []));
   const exact = tables.flatMap(({ entries }) => entries.map(({ name }) => name).filter((name) => !isPattern(name)));
   const patterns = tables.map(({ entries }) => entries.filter(({ name }) => isPattern(name)));
   for (const name of [...exact, ...listed, ...patterns.flat().flatMap((each) => samplesOf(each, kind))]) add(name);
@@ -141,14 +142,13 @@ function isLeftOut(name: string, tables: readonly NameTable[], kind: NameKind): 
   );
 }
 
-const expressions = new Map<string, RegExp>();
+const expressions = new WeakMap<Entry, RegExp>();
 
 /** Whether all of some patterns cover a name in its spelling. */
 function isCovered(name: string, entries: readonly Entry[], kind: NameKind): boolean {
   return entries.every((entry) => {
-    const source = sourceOf(entry.name, kind);
-    const expression = expressions.get(source) ?? new RegExp(source, 'u');
-    expressions.set(source, expression);
+    const expression = expressions.get(entry) ?? new RegExp(sourceOf(entry.name, kind), 'u');
+    expressions.set(entry, expression);
     return expression.test(name);
   });
 }

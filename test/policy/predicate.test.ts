@@ -355,3 +355,17 @@ describe('properties', () => {
     );
   });
 });
+
+test('a predicate says what it compares values with', () => {
+  const document = { integer: true, one_of: ['a', 1], contains: 'b', below: 5, matches: 'x', present: true } as const;
+  const operands = compilePredicates({ ...document, not: { above: 1 } }, [], []).map(({ operand }) => operand);
+  expect(operands).toEqual([
+    { kind: 'integer' },
+    { kind: 'scalars', scalars: ['a', 1], integer: true },
+    { kind: 'element', element: 'b' },
+    { kind: 'bound', bound: 5, integer: true },
+    { kind: 'pattern', source: 'x' },
+    { kind: 'presence' },
+    { kind: 'not', excluded: [expect.objectContaining({ operand: { kind: 'bound', bound: 1, integer: true } })] },
+  ]);
+});
