@@ -71,7 +71,9 @@ ${entries.map((line) => `${line}\n`).join('')}`;
 function testsOf(reading: readonly string[], other: readonly string[]): string {
   const { base, more } = scopes;
   const both = `${base} ${more}`;
-  const unlisted = unusedName([...reading, ...other]);
+  const names = [...reading, ...other];
+  const unlisted = unusedName(names);
+  const newTools = `{ tool: ${names.length === 0 ? 'any' : `{ not: [${names.map(key).join(', ')}] }`} }`;
   const tests = [
     test('a caller with the scope connects', base, 'method: initialize', 'allow'),
     test('a caller without scope gets a challenge', '', 'method: initialize', refused('scope.insufficient', base)),
@@ -81,10 +83,13 @@ function testsOf(reading: readonly string[], other: readonly string[]): string {
       test(`${base} is not enough for ${name}`, base, `tool: ${key(name)}`, refused('scope.insufficient', both)),
     ]),
     test('a tool that is not listed is refused', both, `tool: ${unlisted}`, refused('tool.unlisted', '')),
+    property('no caller without the scope gets anything', `{ not: { scope: ${base} } }`, 'any', 'deny'),
+    property('no token allows a tool that is not listed', `{ scope: ${base} }`, newTools, '{ deny: tool.unlisted }'),
   ];
   return `# yaml-language-server: $schema=../schema/policy-test.schema.json
 #
-# The tests of tools.yaml. \`npx sallyport test\` runs them with the code that \`serve\` uses.
+# The tests of tools.yaml. \`npx sallyport test\` runs them with the code that \`serve\` uses. With \`given\`, a test is about
+# one caller. With \`for_all\`, it is about every caller: \`test\` proves it, or prints a caller for whom it does not hold.
 
 ${tests.join('')}`;
 }
@@ -92,6 +97,10 @@ ${tests.join('')}`;
 function test(name: string, scope: string, when: string, then: string): string {
   const given = scope === '' ? '{}' : `{ scope: ${scope} }`;
   return `- name: ${key(name)}\n  given: ${given}\n  when: { ${when} }\n  then: ${then}\n`;
+}
+
+function property(name: string, callers: string, when: string, then: string): string {
+  return `- name: ${name}\n  for_all: ${callers}\n  when: ${when}\n  then: ${then}\n`;
 }
 
 function refused(reason: string, challenge: string): string {

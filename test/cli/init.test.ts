@@ -60,7 +60,7 @@ Replace every value marked CHANGE, then run
     const { code, stdout } = await outcome(['test', '--require-coverage'], folder);
     expect({ code, last: stdout.trimEnd().split('\n').at(-1) }).toEqual({
       code: 0,
-      last: '10 passed, 0 failed; 7 of 7 rules decided by a test',
+      last: '12 passed, 0 failed; 7 of 7 rules decided by a test',
     });
   });
 
@@ -161,7 +161,7 @@ describe('--upstream', () => {
     expect(config.routes[0]?.upstream).toMatchObject({ origin: server.url, path: '/mcp' });
     expect(await outcome(['check'], folder)).toMatchObject({ code: 0, stderr: '' });
     const tests = await outcome(['test', '--require-coverage'], folder);
-    expect(tests.stdout).toMatch(/\n12 passed, 0 failed; 11 of 11 rules decided by a test\n$/);
+    expect(tests.stdout).toMatch(/\n14 passed, 0 failed; 11 of 11 rules decided by a test\n$/);
     expect(tests.code).toBe(0);
   });
 
