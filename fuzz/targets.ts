@@ -12,5 +12,6 @@ export const targets: Readonly<Record<string, () => Promise<Target>>> = {
   tokens: async () => (await import('./parsers/tokens.ts')).tokens,
   values: async () => (await import('./parsers/values.ts')).values,
   policy: async () => (await import('./parsers/policy.ts')).policy,
+  properties: async () => (await import('./parsers/properties.ts')).properties,
   config: async () => (await import('./parsers/config.ts')).config,
 };

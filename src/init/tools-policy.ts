@@ -88,8 +88,9 @@ function testsOf(reading: readonly string[], other: readonly string[]): string {
   ];
   return `# yaml-language-server: $schema=../schema/policy-test.schema.json
 #
-# The tests of tools.yaml. \`npx sallyport test\` runs them with the code that \`serve\` uses. With \`given\`, a test is about
-# one caller. With \`for_all\`, it is about every caller: \`test\` proves it, or prints a caller for whom it does not hold.
+# The tests of tools.yaml. \`npx sallyport test\` runs them with the code that \`serve\` uses. With \`given\`, a test is
+# about one caller. With \`for_all\`, it is about every caller: \`test\` proves it, or prints a caller for whom it does
+# not hold.
 
 ${tests.join('')}`;
 }

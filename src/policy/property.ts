@@ -67,19 +67,15 @@ export function compileProperty(
 
 function compileCalls(when: PropertyDocument['when'], path: DocumentPath, faults: PolicyFault[]): CallPattern {
   if (when === 'any') return { kind: 'any' };
-  const kind = targetKinds.find((each) => when[each] !== undefined);
-  if (kind === undefined && when.method === undefined) return { kind: 'http' };
-  const names = (key: TargetKind | 'method'): readonly Predicate[] | undefined => {
-    const wanted = when[key];
-    if (wanted === undefined) return undefined;
-    return wanted === 'any' ? [] : compilePredicates(wanted, [...path, key], faults, 'literal');
-  };
-  return {
-    kind: 'mcp',
-    target: kind && { kind, name: names(kind) ?? [] },
-    method: names('method'),
-    arguments: compileArguments(when.arguments ?? {}, path, faults, 'literal'),
-  };
+  const names = (key: TargetKind | 'method', wanted: ValueDocument): readonly Predicate[] =>
+    wanted === 'any' ? [] : compilePredicates(wanted, [...path, key], faults, 'literal');
+  const [target] = targetKinds.flatMap((kind) => {
+    const wanted = when[kind];
+    return wanted === undefined ? [] : [{ kind, name: names(kind, wanted) }];
+  });
+  const method = when.method === undefined ? undefined : names('method', when.method);
+  if (target === undefined && method === undefined) return { kind: 'http' };
+  return { kind: 'mcp', target, method, arguments: compileArguments(when.arguments ?? {}, path, faults, 'literal') };
 }
 
 /** Whether a decision is one that a property wants. In shadow mode the decision that would be enforced counts. */

@@ -4,7 +4,21 @@
  *
  * Beyond 2^53 no number counts as an integer, because the gateway cannot tell it from its neighbours.
  */
-export function representativeNumbers(points: Iterable<number>): readonly number[] {
+export function representativeNumbers(points: readonly number[]): readonly number[] {
+  const key = points.join(' ');
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const found = numbersAround(points);
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(key, found);
+  return found;
+}
+
+const known = new Map<string, readonly number[]>();
+/** The limit on what is remembered. */
+const MAX_KNOWN = 1000;
+
+function numbersAround(points: readonly number[]): readonly number[] {
   const sorted = [...new Set([...points, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER])].toSorted((a, b) => a - b);
   const ends = [Number.NEGATIVE_INFINITY, ...sorted, Number.POSITIVE_INFINITY];
   const between = ends.slice(1).flatMap((high, index) => inside(ends[index] ?? 0, high));

@@ -65,6 +65,7 @@ describe('the calls of a property', () => {
     expect([target?.kind, method]).toEqual([kind, undefined]);
     expect(['a', 'c'].map((name) => target?.name.every((each) => each.test(name)))).toEqual([false, true]);
     expect(mcp({ [kind]: 'any' }).target?.name).toEqual([]);
+    expect(mcp({ [kind]: { not: { not: { below: 5 } } } }).target?.name.map((each) => each.test('x'))).toEqual([false]);
     expect(mcp({ [kind]: 'x' }).target?.name.map((each) => each.test('x'))).toEqual([true]);
   });
 
@@ -79,6 +80,8 @@ describe('the calls of a property', () => {
       ['[3].when.arguments./n', true],
     ]);
     expect(mcp({ method: 'any' }).method).toEqual([]);
+    const twice = mcp({ tool: 'x', arguments: { '/n': { not: { not: { below: 5 } } } } });
+    expect(twice.arguments[0]?.predicates.map((each) => each.test('text'))).toEqual([false]);
   });
 });
 
