@@ -66,6 +66,7 @@ function printUrls({ gateway }: Stack): void {
     ['gateway', urls.gateway],
     ['  MCP server behind it', `${urls.gateway}/mcp`],
     ['  demo API behind it', `${urls.gateway}/demo/data, ${urls.gateway}/demo/highworthdata`],
+    ['  console', `${urls.admin}/`],
     ['  metrics, health', `${urls.admin}/metrics, ${urls.admin}/readyz`],
     ['  decision log', gateway.logFile],
     ['authorization server', urls.authorizationServer],

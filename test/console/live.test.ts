@@ -33,7 +33,7 @@ describe('the listener', () => {
     expect(status).toMatchObject({ workers: 1, openStreams: 0, problems: [] });
   });
 
-  test('keeps decisions without arguments and tokens', async () => {
+  test('R-245: keeps decisions without arguments and tokens', async () => {
     await world.call({ ...alice, sub: 'dora' }, 'transfer_funds', { amount: 4711.5 });
     const past = await read<Past>('/console/past?subject=DOR&reason=argument');
     expect(past).toMatchObject({

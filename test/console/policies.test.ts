@@ -39,7 +39,7 @@ describe('a draft', () => {
     expect((await post(body)).status).toBe(status);
   });
 
-  test('changes nothing', async () => {
+  test('R-247: changes nothing', async () => {
     const draft = { policy: 'demo-tools', text: 'scope: other\n', isThorough: true };
     expect(await (await post(draft)).json()).toMatchObject({
       problems: [],

@@ -2,6 +2,7 @@ import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from '../../src/config/load.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import { start } from '../../src/serve/start.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { adminAt, keepConfig, noLongerAdminAt } from '../support/secrecy.ts';
@@ -34,6 +35,7 @@ export interface ConsoleWorldOptions {
   readonly admin?: string;
   /** Added to gateway.yaml. */
   readonly more?: string;
+  readonly clock?: Clock;
 }
 
 const toolsPolicy = `# What the demo's callers may do.
@@ -76,6 +78,7 @@ const toolsTests = `- name: a reader gets a balance
 export async function startConsoleWorld({
   admin = '127.0.0.1:0',
   more = '',
+  clock = Date.now,
 }: ConsoleWorldOptions = {}): Promise<ConsoleWorld> {
   const [issuer, upstream] = await Promise.all([
     startIssuer(),
@@ -122,7 +125,7 @@ routes:
   async function begin() {
     const { config } = await load(file);
     keepConfig(config);
-    const started = await start(config, { output: createWrittenLog().output });
+    const started = await start(config, { output: createWrittenLog().output, clock });
     adminAt(started.adminUrl);
     return started;
   }
@@ -132,10 +135,12 @@ routes:
     await running.close(0);
   }
 
+  const seconds = Math.floor(Date.now() / 1000);
+  const dates = { iat: seconds - 2 * 3600, exp: seconds + 3600 };
   const tokens = new Map<string, Promise<string>>();
   function tokenOf(claims: Readonly<Record<string, unknown>>): Promise<string> {
     const key = JSON.stringify(claims);
-    const known = tokens.get(key) ?? issuer.sign({ aud: 'https://gateway.bank.example/mcp', ...claims });
+    const known = tokens.get(key) ?? issuer.sign({ ...dates, aud: 'https://gateway.bank.example/mcp', ...claims });
     tokens.set(key, known);
     return known;
   }

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ConsoleWorld, startConsoleWorld } from '../console/world.ts';
+
+const TOKEN = 'Kx7-admin-token-of-the-tests';
+
+let world: ConsoleWorld;
+beforeAll(async () => {
+  world = await startConsoleWorld({ admin: `{ listen: 127.0.0.1:0, token: "${TOKEN}" }` });
+});
+afterAll(() => world.close());
+
+async function watch(headers: Record<string, string> = {}): Promise<IncomingMessage> {
+  const request = get(`${world.adminUrl}/console/decisions`, { headers });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return response;
+}
+
+test.each(['/console/decisions', '/console/past', '/console/decision?id=1', '/console/rates', '/console/policies'])(
+  'a caller off loopback cannot read %s without the token',
+  async (path) => {
+    const headers = { 'x-forwarded-for': '192.0.2.1' };
+    expect((await fetch(world.adminUrl + path, { headers })).status).toBe(401);
+  },
+);
+
+test.each([
+  ['another origin', { origin: 'http://evil.example', 'x-sallyport-console': '1' }],
+  ['a form, which cannot set the header', { origin: 'OWN' }],
+  ['a page without an origin', { 'x-sallyport-console': '1' }],
+])('%s cannot send a draft', async (_who, headers) => {
+  const own = Object.entries(headers).map(([name, value]): [string, string] => [
+    name,
+    value.replace('OWN', world.adminUrl),
+  ]);
+  const answer = await fetch(`${world.adminUrl}/console/draft`, { method: 'POST', headers: own, body: '{}' });
+  expect(answer.status).toBe(403);
+});
+
+test('no page can be framed, runs inline script, or loads from another host', async () => {
+  for (const path of ['/', '/policies', '/health']) {
+    const policy = (await fetch(world.adminUrl + path)).headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/unsafe|http|\*/);
+  }
+});
+
+test('R-246: a page that reads nothing delays no request, and others go on', async () => {
+  const stuck = await watch();
+  stuck.pause();
+  const other = await watch();
+  const seen: string[] = [];
+  other.setEncoding('utf8').on('data', (text: string) => seen.push(text));
+  const begun = performance.now();
+  for (let round = 0; round < 20; round += 1) await world.calls();
+  expect(performance.now() - begun).toBeLessThan(20_000);
+  await expect.poll(() => seen.join('').match(/"id":/g)?.length ?? 0).toBe(180);
+  expect(stuck.readableFlowing).toBe(false);
+  stuck.destroy();
+  other.destroy();
+});
+
+test('R-246: more pages than the limit are refused', async () => {
+  const pages = await Promise.all(Array.from({ length: 51 }, () => watch()));
+  expect(pages.map(({ statusCode = 0 }) => statusCode).toSorted((one, other) => one - other)).toEqual([
+    ...Array.from({ length: 50 }, () => 200),
+    503,
+  ]);
+  for (const page of pages) page.destroy();
+});
