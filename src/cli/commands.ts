@@ -144,6 +144,19 @@ for which callers.`,
     examples: ['replay decisions.jsonl', 'replay decisions.jsonl --policies edited --json'],
     run: async (log = '', values) => (await import('./replay.ts')).replay(log, values),
   }),
+  compare: command({
+    does: 'show what an edit of policies means',
+    about: `Compares policies with those before an edit, and proves what it prints: for each rule that decides and each
+kind of difference, a caller and a call on which they differ. It exits with 1 if anything differs.`,
+    options: {
+      from: { value: 'DIR', does: 'the policies before the edit, or their gateway.yaml', isPath: true },
+      to: { value: 'DIR', does: 'the edited policies; default: those of the configuration', isPath: true },
+      json,
+      config,
+    },
+    examples: ['compare --from ../main/policies', 'compare --from ../main/gateway.yaml --json'],
+    run: async (_, values) => (await import('./compare.ts')).compare(values),
+  }),
   log: command({
     does: 'show the decisions of a log',
     about: `Prints decisions as a table, the newest last. Without FILE it reads log.file of the configuration, or else

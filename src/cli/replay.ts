@@ -1,12 +1,10 @@
-import { disk } from '../config/files.ts';
 import { load, type Loaded } from '../config/load.ts';
-import { readPolicies } from '../config/policies.ts';
-import { ConfigError, Problem } from '../config/problems.ts';
 import type { Policy } from '../model/policy.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../review/difference.ts';
 import { isPolicyDecision } from '../review/recorded-decision.ts';
 import { decisionsIn } from './decision-log.ts';
 import { type ExitCode, reportProblems } from './exit.ts';
+import { policiesIn } from './policies-in.ts';
 
 /** The options of `sallyport replay`. */
 export interface ReplayOptions {
@@ -64,14 +62,6 @@ export async function replay(log: string, options: ReplayOptions): Promise<ExitC
       : report(changes, decided, passedOver, skippedLines),
   );
   return 0;
-}
-
-/** @throws {ConfigError} with every problem of the policies. */
-async function policiesIn(folder: string): Promise<ReadonlyMap<string, Policy | undefined>> {
-  const { exists, policies, problems } = await readPolicies(folder, folder, disk);
-  if (!exists) throw new ConfigError([new Problem(folder, undefined, [], 'is not a folder')], []);
-  if (problems.length > 0) throw new ConfigError(problems, []);
-  return policies;
 }
 
 /** Why a log has no decision to decide again, and which log to pass instead. */

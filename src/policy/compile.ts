@@ -30,16 +30,17 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const listing = compileListing(document, faults);
   if (faults.length > 0) throw new PolicyError(name, faults);
 
-  const rules: Rules = { condition, listing, because: document.because };
+  const { because, mode = 'enforce', lists = defaultLists(document) } = document;
+  const rules: Rules = { document, condition, listing, because, mode, lists };
   const entries = listing?.entries ?? [];
   const readers = [...claimReaders(rules, entries)];
-  const shadow = document.mode === 'shadow';
+  const shadow = mode === 'shadow';
   const every = rulesOf(rules, entries);
   const policy: Policy = {
     name,
     scope: scopeTokens(document.scope ?? []),
     scopes: [...new Set([condition, ...entries.map((entry) => entry.condition)].flatMap(scopesIn))],
-    lists: shadow ? 'show' : (document.lists ?? defaultLists(document)),
+    lists: shadow ? 'show' : lists,
     distinguishesCallers: !shadow && every.length > 0,
     toolEntry: (tool) => listing?.tool?.(tool)?.name,
     couldCall: shadow ? () => true : (principal, target) => couldCall(rules, principal, target),

@@ -4,18 +4,23 @@ import type { Principal } from '../model/principal.ts';
 import type { AllCondition } from './condition.ts';
 import { neededScopes, policyDenial } from './denial.ts';
 import { describeValue } from './describe-value.ts';
+import type { PolicyDocument } from './document.ts';
 import { argumentDenial, takesArguments } from './entry.ts';
 import { type Listing, entriesFor, methodEntry, unlistedDenial } from './listing.ts';
 import { type Verdict, graver, judge } from './verdict.ts';
 
 /** A policy document, compiled. */
 export interface Rules {
+  readonly document: PolicyDocument;
   /** What every request on the route must meet. */
   readonly condition: AllCondition;
   /** Undefined if the policy does not list what may be called: then anything may be. */
   readonly listing: Listing | undefined;
   /** The operator's words for a caller that the policy itself refuses, or whose call it does not list. */
   readonly because: string | undefined;
+  readonly mode: 'enforce' | 'shadow';
+  /** As the document says, whatever the mode. */
+  readonly lists: 'filter' | 'show';
 }
 
 /** The rule of a call that the policy's own conditions allow, without an entry. */

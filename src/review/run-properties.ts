@@ -24,7 +24,10 @@ export function runProperties({ file, policy: name, properties }: PolicyTestFile
 }
 
 /** The code that serves, with what a configuration says of callers. */
-function decidingBy({ scopeHierarchy: hierarchy, defaultIssuer }: TestedBy): Deciding {
+export function decidingBy({
+  scopeHierarchy: hierarchy,
+  defaultIssuer,
+}: Pick<TestedBy, 'scopeHierarchy' | 'defaultIssuer'>): Deciding {
   return { hierarchy, callerOf: (given) => callerOf(given, hierarchy, defaultIssuer), attemptOf };
 }
 

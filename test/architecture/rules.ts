@@ -7,6 +7,7 @@ export const layers: readonly (readonly string[])[] = [
   ['model'],
   ['policy', 'mcp', 'authorization-server'],
   ['prove'],
+  ['compare'],
   // The stages, and what stands beside them.
   [
     'listen',

@@ -17,6 +17,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   test        run the tests of the policies
   explain     explain the decision on a call
   replay      decide a log again with edited policies
+  compare     show what an edit of policies means
   log         show the decisions of a log
   schema      print a JSON Schema, for editors
   completion  print a completion script for a shell
@@ -122,7 +123,7 @@ describe('wrong usage', () => {
 
   test.each([
     [['chekc'], '"chekc" is not a command; did you mean check?; see sallyport help'],
-    [['comp'], '"comp" is not a command; did you mean completion?; see sallyport help'],
+    [['complet'], '"complet" is not a command; did you mean completion?; see sallyport help'],
     [['help', 'sreve'], '"sreve" is not a command; did you mean serve?; see sallyport help help'],
     [['--verison'], '"--verison" is not an option of sallyport; did you mean --version?; see sallyport help'],
     [

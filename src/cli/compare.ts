@@ -1,0 +1,89 @@
+import { load } from '../config/load.ts';
+import { compareAll, compareRoutes, joined, type NamedComparison } from '../compare/compare-all.ts';
+import type { Config } from '../model/config.ts';
+import type { Policy } from '../model/policy.ts';
+import { Disagreement } from '../prove/prove.ts';
+import { decidingBy } from '../review/run-properties.ts';
+import { comparisonJson, comparisonText } from './comparison-report.ts';
+import { type ExitCode, reportProblems, UsageError } from './exit.ts';
+import { policiesIn } from './policies-in.ts';
+
+/** The options of `sallyport compare`. */
+export interface CompareOptions {
+  readonly config: string;
+  /** The policies before the edit, or their configuration. */
+  readonly from: string | undefined;
+  /** The edited policies, or their configuration; undefined: those of `config`. */
+  readonly to: string | undefined;
+  readonly json: boolean;
+}
+
+/** `sallyport compare`: what an edit of policies means. */
+export async function compare({ from, to, config: file, json }: CompareOptions): Promise<ExitCode> {
+  if (from === undefined) throw new UsageError('--from is missing: the policies before the edit');
+  const toConfig = to !== undefined && isConfig(to);
+  let config: Config;
+  let before: Compared;
+  let after: Compared;
+  let reading = toConfig ? to : file;
+  try {
+    ({ config } = await load(reading));
+    reading = from;
+    before = await comparedIn(from);
+    reading = to ?? file;
+    after = to === undefined || toConfig ? { policies: config.policies, config } : await comparedIn(to);
+  } catch (error) {
+    reportProblems(reading, error);
+    return 2;
+  }
+  let comparison: NamedComparison;
+  try {
+    comparison = compared(before, after, config);
+  } catch (error) {
+    if (!(error instanceof Disagreement)) throw error;
+    const what = 'internal error: the comparison and the gateway disagree, please report it';
+    process.stderr.write(`sallyport: ${what}: ${error.message}\n`);
+    return 1;
+  }
+  const report = json ? comparisonJson(comparison) : comparisonText(comparison);
+  process.stdout.write(report);
+  return comparison.differences.length > 0 || comparison.undecided.length > 0 ? 1 : 0;
+}
+
+/** Policies, with the configuration that uses them, if it was named. */
+interface Compared {
+  readonly policies: ReadonlyMap<string, Policy>;
+  readonly config?: Config;
+}
+
+function isConfig(path: string): boolean {
+  return /\.ya?ml$/.test(path);
+}
+
+/** @throws {ConfigError} with every problem. */
+async function comparedIn(path: string): Promise<Compared> {
+  if (!isConfig(path)) return { policies: await policiesIn(path) };
+  const { config } = await load(path);
+  return { policies: config.policies, config };
+}
+
+function compared(before: Compared, after: Compared, config: Config): NamedComparison {
+  const [server] = config.authorizationServers.values();
+  const deciding = decidingBy({ ...config, defaultIssuer: server?.issuer ?? '' });
+  const ofPolicies = compareAll(before.policies, after.policies, deciding);
+  if (before.config === undefined || after.config === undefined) return ofPolicies;
+  const ofRoutes = compareRoutes(before.config.routes, after.config.routes, deciding);
+  return joined([ofPolicies, ofRoutes, comparedScopes(before.config, after.config)]);
+}
+
+/** All policies are compared by one hierarchy of scopes. */
+function comparedScopes(before: Config, after: Config): NamedComparison {
+  if (written(before) === written(after)) return { differences: [], undecided: [] };
+  const why = 'the configurations have different `scopes`; the policies are compared by those of the new one';
+  return { differences: [], undecided: [{ policy: 'gateway.yaml', rule: 'scopes', why }] };
+}
+
+function written({ scopeHierarchy }: Config): string {
+  const rows = [...scopeHierarchy].map(([scope, implied]) => [scope, ...implied.toSorted()].join(' '));
+  return rows.toSorted().join('\n');
+}
