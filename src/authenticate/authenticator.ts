@@ -66,14 +66,14 @@ export function createAuthenticators(
   onRefused?: (refused: RefusedToken) => void,
 ): Authenticators {
   const keySources = new WeakMap<AuthorizationServerClient, KeySource>();
-  let trust: Trust | undefined;
+  let trust: Trust = { clients: new Map(), scopeHierarchy: new Map(), authorities: new Map(), verifiers: new Map() };
 
   const authenticators = (
     clients: ReadonlyMap<string, AuthorizationServerClient>,
     scopeHierarchy: Config['scopeHierarchy'],
     failures: Failures,
   ): ReturnType<Authenticators> => {
-    if (trust === undefined || !trustsTheSame(trust, clients, scopeHierarchy)) {
+    if (!trustsTheSame(trust, clients, scopeHierarchy)) {
       const prefixes = [...clients.values()].flatMap(({ server }) => server.introspection?.prefix ?? []);
       const authorities = new Map(
         [...clients].map(([name, client]) => [name, authorityOf(client, scopeHierarchy, prefixes)]),
@@ -98,8 +98,8 @@ export function createAuthenticators(
   return Object.assign(authenticators, { revoke });
 
   function revoke(name: string, key: string): void {
-    const authority = trust?.authorities.get(name);
-    if (trust === undefined || authority === undefined) return;
+    const authority = trust.authorities.get(name);
+    if (authority === undefined) return;
     authority.introspect?.forget(key);
     for (const verifier of trust.verifiers.values()) verifier.evict(key);
     onRefused?.({ key, issuers: [authority.issuer], reason: 'token.inactive' });

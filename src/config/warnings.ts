@@ -1,5 +1,6 @@
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
+import { FRONT_DOOR } from '../model/front-door.ts';
 import { stepUpScopes } from './step-up.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
@@ -37,6 +38,9 @@ export function warningsOf(config: Config): readonly string[] {
     );
   }
   warnings.push(...[...config.authorizationServers.values()].flatMap(insecureIssuer));
+  for (const { name, issuer } of config.frontDoor?.providers.values() ?? []) {
+    warnings.push(...insecure(`front_door.identity_providers.${name}`, issuer));
+  }
   warnings.push(...unsupportedScopes(config));
   warnings.push(...config.routes.flatMap(placeholderClaims));
   return warnings;
@@ -52,9 +56,13 @@ function isLoopbackUrl(url: string): boolean {
 }
 
 function insecureIssuer({ name, issuer }: AuthorizationServer): readonly string[] {
+  return insecure(name === FRONT_DOOR ? FRONT_DOOR : `authorization_servers.${name}`, issuer);
+}
+
+function insecure(place: string, issuer: string): readonly string[] {
   if (!issuer.startsWith('http:') || isLoopbackUrl(issuer)) return [];
   const risk = 'a party on the way can replace its keys';
-  return [`authorization_servers.${name}.issuer ${quoted(issuer)} is http and not on loopback: ${risk}; use https`];
+  return [`${place}.issuer ${quoted(issuer)} is http and not on loopback: ${risk}; use https`];
 }
 
 /** Scopes that look misspelled. */

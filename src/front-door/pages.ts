@@ -99,7 +99,7 @@ function signedInRow({ signedInAs, signOutUrl }: ConsentView): Markup | readonly
 
 function addressField(unknown: string | undefined): Markup {
   const say = texts.consent;
-  const failed = unknown === undefined ? [] : html`<p class="error" role="alert" id="why">${say.addressUnknown}</p>`;
+  const failed = unknown === undefined ? [] : html`<p class="error" id="why" role="alert">${say.addressUnknown}</p>`;
   return html`<label for="address">${say.address}</label>
     <input
       id="address"
@@ -116,8 +116,7 @@ function addressField(unknown: string | undefined): Markup {
 }
 
 function nextText({ next }: ConsentView): Markup | readonly Markup[] {
-  if (next.kind === 'none') return [];
-  return html`<p class="note">${next.kind === 'address' ? texts.consent.next : texts.consent.nextAt(next.host)}</p>`;
+  return next.kind === 'provider' ? html`<p class="note">${texts.consent.nextAt(next.host)}</p>` : [];
 }
 
 /**

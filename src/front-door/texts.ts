@@ -19,7 +19,6 @@ export const texts = {
     app: (scheme: string) => `an app on this device (${scheme}:)`,
     appWarning: 'Any app on this device can claim this address. Allow this only if you have just started it.',
     shortLived: (seconds: number) => `for ${duration(seconds)}`,
-    next: 'Next, you sign in.',
     nextAt: (provider: string) => `Next, you sign in at ${provider}.`,
     address: 'Your work address',
     addressHint: 'It decides where you sign in.',

@@ -16,8 +16,8 @@ export function createFrontDoorMetadata(
   { frontDoor, publicUrl }: Pick<Config, 'frontDoor' | 'publicUrl'>,
   metadata: (() => Promise<object>) | undefined,
 ): Publish {
-  const { issuer = '' } = frontDoor ?? {};
-  if (metadata === undefined || !issuer.startsWith(`${publicUrl}/`)) return () => false;
+  const issuer = frontDoor?.issuer;
+  if (metadata === undefined || issuer?.startsWith(`${publicUrl}/`) !== true) return () => false;
   const paths = new Set(wellKnown.map((part) => part + issuer.slice(publicUrl.length)));
   return (call) => {
     if (!paths.has(call.path)) return false;

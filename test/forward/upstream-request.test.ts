@@ -15,11 +15,15 @@ interface Sent {
   readonly claims?: Record<string, unknown>;
   readonly clientId?: string;
   readonly credential?: string;
+  readonly isFrontDoor?: boolean;
 }
 
 /** What the upstream gets, as `name: value` lines. */
-function sent(raw: readonly string[], { identity = {}, claims, clientId, credential }: Sent = {}): string[] {
-  const route = { upstream: { identity: new Map(Object.entries(identity)) } } as unknown as Route;
+function sent(
+  raw: readonly string[],
+  { identity = {}, claims, clientId, credential, isFrontDoor = false }: Sent = {},
+): string[] {
+  const route = { isFrontDoor, upstream: { identity: new Map(Object.entries(identity)) } } as unknown as Route;
   const call = { id: 'id-1', forwardedFor: '192.0.2.1', fields: readFields(['Host', 'h', ...raw]) } as Call;
   const principal = claims && { claims, clientId };
   const build = createRequestHeaders(route, 'https://gateway.test:8443', identityNames([route]));
@@ -55,6 +59,20 @@ test('what is for the upstream goes on as it came: order, case, repetition, octe
     'Content-Length: 3',
   ]);
 });
+
+test.each([
+  [false, 'a=1; b=sallyport_session', undefined],
+  [true, 'a=1; __Host-sallyport_session=s; sallyport_resume=r; b=sallyport_session', undefined],
+  [true, 'sallyport_sign_in_0a=s', 'sallyport_admin=o'],
+])(
+  'of our own cookies, a route gets only those of the front door, if it leads there (%s)',
+  (isFrontDoor, all, more) => {
+    const own = `a=1; __Host-sallyport_session=s; sallyport_resume=r; b=sallyport_session`;
+    const cookies = isFrontDoor ? [all, more].filter((text) => text !== undefined).join('; ') : own;
+    const [line] = sent(['cookie', cookies], { isFrontDoor });
+    expect(line).toBe(`cookie: ${all}`);
+  },
+);
 
 describe('what a client must not say', () => {
   test.each([
