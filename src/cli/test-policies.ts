@@ -92,7 +92,7 @@ function run(file: PolicyTestFile, { config }: Loaded): readonly TestResult[] {
 
 function gapLines({ config, policyFolder }: Loaded, rows: readonly TestResult[]): readonly string[] {
   return [...config.policies.values()].flatMap((policy) => {
-    const own = rows.flatMap((row) => (row.policy === policy.name ? (row.decided ?? []) : []));
+    const own = rows.flatMap((row) => (row.policy === policy.name ? row.decided : []));
     const file = `${policyFolder.label}/${policy.name}.yaml`;
     return gapsOf(policy, own).map(({ rule, missing }) => `${file}: ${printable(rule)}: ${missing}\n`);
   });

@@ -20,7 +20,8 @@ import { Undecidable } from './undecidable.ts';
 
 /** What a property turned out to be. */
 export type Proof =
-  | { readonly outcome: 'holds' }
+  /** With an example of each kind of calls that the property describes; none if it describes no caller at all. */
+  | { readonly outcome: 'holds'; readonly examples: readonly Example[] }
   | { readonly outcome: 'fails'; readonly counterexample: Example; readonly decision: Decision }
   /** Each part that could not be decided, with the reason. */
   | { readonly outcome: 'undecided'; readonly why: readonly string[] };
@@ -47,19 +48,22 @@ export function prove(property: Property, policy: Policy, deciding: Deciding): P
   const rules = [compiledRules(policy)];
   const budget = { steps: MAX_STEPS };
   const why: string[] = [];
-  const described = { callers: property.callers, arguments: argumentsOf(property) };
+  const examples: Example[] = [];
+  const speaksOf = { callers: property.callers, arguments: argumentsOf(property) };
   try {
     for (const call of callsIn(property.calls, rules)) {
-      const { decisions, find } = examine(call, rules, described, deciding, budget);
+      const { decisions, find } = examine(call, rules, speaksOf, deciding, budget);
       const answer = find(unexpected(property, decisions.flat()));
       if (answer.outcome === 'found') return confirmed(property, policy, answer.example, deciding);
       if (answer.outcome === 'undecided') why.push(...answer.why);
+      const described = find(true);
+      if (described.outcome === 'found') examples.push(described.example);
     }
   } catch (error) {
     if (!(error instanceof Undecidable)) throw error;
     why.push(error.message);
   }
-  return why.length === 0 ? { outcome: 'holds' } : { outcome: 'undecided', why: [...new Set(why)] };
+  return why.length === 0 ? { outcome: 'holds', examples } : { outcome: 'undecided', why: [...new Set(why)] };
 }
 
 function argumentsOf({ calls }: Property): Described['arguments'] & object {

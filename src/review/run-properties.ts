@@ -4,6 +4,7 @@ import type { Decision, Policy } from '../model/policy.ts';
 import type { Expectation, Property } from '../policy/property.ts';
 import type { Example } from '../prove/examination.ts';
 import { type Deciding, Disagreement, type Proof, prove } from '../prove/prove.ts';
+import type { Decided } from './coverage.ts';
 import { flowYaml } from './flow-yaml.ts';
 import type { TestedBy, TestResult } from './run-tests.ts';
 import { attemptOf, callerOf, foundOf } from './test-case.ts';
@@ -13,14 +14,23 @@ export function runProperties({ file, policy: name, properties }: PolicyTestFile
   const policy = by.policies.get(name);
   if (policy === undefined) throw new TypeError(`no policy ${name}`);
   const deciding = decidingBy(by);
-  return properties.map(({ property, line }) => ({
-    policy: name,
-    file: printable(file),
-    line,
-    name: printable(property.name),
-    decided: undefined,
-    fault: propertyFault(property, policy, deciding),
-  }));
+  return properties.map(({ property, line }) => {
+    const proof = proofOf(property, policy, deciding);
+    return {
+      policy: name,
+      file: printable(file),
+      line,
+      name: printable(property.name),
+      decided: proof.outcome === 'holds' ? proof.examples.map((each) => decided(each, policy, deciding)) : [],
+      fault: faultOf(property, proof),
+    };
+  });
+}
+
+function decided({ given, when }: Example, policy: Policy, { callerOf, attemptOf }: Deciding): Decided {
+  const principal = callerOf(given);
+  const attempt = attemptOf(when);
+  return { decision: policy.decide(principal, attempt), conditions: policy.explain(principal, attempt) };
 }
 
 /** The code that serves, with what a configuration says of callers. */
@@ -32,8 +42,7 @@ export function decidingBy({
 }
 
 /** What is wrong with a property, in lines; undefined if it holds. */
-function propertyFault(property: Property, policy: Policy, deciding: Deciding): readonly string[] | undefined {
-  const proof = proofOf(property, policy, deciding);
+function faultOf(property: Property, proof: ReturnType<typeof proofOf>): readonly string[] | undefined {
   switch (proof.outcome) {
     case 'holds':
       return undefined;

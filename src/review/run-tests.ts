@@ -10,8 +10,8 @@ export interface TestResult {
   readonly file: string;
   readonly line: number;
   readonly name: string;
-  /** What was decided; undefined for a property, which speaks of many decisions. */
-  readonly decided: Decided | undefined;
+  /** What was decided; for a property that holds an example of each kind of calls that it describes. */
+  readonly decided: readonly Decided[];
   /** What was wanted and what was found, in lines; undefined if the test passed. */
   readonly fault: readonly string[] | undefined;
 }
@@ -36,7 +36,7 @@ export function runTests(
     const wanted = `wanted ${wantedOf(test.then)}`;
     const found = `found  ${foundOf(decision)}`;
     return {
-      decided: { decision, conditions: policy.explain(principal, attempt) },
+      decided: [{ decision, conditions: policy.explain(principal, attempt) }],
       policy: name,
       file: printable(file),
       line,

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { base, inFolder } from '../config/folder.ts';
 import { outcome } from '../serve/process.ts';
@@ -13,6 +14,11 @@ function run(tests: string, ...args: readonly string[]): ReturnType<typeof outco
   return inFolder({ yaml: base, files }, (folder) => outcome(['test', ...args], folder));
 }
 
+const unlisted = `- name: nothing else can be called
+  for_all: { scope: read }
+  when: { tool: { not: [list_accounts, pay] } }
+  then: { deny: tool.unlisted }
+`;
 const holding = `- name: only traders ever move money
   for_all: { not: { claims: { role: trader } } }
   when: { tool: pay }
@@ -41,6 +47,19 @@ test('R-229: proves a property, and prints a counterexample that passes as a tes
 ${counterexample}`);
   const pasted = await run(counterexample);
   expect(pasted).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a property that holds counts for coverage, and is a case of the JUnit report', async () => {
+  const files = { 'policies/mcp.yaml': policy, 'policies/mcp.test.yaml': holding + unlisted };
+  await inFolder({ yaml: base, files }, async (folder) => {
+    const { code, stdout } = await outcome(['test', '--coverage', '--junit', 'report.xml'], folder);
+    expect(code).toBe(0);
+    expect(stdout).toContain('tools.list_accounts: no test passes it\n');
+    expect(stdout).not.toContain('tools: no test calls what is not listed\n');
+    expect(stdout).toMatch(/\n2 passed, 0 failed; \d of \d rules decided by a test\n$/);
+    const report = await readFile(`${folder}/report.xml`, 'utf8');
+    expect(report).toContain('name="only traders ever move money" file="policies/mcp.test.yaml" line="1"/>');
+  });
 });
 
 test('R-230: a property that cannot be decided fails, and names the rule', async () => {

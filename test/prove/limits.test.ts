@@ -22,7 +22,7 @@ function pigeons(holes: number): ConditionDocument {
 const deny = JSON.parse('{"for_all":{},"when":{},"then":"deny"}') as Parameters<typeof compiled>[0];
 
 test('R-230: a proof that would take too long is undecided, and names the part', () => {
-  expect(proofOf(pigeons(3), deny)).toEqual({ outcome: 'holds' });
+  expect(proofOf(pigeons(3), deny)).toEqual({ outcome: 'holds', examples: [{ given: {}, when: {} }] });
   expect(proofOf(pigeons(9), deny)).toEqual({ outcome: 'undecided', why: ['policy: too many combinations'] });
 });
 

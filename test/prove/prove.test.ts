@@ -92,6 +92,15 @@ describe('of the policy of a bank', () => {
   );
 });
 
+test('a property that holds has an example of each kind of calls that it describes', () => {
+  const property = parse('{ for_all: { scope: read }, when: { tool: any }, then: deny }') as PropertyDocument;
+  const refusing: PolicyDocument = { ...bank, not: {} };
+  expect(proofOf(refusing, property)).toEqual({
+    outcome: 'holds',
+    examples: ['list_accounts', 'transfer_funds', 'x'].map((tool) => ({ given: { scope: 'read' }, when: { tool } })),
+  });
+});
+
 test('a broader scope has all that it implies', () => {
   const policy: PolicyDocument = { scope: 'read' };
   const hierarchy = { write: ['read'] };
