@@ -44,9 +44,9 @@ const MAX_STEPS = 3_000_000;
  *
  * @throws {Disagreement}
  */
-export function prove(property: Property, policy: Policy, deciding: Deciding): Proof {
+export function prove(property: Property, policy: Policy, deciding: Deciding, maxSteps = MAX_STEPS): Proof {
   const rules = [compiledRules(policy)];
-  const budget = { steps: MAX_STEPS };
+  const budget = { steps: maxSteps };
   const why: string[] = [];
   const examples: Example[] = [];
   const speaksOf = { callers: property.callers, arguments: argumentsOf(property) };

@@ -87,10 +87,12 @@ describe('the calls of a property', () => {
 
 test('a property names each fault by its place', () => {
   const faults: PolicyFault[] = [];
-  compiled({ for_all: { claims: { '/~': 'x' } }, when: { tool: { matches: '(' }, arguments: { '/~': 1 } } }, faults);
+  const when = { tool: { matches: '(' }, method: { matches: '[' }, arguments: { '/~': 1 } };
+  compiled({ for_all: { claims: { '/~': 'x' } }, when }, faults);
   expect(faults.map(({ path }) => path)).toEqual([
     [3, 'for_all', 'claims', '/~'],
     [3, 'when', 'tool', 'matches'],
+    [3, 'when', 'method', 'matches'],
     [3, 'when', 'arguments', '/~'],
   ]);
 });
@@ -127,6 +129,11 @@ test('a property keeps its name and what it wants', () => {
 
 test('only a compiled policy has rules', () => {
   const policy = compilePolicy('p', { scope: 'read', because: 'why' });
-  expect(compiledRules(policy)).toMatchObject({ condition: { kind: 'all' }, listing: undefined, because: 'why' });
+  expect(compiledRules(policy)).toMatchObject({
+    condition: { kind: 'all' },
+    listing: undefined,
+    because: 'why',
+    mode: 'enforce',
+  });
   expect(() => compiledRules({ ...policy })).toThrow('p is not a compiled policy');
 });

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import type { ConditionDocument } from '../../src/policy/document.ts';
 import { search } from '../../src/prove/search.ts';
 import { and, atom, not, or } from '../../src/prove/formula.ts';
-import { compiled, proofOf } from './deciding.ts';
+import { prove } from '../../src/prove/prove.ts';
+import { compiled, deciding, policyOf, proofOf } from './deciding.ts';
 
 /** More pigeons than holes, as claims: no search without a lemma is fast. */
 function pigeons(holes: number): ConditionDocument {
@@ -23,7 +24,10 @@ const deny = JSON.parse('{"for_all":{},"when":{},"then":"deny"}') as Parameters<
 
 test('R-230: a proof that would take too long is undecided, and names the part', () => {
   expect(proofOf(pigeons(3), deny)).toEqual({ outcome: 'holds', examples: [{ given: {}, when: {} }] });
-  expect(proofOf(pigeons(9), deny)).toEqual({ outcome: 'undecided', why: ['policy: too many combinations'] });
+  expect(prove(compiled(deny), policyOf(pigeons(6)), deciding(), 5000)).toEqual({
+    outcome: 'undecided',
+    why: ['policy: too many combinations'],
+  });
 });
 
 test('a position far behind in an array is undecided', () => {
