@@ -205,6 +205,12 @@ function withoutRow(name: string): McpMethod {
   return isList ? unknown.list : unknown.request;
 }
 
+/** A method without a row for each way in which such methods are allowed, other than by any entry that covers them. */
+export const methodsWithoutRow: Readonly<Partial<Record<McpMethod['allowedBy'], string>>> = {
+  housekeeping: 'notifications/',
+  'exact entry': '/list',
+};
+
 /**
  * The known request that some servers read `name` as, although it is spelled in another way: `Tools/Call`, `"tools/call
  * "`; undefined for any other name. The gateway would look for neither its targets nor its handles.

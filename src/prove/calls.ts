@@ -1,4 +1,4 @@
-import { knownRequests, mcpMethod, namedBy, type TargetKind } from '../model/mcp-methods.ts';
+import { knownRequests, mcpMethod, methodsWithoutRow, namedBy, type TargetKind } from '../model/mcp-methods.ts';
 import type { Rules } from '../policy/decide.ts';
 import type { Entry } from '../policy/entry.ts';
 import { entriesFor, type Listing } from '../policy/listing.ts';
@@ -76,9 +76,6 @@ function withMethod(
   );
 }
 
-/** Methods in place of unknown ones, which are allowed by the same. */
-const unnamed: Readonly<Record<string, string>> = { housekeeping: 'notifications/', 'exact entry': '/list' };
-
 interface FoundTarget {
   readonly kind: TargetKind;
   readonly found: NameClass;
@@ -94,7 +91,7 @@ function message(
   const kinds = policies.map(({ listing }, index): CallKind => {
     const attempt = {
       kind: 'mcp',
-      method: method.name ?? unnamed[method.class] ?? '',
+      method: method.name ?? methodIn(method.class),
       targets: targets.map(({ kind, found }) => ({ kind, name: found.name ?? '' })),
     } as const;
     if (listing === undefined) return { attempt, entries: undefined };
@@ -104,6 +101,11 @@ function message(
     return { attempt, entries: entriesFor(found, { ...attempt, arguments: undefined }) };
   });
   return { when, kinds };
+}
+
+/** A method in place of unknown ones of a class, which are allowed by the same. */
+function methodIn(found: NameClass['class']): string {
+  return Object.entries(methodsWithoutRow).find(([allowedBy]) => allowedBy === found)?.[1] ?? '';
 }
 
 function classesOf(
