@@ -42,7 +42,7 @@ export default defineConfig({
     sequence: { shuffle: { tests: true } },
     expect: { poll: { timeout: 20_000 } },
     // Most of the time is waiting: for processes, sockets and clocks. Vitest would cap `'400%'` at one worker a core.
-    maxWorkers: 3 * availableParallelism(),
+    maxWorkers: 2 * availableParallelism(),
     // Files of one worker share the loaded modules: loading them for each file took half of the processor time.
     isolate: false,
     reporters: ['default', plainTotal],
