@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
-import type { DraftAnswer, DraftReplay, DraftTests } from '../../src/console/messages.ts';
+import type { DraftAnswer, DraftMeaning, DraftReplay, DraftTests } from '../../src/console/messages.ts';
 import { TestCount } from './policies.tsx';
 
-/** What the draft means, in counters that open: its tests, and the kept decisions that would differ. */
+/** What the draft means, in counters that open: its tests and properties, what it changes, and for which decisions. */
 export function Counters({
   answer,
   isChanged,
@@ -10,7 +10,7 @@ export function Counters({
   readonly answer: DraftAnswer | undefined;
   readonly isChanged: boolean;
 }): JSX.Element {
-  const { tests, properties, replay } = answer ?? {};
+  const { tests, properties, meaning, replay } = answer ?? {};
   return (
     <div class="counters">
       <details>
@@ -28,6 +28,12 @@ export function Counters({
           {properties !== undefined && <Results results={properties} />}
         </details>
       )}
+      <details>
+        <summary>
+          Meaning of this edit <MeaningCount meaning={meaning} />
+        </summary>
+        {meaning !== undefined && <Meaning meaning={meaning} />}
+      </details>
       <details>
         <summary>
           Kept decisions <ReplayCount replay={replay} isChanged={isChanged} />
@@ -67,6 +73,41 @@ function Results({ results }: { readonly results: DraftTests['results'] }): JSX.
               {words}
             </p>
           ))}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function MeaningCount({ meaning }: { readonly meaning: DraftMeaning | undefined }): JSX.Element {
+  if (meaning === undefined) return <span class="muted">comparing…</span>;
+  const { differences, undecided } = meaning;
+  if (differences.length + undecided.length === 0) return <span class="muted">nothing differs, for any caller</span>;
+  const kinds = [...new Set(differences.map(({ kind }) => kind))];
+  const counts = kinds.map((kind) => `${differences.filter((each) => each.kind === kind).length} ${kind}`);
+  if (undecided.length > 0) counts.push(`${undecided.length} undecided`);
+  return <span class="warn">{counts.join(', ')}</span>;
+}
+
+function Meaning({ meaning: { differences, undecided } }: { readonly meaning: DraftMeaning }): JSX.Element {
+  return (
+    <ul class="results">
+      {differences.map(({ kind, rule, was, now, witness }) => (
+        <li key={`${kind} ${rule}`}>
+          {kind}: <code>{rule}</code>{' '}
+          <span class="muted">
+            was {was}, now {now}
+          </span>
+          {witness.map((line) => (
+            <p key={line} class="muted mono">
+              {line}
+            </p>
+          ))}
+        </li>
+      ))}
+      {undecided.map(({ rule, why }) => (
+        <li key={`${rule} ${why}`}>
+          undecided: <code>{rule}</code> <span class="muted">{why}</span>
         </li>
       ))}
     </ul>

@@ -145,6 +145,7 @@ function useDraft(tried: Tried): { readonly answer: DraftAnswer | undefined; rea
         // What takes longer stays as it was until it is there again.
         setAnswer((before) => ({
           ...(before?.replay && { replay: before.replay }),
+          ...(before?.meaning && { meaning: before.meaning }),
           ...(before?.properties && { properties: before.properties }),
           ...next,
         }));

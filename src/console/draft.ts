@@ -1,3 +1,4 @@
+import { comparePolicies } from '../compare/compare.ts';
 import type { Files } from '../config/files.ts';
 import { readPolicies } from '../config/policies.ts';
 import { type PolicyTest, readPolicyTests } from '../config/policy-tests.ts';
@@ -10,11 +11,20 @@ import { gapsOf } from '../review/coverage.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../review/difference.ts';
 import { explainCall, remediesIn } from '../review/explained.ts';
 import { isPolicyDecision, recordedDecision } from '../review/recorded-decision.ts';
-import { runProperties } from '../review/run-properties.ts';
+import { flowYaml } from '../review/flow-yaml.ts';
+import { decidingBy, runProperties } from '../review/run-properties.ts';
 import { runTests, type TestResult } from '../review/run-tests.ts';
 import { attemptOf, callerOf } from '../review/test-case.ts';
 import { decisionLine } from '../telemetry/decision-line.ts';
-import type { DraftAnswer, DraftProblem, DraftQuestion, DraftReplay, DraftTests, QuestionAnswer } from './messages.ts';
+import type {
+  DraftAnswer,
+  DraftMeaning,
+  DraftProblem,
+  DraftQuestion,
+  DraftReplay,
+  DraftTests,
+  QuestionAnswer,
+} from './messages.ts';
 import type { CountedDecision } from './process-source.ts';
 
 /** A draft of a policy, and everything that it is tried with. It crosses to another thread: plain values only. */
@@ -31,7 +41,7 @@ export interface DraftTask {
   /** The route whose call is asked about. */
   readonly route: Pick<Route, 'name' | 'protocol'> | undefined;
   readonly question: DraftQuestion | undefined;
-  /** The kept decisions of the policy; undefined: neither decide them again, nor prove properties. */
+  /** The kept decisions of the policy; undefined: neither decide them again, nor prove properties, nor compare. */
   readonly decisions: readonly CountedDecision[] | undefined;
 }
 
@@ -43,11 +53,17 @@ export async function tryDraft(task: DraftTask): Promise<DraftAnswer> {
   const { problems, policy } = await compiled(task.policy, task.text);
   if (policy === undefined) return { problems: problems.map(asProblem) };
   const { question, decisions } = task;
-  return {
+  const draft = {
     problems: [],
     ...(await testsOf(policy, task)),
     ...(question !== undefined && { answer: answerTo(question, policy, task) }),
-    ...(decisions !== undefined && { replay: await replayOf(decisions, policy, task) }),
+  };
+  if (decisions === undefined) return draft;
+  const { policy: inForce } = await compiled(task.policy, task.inForce);
+  return {
+    ...draft,
+    ...(inForce !== undefined && { meaning: meaningOf(inForce, policy, task) }),
+    replay: replayOf(decisions, inForce, policy, task),
   };
 }
 
@@ -120,9 +136,32 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   return isObject(value) ? value : undefined;
 }
 
+/** What the edit means for every caller and every call. */
+function meaningOf(inForce: Policy, draft: Policy, { scopeHierarchy, issuer }: DraftTask): DraftMeaning {
+  const { differences, undecided } = comparePolicies(
+    inForce,
+    draft,
+    decidingBy({ scopeHierarchy, defaultIssuer: issuer }),
+  );
+  return {
+    differences: differences.map(({ kind, rule, was, now, witness }) => ({
+      kind,
+      rule,
+      was,
+      now,
+      witness: witness === undefined ? [] : [`given: ${flowYaml(witness.given)}`, `when: ${flowYaml(witness.when)}`],
+    })),
+    undecided,
+  };
+}
+
 /** What the draft would have changed in kept decisions, as `replay` finds it. */
-async function replayOf(decisions: readonly CountedDecision[], draft: Policy, task: DraftTask): Promise<DraftReplay> {
-  const { policy: inForce } = await compiled(task.policy, task.inForce);
+function replayOf(
+  decisions: readonly CountedDecision[],
+  inForce: Policy | undefined,
+  draft: Policy,
+  task: DraftTask,
+): DraftReplay {
   const changes = new Map<string, CountedDifference>();
   let decided = 0;
   for (const { decision, count } of decisions) {

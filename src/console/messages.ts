@@ -163,7 +163,22 @@ export interface DraftAnswer {
   /** The properties of the policy; only in a thorough answer. */
   readonly properties?: DraftTests['results'];
   readonly answer?: QuestionAnswer;
+  /** What the edit means beside the policy in force; only in a thorough answer. */
+  readonly meaning?: DraftMeaning;
   readonly replay?: DraftReplay;
+}
+
+/** The differences between a draft and the policy in force, as `sallyport compare` finds them. */
+export interface DraftMeaning {
+  readonly differences: readonly {
+    readonly kind: string;
+    readonly rule: string;
+    readonly was: string;
+    readonly now: string;
+    /** A caller and a call on which both decide differently, as a test file writes them. */
+    readonly witness: readonly string[];
+  }[];
+  readonly undecided: readonly { readonly rule: string; readonly why: string }[];
 }
 
 /** A problem of a file, as `check` says it; line and column from 1. */

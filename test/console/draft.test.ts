@@ -25,6 +25,26 @@ test('decides a described call with the scopes that the configuration implies', 
   thread.close();
 });
 
+test('says what the edit means beside the policy in force, for every caller', async () => {
+  const thread = createDraftThread();
+  const { meaning } = await thread.run({ ...base, inForce: 'scope: write\n', decisions: [] });
+  expect(meaning).toEqual({
+    differences: [
+      {
+        kind: 'newly allowed',
+        rule: 'policy',
+        was: 'scope.insufficient',
+        now: 'allow',
+        witness: ['given: { scope: read }', 'when: {}'],
+      },
+      expect.objectContaining({ kind: 'asked for other scopes', was: 'write', now: 'read' }),
+    ],
+    undecided: [],
+  });
+  expect((await thread.run({ ...base, inForce: base.text, decisions: [] })).meaning?.differences).toEqual([]);
+  thread.close();
+});
+
 test('gives up a draft that takes too long, and tries the next one', async () => {
   const impatient = createDraftThread({ timeMs: 1, memoryMb: 128 });
   await expect(impatient.run(base)).rejects.toThrow('The draft takes longer than 0.001 s.');
