@@ -9,6 +9,7 @@ import type { Reason } from '../model/denial.ts';
 import type { Explanation } from '../model/policy.ts';
 import type { TokenForm } from '../model/principal.ts';
 import type { StoreState } from '../model/shared.ts';
+import type { Explained } from '../review/explained.ts';
 import type { OutcomeKind } from '../telemetry/decision-summary.ts';
 import type { RatePoint } from '../telemetry/rates.ts';
 
@@ -203,20 +204,10 @@ export interface DraftTests {
 /** The decision of a draft on a described call, or why the description is none. */
 export type QuestionAnswer =
   | { readonly fault: string }
-  | {
+  | (Omit<Explained, 'route' | 'decidedBy' | 'policy'> & {
       readonly fault?: undefined;
-      readonly allow: boolean;
-      /** Whether it is allowed only with arguments that the policy accepts, which are unknown. */
-      readonly isConditional: boolean;
-      readonly shadow: boolean;
-      readonly reason: string | undefined;
-      readonly detail: string | undefined;
-      readonly rule: string | undefined;
-      readonly neededScope: readonly string[];
-      readonly notes: readonly string[];
-      readonly conditions: readonly Explanation[];
       readonly remedies: readonly string[];
-    };
+    });
 
 /** What a draft would have changed in the kept decisions. */
 export interface DraftReplay {
