@@ -173,7 +173,7 @@ interface Pending {
   readonly allowed: readonly string[];
   readonly asksEachTime: boolean;
   readonly label: string | undefined;
-  /** The provider of the person who is signed in. */
+  /** The identity provider that signed the person in. */
   readonly own: ProviderClient | undefined;
 }
 

@@ -134,7 +134,7 @@ export function goOnPage(url: string): Page {
   };
 }
 
-/** Why a sign-in cannot go on. `code` is for the operator who is asked for help. */
+/** The page of a sign-in that failed. The operator finds the cause by `code`. */
 export function failedPage(why: string, code?: string): Page {
   return {
     title: texts.failed.title,

@@ -13,7 +13,7 @@ const timeless: EventLoop = { now: () => 0, nextTurn: (act) => void setImmediate
 const MANY = '192.0.2.1';
 const ONE = '192.0.2.2';
 
-/** As many as come at once; tells who has begun, in order. */
+/** Takes `count` requests of an address at once, and notes the address of each that begins. */
 function come(turns: AdmissionScheduler, address: string, count: number, begun: string[]): void {
   for (let index = 0; index < count; index += 1) turns.take(socketFrom(address), () => begun.push(address));
 }

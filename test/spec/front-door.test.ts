@@ -156,7 +156,7 @@ test.each([
   expect(callback.searchParams.get('error')).toBe('invalid_request');
 });
 
-test('R-236: asks for consent before the provider is asked, and says who asks', async () => {
+test('R-236: the front door names the client and asks for consent before it contacts the provider', async () => {
   const client = await registerClient(world.issuer, { client_name: '<script>alert(1)</script> Agent' });
   const before = world.provider.authorizations.length;
   const browser = createBrowser();
