@@ -167,9 +167,9 @@ describe('a code', () => {
       code_verifier: verifier,
     };
     const first = await client.post(form);
-    expect(await call(first.body['access_token'])).not.toBe(401);
+    expect(await world.listTools(first.body['access_token'])).not.toBe(401);
     expect((await client.post(form)).body).toMatchObject({ error: 'invalid_grant' });
-    expect(await call(first.body['access_token'])).toBe(401);
+    expect(await world.listTools(first.body['access_token'])).toBe(401);
   });
 });
 
@@ -186,9 +186,9 @@ describe('a refresh token', () => {
     const { body } = await client.token();
     const form = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
     const next = await client.post(form);
-    expect(await call(next.body['access_token'])).not.toBe(401);
+    expect(await world.listTools(next.body['access_token'])).not.toBe(401);
     expect((await client.post(form)).body).toMatchObject({ error: 'invalid_grant' });
-    expect(await call(next.body['access_token'])).toBe(401);
+    expect(await world.listTools(next.body['access_token'])).toBe(401);
     const last = await client.post({ grant_type: 'refresh_token', refresh_token: String(next.body['refresh_token']) });
     expect(last.body).toMatchObject({ error: 'invalid_grant' });
   });
@@ -426,8 +426,3 @@ describe('a metadata document', () => {
     expect(await status(open, `https://localhost:${port}/slow.json`)).toBe(400);
   });
 });
-
-async function call(token: unknown): Promise<number> {
-  const headers = { authorization: `Bearer ${String(token)}`, 'content-type': 'application/json' };
-  return (await fetch(world.mcpUrl, { method: 'POST', headers, body: '{}' })).status;
-}

@@ -9,20 +9,6 @@ import { startIdentityProvider, type TestIdentityProvider } from '../support/ide
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
 import { oauthClient, registerClient } from '../worlds/oauth-client.ts';
 
-async function status(world: FrontDoorWorld, token: unknown): Promise<number> {
-  const response = await fetch(world.mcpUrl, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${String(token)}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
-  });
-  await response.body?.cancel();
-  return response.status;
-}
-
 describe('tokens as JWTs', () => {
   let world: FrontDoorWorld;
   beforeAll(async () => {
@@ -48,10 +34,10 @@ describe('tokens as JWTs', () => {
       role: 'trader',
       tenant: 'acme',
     });
-    expect([body['expires_in'], await status(world, body['access_token'])]).toEqual([300, 200]);
+    expect([body['expires_in'], await world.listTools(body['access_token'])]).toEqual([300, 200]);
     world.provider.person = { sub: '2', claims: { roles: ['auditor'], tid: 'acme' } };
     const { body: other } = await (await registerClient(world.issuer)).token();
-    expect(await status(world, other['access_token'])).toBe(403);
+    expect(await world.listTools(other['access_token'])).toBe(403);
   });
 });
 
@@ -72,7 +58,7 @@ describe('several providers', () => {
     const browser = createBrowser();
     const client = await registerClient(world.issuer);
     const { body } = await client.token({ browser, user: 'jane@x.acme.com' });
-    expect(await status(world, body['access_token'])).toBe(200);
+    expect(await world.listTools(body['access_token'])).toBe(200);
     expect(world.provider.authorizations.at(-1)?.get('login_hint')).toBe('jane@x.acme.com');
     const shown = world.provider.authorizations.length;
     await client.token({ browser });
@@ -128,7 +114,7 @@ describe('clients by metadata document', () => {
     const browser = createBrowser();
     const client = oauthClient(world.issuer, `${base}/client`);
     const { body } = await client.token({ browser });
-    expect(await status(world, body['access_token'])).toBe(200);
+    expect(await world.listTools(body['access_token'])).toBe(200);
     expect(body['refresh_token']).toBeUndefined();
     await client.token({ browser });
     expect(browser.pages).toEqual(['Allow access', 'Allow access']);

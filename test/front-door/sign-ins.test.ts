@@ -44,16 +44,7 @@ class Stepper {
   /** Begins a sign-in: the consent page, and its address. */
   async begin(): Promise<{ readonly interaction: string; readonly page: Step }> {
     const client = await registerClient(world.issuer);
-    const url = new URL(`${world.issuer}/authorize`);
-    url.search = new URLSearchParams({
-      client_id: client.id,
-      redirect_uri: client.redirectUri,
-      response_type: 'code',
-      scope: 'read',
-      code_challenge: 'a'.repeat(43),
-      code_challenge_method: 'S256',
-    }).toString();
-    const { location } = await this.open(url.href);
+    const { location } = await this.open(client.authorizationUrl().href);
     return { interaction: location, page: await this.open(location) };
   }
 

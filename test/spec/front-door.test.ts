@@ -30,21 +30,6 @@ afterAll(async () => {
   if (bugs.length > 0) throw new Error(bugs.join('\n'));
 });
 
-/** A call with a token, and the decision on it. */
-async function call(token: unknown): Promise<number> {
-  const response = await fetch(world.mcpUrl, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${String(token)}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
-  });
-  await response.body?.cancel();
-  return response.status;
-}
-
 test('R-231: publishes RFC 8414 and OpenID metadata that name exactly the configured issuer', async () => {
   const [oauth, openid] = await Promise.all(
     ['oauth-authorization-server', 'openid-configuration'].map(async (name) =>
@@ -110,10 +95,10 @@ test('R-233: gives an opaque token for the resource, with a stable subject and t
     scope: 'read',
     token_type: 'Bearer',
   });
-  expect(await call(body['access_token'])).toBe(200);
+  expect(await world.listTools(body['access_token'])).toBe(200);
   const first = await world.decision({ allow: true });
   const again = await (await registerClient(world.issuer)).token();
-  expect(await call(again.body['access_token'])).toBe(200);
+  expect(await world.listTools(again.body['access_token'])).toBe(200);
   const second = await world.decision({ allow: true });
   expect(second['subject']).toBe(first['subject']);
   expect(String(first['subject'])).toMatch(/^[\w-]{43}$/);
@@ -127,15 +112,7 @@ describe('a resource', () => {
     ['two', ['MCP', 'MCP']],
   ])('R-234: is refused: %s', async (_title, resources) => {
     const client = await registerClient(world.issuer);
-    const url = new URL(`${world.issuer}/authorize`);
-    url.search = new URLSearchParams({
-      client_id: client.id,
-      redirect_uri: client.redirectUri,
-      response_type: 'code',
-      scope: 'read',
-      code_challenge: 'a'.repeat(43),
-      code_challenge_method: 'S256',
-    }).toString();
+    const url = client.authorizationUrl();
     for (const resource of resources) url.searchParams.append('resource', resource.replace('MCP', world.mcpUrl.href));
     const response = await fetch(url, { redirect: 'manual' });
     const answer = new URL(response.headers.get('location') ?? '');
@@ -229,9 +206,9 @@ describe('refresh tokens', () => {
     const { body } = await client.token();
     const use = () => client.post({ grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) });
     const { body: second } = await use();
-    expect(await call(second['access_token'])).toBe(200);
+    expect(await world.listTools(second['access_token'])).toBe(200);
     expect((await use()).body['error']).toBe('invalid_grant');
-    expect(await call(second['access_token'])).toBe(401);
+    expect(await world.listTools(second['access_token'])).toBe(401);
     const rotated = { grant_type: 'refresh_token', refresh_token: String(second['refresh_token']) };
     expect((await client.post(rotated)).body['error']).toBe('invalid_grant');
   });
@@ -248,16 +225,16 @@ describe('refresh tokens', () => {
 test('R-242: a revoked token opens nothing at once, although the gateway has cached it', async () => {
   const client = await registerClient(world.issuer);
   const { body } = await client.token();
-  expect(await call(body['access_token'])).toBe(200);
+  expect(await world.listTools(body['access_token'])).toBe(200);
   expect((await client.post({ token: String(body['access_token']) }, '/revoke')).status).toBe(200);
-  expect(await call(body['access_token'])).toBe(401);
+  expect(await world.listTools(body['access_token'])).toBe(401);
 });
 
 test('R-242: a client cannot revoke a token of another one', async () => {
   const [one, other] = [await registerClient(world.issuer), await registerClient(world.issuer)];
   const { body } = await one.token();
   await other.post({ token: String(body['access_token']) }, '/revoke');
-  expect(await call(body['access_token'])).toBe(200);
+  expect(await world.listTools(body['access_token'])).toBe(200);
 });
 
 test('R-243: a code is used once, by its client, with its redirect URI and verifier', async () => {
@@ -272,10 +249,10 @@ test('R-243: a code is used once, by its client, with its redirect URI and verif
   expect((await redeem({ code_verifier: 'b'.repeat(43) }))[0].body['error']).toBe('invalid_grant');
   expect((await redeem({ redirect_uri: 'http://127.0.0.1:1/other' }))[0].body['error']).toBe('invalid_grant');
   const [answer, code, redirect] = await redeem({});
-  expect(await call(answer.body['access_token'])).toBe(200);
+  expect(await world.listTools(answer.body['access_token'])).toBe(200);
   expect((await one.post({ grant_type: 'authorization_code', code, ...redirect })).body['error']).toBe('invalid_grant');
   // RFC 6749 §4.1.2: the tokens of a code that is used twice end.
-  expect(await call(answer.body['access_token'])).toBe(401);
+  expect(await world.listTools(answer.body['access_token'])).toBe(401);
 });
 
 test.each([

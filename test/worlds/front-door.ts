@@ -20,6 +20,8 @@ export interface FrontDoorWorld extends WrittenLog {
   readonly frontDoor: RunningFrontDoor;
   /** What the front door observed: `sign-in corporate ok`. */
   readonly observed: readonly string[];
+  /** Lists the tools with a token; the status of the answer. */
+  listTools(token: unknown): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -116,6 +118,19 @@ ${below === undefined ? '' : `  - { name: signin, path: ${below}, public: true, 
     gateway,
     frontDoor,
     observed,
+    async listTools(token) {
+      const response = await fetch(`${gatewayUrl}/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${String(token)}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      });
+      await response.body?.cancel();
+      return response.status;
+    },
     async close() {
       await gateway.close(0);
       await Promise.all([frontDoor.close(), provider.close(), mcpServer.close()]);

@@ -8,6 +8,8 @@ export interface OAuthClient {
   readonly redirectUri: string;
   /** The answer to its registration. */
   readonly registration: Readonly<Record<string, unknown>>;
+  /** The address of an authorization request. Each parameter replaces the default; undefined leaves one out. */
+  authorizationUrl(parameters?: AuthorizeRequest['parameters']): URL;
   /** Sends a person to authorize, and returns where the person comes back to the client. */
   authorize(request?: AuthorizeRequest): Promise<{ readonly callback: URL; readonly verifier: string }>;
   /** {@link authorize}, then the answer of the token endpoint. */
@@ -73,6 +75,21 @@ export function oauthClient(
     return { status: response.status, body };
   }
 
+  function authorizationUrl(parameters: AuthorizeRequest['parameters'] = {}): URL {
+    const asked: Record<string, string | undefined> = {
+      client_id: id,
+      redirect_uri: uri,
+      response_type: 'code',
+      scope: 'read',
+      code_challenge: 'a'.repeat(43),
+      code_challenge_method: 'S256',
+      ...parameters,
+    };
+    const url = new URL(`${issuer}/authorize`);
+    for (const [name, value] of Object.entries(asked)) if (value !== undefined) url.searchParams.set(name, value);
+    return url;
+  }
+
   async function authorize({
     browser = createBrowser(),
     approve = true,
@@ -80,18 +97,11 @@ export function oauthClient(
     parameters = {},
   }: AuthorizeRequest = {}) {
     const verifier = randomBytes(32).toString('base64url');
-    const url = new URL(`${issuer}/authorize`);
-    const asked: Record<string, string | undefined> = {
-      client_id: id,
-      redirect_uri: uri,
-      response_type: 'code',
+    const url = authorizationUrl({
       state: 'the state of the client',
-      scope: 'read',
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-      code_challenge_method: 'S256',
       ...parameters,
-    };
-    for (const [name, value] of Object.entries(asked)) if (value !== undefined) url.searchParams.set(name, value);
+    });
     return { callback: await signIn({ authorizationUrl: url, user, browser, approve }), verifier };
   }
 
@@ -99,6 +109,7 @@ export function oauthClient(
     id,
     redirectUri: uri,
     registration,
+    authorizationUrl,
     authorize,
     post,
     async token(request) {
