@@ -1,3 +1,4 @@
+import { remembered } from '../lib/remembered.ts';
 import type { DecisionInput } from '../model/decision-input.ts';
 import { type Reason, type Refusal, refusals } from '../model/denial.ts';
 import { type Outcome, toolOf } from '../model/outcome.ts';
@@ -102,19 +103,8 @@ export function cutIfAny(text: string | undefined): string | undefined {
   return text === undefined ? undefined : cut(text);
 }
 
-/** The names that callers sent lately. Most calls name one of a few tools. */
-const names = new Map<string, string>();
-const MAX_NAMES = 1_000;
-
-/** A copy of a name, the same for each call that has it. */
-function shared(name: string): string {
-  const known = names.get(name);
-  if (known !== undefined) return known;
-  if (names.size >= MAX_NAMES) names.clear();
-  const own = copied(name);
-  names.set(own, own);
-  return own;
-}
+/** A copy of a name, the same for each call that has it: most calls name one of a few tools. */
+const shared = remembered(copied);
 
 function sharedIfAny(name: string | undefined): string | undefined {
   return name === undefined ? undefined : shared(name);
