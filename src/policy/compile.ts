@@ -6,7 +6,7 @@
 
 import type { Policy } from '../model/policy.ts';
 import type { Claims } from '../model/principal.ts';
-import { type Condition, compileCondition, scopeTokens } from './condition.ts';
+import { type Condition, compileCondition, leavesOf, scopeTokens } from './condition.ts';
 import { type Rules, couldCall, decide, inShadow, scopesForAttempt } from './decide.ts';
 import { explain } from './explain.ts';
 import type { PolicyDocument } from './document.ts';
@@ -100,7 +100,7 @@ function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly stri
 
 /** The readers of all claims that the rules use, by claim as written. */
 function claimReaders({ condition }: Rules, entries: readonly Entry[]): ReadonlyMap<string, MemberReader> {
-  const conditions = [condition, ...entries.map((entry) => entry.condition)].flatMap(leaves);
+  const conditions = [condition, ...entries.map((entry) => entry.condition)].flatMap(leavesOf);
   return new Map(conditions.flatMap((leaf) => (leaf.kind === 'claim' ? [[leaf.name, leaf.read] as const] : [])));
 }
 
@@ -132,20 +132,5 @@ function scopesIn(condition: Condition): readonly string[] {
     case 'claim':
     case 'lifetime':
       return [];
-  }
-}
-
-function leaves(condition: Condition): readonly Condition[] {
-  switch (condition.kind) {
-    case 'all':
-      return condition.conditions.flatMap(leaves);
-    case 'any':
-      return condition.alternatives.flatMap(leaves);
-    case 'not':
-      return leaves(condition.condition);
-    case 'scope':
-    case 'claim':
-    case 'lifetime':
-      return [condition];
   }
 }

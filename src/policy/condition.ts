@@ -32,6 +32,25 @@ export interface ClaimCondition {
   readonly predicates: readonly Predicate[];
 }
 
+/** A condition that consists of no others. */
+export type LeafCondition = Exclude<Condition, { readonly kind: 'all' | 'any' | 'not' }>;
+
+/** The leaves of a condition, in the order of the policy. */
+export function leavesOf(condition: Condition): readonly LeafCondition[] {
+  switch (condition.kind) {
+    case 'all':
+      return condition.conditions.flatMap(leavesOf);
+    case 'any':
+      return condition.alternatives.flatMap(leavesOf);
+    case 'not':
+      return leavesOf(condition.condition);
+    case 'scope':
+    case 'claim':
+    case 'lifetime':
+      return [condition];
+  }
+}
+
 /** What surrounds a condition. */
 interface Context {
   /** Where it stands. */

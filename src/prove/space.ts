@@ -1,6 +1,6 @@
 import { keysOf } from '../json/pointer.ts';
 import type { Principal } from '../model/principal.ts';
-import type { AllCondition, ClaimCondition, Condition } from '../policy/condition.ts';
+import { type ClaimCondition, type Condition, type LeafCondition, leavesOf } from '../policy/condition.ts';
 import type { ArgumentCondition } from '../policy/entry.ts';
 import { describeValue } from '../policy/describe-value.ts';
 import type { Predicate } from '../policy/predicate.ts';
@@ -38,8 +38,7 @@ function readAt(place: Place, { rule, predicates }: Omit<Read, 'place'>): Read {
   return { rule, place, predicates };
 }
 
-type Leaf = Exclude<Condition, AllCondition | { readonly kind: 'any' | 'not' }>;
-type LifetimeCondition = Extract<Condition, { readonly kind: 'lifetime' }>;
+type LifetimeCondition = Extract<LeafCondition, { readonly kind: 'lifetime' }>;
 
 /** All callers and all arguments, as far as some conditions can tell them apart. */
 export class Space {
@@ -91,7 +90,7 @@ export class Space {
   }
 
   /** The statement that a condition on scopes, a claim or the lifetime is met. */
-  met(leaf: Leaf): Formula {
+  met(leaf: LeafCondition): Formula {
     switch (leaf.kind) {
       case 'scope':
         return and(leaf.scopes.map((scope) => this.#holds(scope)));
@@ -182,22 +181,6 @@ export class Space {
       const others = granted.filter((each) => each !== scope);
       return others.some((each) => hierarchy.get(each)?.includes(scope)) ? others : granted;
     }, held);
-  }
-}
-
-/** The conditions that a condition consists of. */
-function leavesOf(condition: Condition): readonly Leaf[] {
-  switch (condition.kind) {
-    case 'all':
-      return condition.conditions.flatMap(leavesOf);
-    case 'any':
-      return condition.alternatives.flatMap(leavesOf);
-    case 'not':
-      return leavesOf(condition.condition);
-    case 'scope':
-    case 'claim':
-    case 'lifetime':
-      return [condition];
   }
 }
 
