@@ -1,9 +1,9 @@
 import { type CryptoKey, importJWK } from 'jose';
 import * as openid from 'openid-client';
-import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { IdentityProvider } from '../model/front-door.ts';
 import { createClaimsReader, type MappedClaims } from './claims.ts';
+import { discoverIssuer, hourly } from './issuer-discovery.ts';
 
 /** One sign-in at a provider, as it was begun. */
 export interface SignInChecks {
@@ -36,25 +36,12 @@ export interface ProviderClient {
 
 /** How long one call to a provider may take. */
 const TIMEOUT_SECONDS = 10;
-/** How long its metadata are used; keys are read again as tokens need them. */
-const METADATA_MS = 3_600_000;
 const CLOCK_TOLERANCE_SECONDS = 5;
 
 /** Creates a client of `settings`. It discovers the provider at the first sign-in, and again each hour. */
 export function createProviderClient(settings: IdentityProvider, redirectUri: string, clock: Clock): ProviderClient {
   const reader = createClaimsReader(settings.claims);
-  let known: { readonly configuration: Promise<openid.Configuration>; readonly at: number } | undefined;
-
-  function configuration(): Promise<openid.Configuration> {
-    if (known !== undefined && clock() - known.at < METADATA_MS) return known.configuration;
-    const attempt = { configuration: discover(settings), at: clock() };
-    known = attempt;
-    // A failure is not remembered: the next sign-in tries again.
-    attempt.configuration.catch(() => {
-      if (known === attempt) known = undefined;
-    });
-    return attempt.configuration;
-  }
+  const configuration = hourly(() => discover(settings), clock);
 
   return {
     settings,
@@ -99,25 +86,13 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
   };
 }
 
-async function discover(settings: IdentityProvider): Promise<openid.Configuration> {
-  const { issuer, backchannel, credentials } = settings;
-  const isPlain = [issuer, backchannel].some((url) => url.startsWith('http:'));
-  const found = await openid.discovery(
-    new URL(issuer),
-    credentials.clientId,
-    { client_id: credentials.clientId, [openid.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
-    await clientAuthOf(credentials),
-    {
-      timeout: TIMEOUT_SECONDS,
-      [openid.customFetch]: (url, options) =>
-        fetch(reachable(url, settings), { ...options, redirect: 'error' } as RequestInit),
-      // The operator wrote http, of which `check` warns off loopback.
-      execute: [openid.enableNonRepudiationChecks, ...(isPlain ? [openid.allowInsecureRequests] : [])],
-    },
-  );
-  // openid-client compares the parsed URL. A trailing slash makes another issuer.
-  if (found.serverMetadata().issuer !== issuer) throw new Error('the metadata name another issuer');
-  return found;
+async function discover({ credentials, ...provider }: IdentityProvider): Promise<openid.Configuration> {
+  return await discoverIssuer(provider, {
+    metadata: { client_id: credentials.clientId, [openid.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
+    auth: await clientAuthOf(credentials),
+    timeoutSeconds: TIMEOUT_SECONDS,
+    execute: [openid.enableNonRepudiationChecks],
+  });
 }
 
 async function clientAuthOf(credentials: IdentityProvider['credentials']): Promise<openid.ClientAuth> {

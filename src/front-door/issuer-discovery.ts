@@ -1,0 +1,59 @@
+import * as openid from 'openid-client';
+import { reachable } from '../authorization-server/discovery.ts';
+import type { Clock } from '../lib/clock.ts';
+
+/** An issuer whose tokens the front door accepts, and where it reaches it. */
+interface TrustedIssuer {
+  readonly issuer: string;
+  readonly backchannel: string;
+}
+
+/** What the front door is to an issuer. */
+interface DiscoveringClient {
+  readonly metadata: openid.ClientMetadata;
+  readonly auth: openid.ClientAuth;
+  /** How long one call may take. */
+  readonly timeoutSeconds: number;
+  /** Changes to the configuration that is found. */
+  readonly execute?: openid.DiscoveryRequestOptions['execute'];
+}
+
+/** How long metadata are used. Keys are read again as tokens need them. */
+const METADATA_MS = 3_600_000;
+
+/** Calls `discover` at the first use, and again each hour. A failure is not remembered: the next use tries again. */
+export function hourly<Value>(discover: () => Promise<Value>, clock: Clock): () => Promise<Value> {
+  let known: { readonly value: Promise<Value>; readonly at: number } | undefined;
+  return () => {
+    if (known !== undefined && clock() - known.at < METADATA_MS) return known.value;
+    const attempt = { value: discover(), at: clock() };
+    known = attempt;
+    attempt.value.catch(() => {
+      if (known === attempt) known = undefined;
+    });
+    return attempt.value;
+  };
+}
+
+/** The `fetch` of endpoints of an issuer. It follows no redirect, which could lead to another party's keys. */
+export function createIssuerFetch(from: TrustedIssuer): (url: string, options: object) => Promise<Response> {
+  return (url, options) => fetch(reachable(url, from), { ...options, redirect: 'error' });
+}
+
+/** Discovers an issuer. @throws if its metadata name another one. */
+export async function discoverIssuer(
+  from: TrustedIssuer,
+  { metadata, auth, timeoutSeconds, execute = [] }: DiscoveringClient,
+): Promise<openid.Configuration> {
+  const { issuer, backchannel } = from;
+  const isPlain = [issuer, backchannel].some((url) => url.startsWith('http:'));
+  const found = await openid.discovery(new URL(issuer), metadata.client_id, metadata, auth, {
+    timeout: timeoutSeconds,
+    [openid.customFetch]: createIssuerFetch(from),
+    // The operator wrote http, of which `check` warns off loopback.
+    execute: [...execute, ...(isPlain ? [openid.allowInsecureRequests] : [])],
+  });
+  // openid-client compares the parsed URL. A trailing slash makes another issuer.
+  if (found.serverMetadata().issuer !== issuer) throw new Error('the metadata name another issuer');
+  return found;
+}
