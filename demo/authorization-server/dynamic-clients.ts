@@ -1,30 +1,12 @@
 import { randomBytes } from 'node:crypto';
 
-import { errors, type ClientMetadata, type KoaContextWithOIDC } from 'oidc-provider';
+import { errors, type ClientMetadata } from 'oidc-provider';
 
+import { policyMembers, type ClientPolicy } from '../../src/front-door/client-policy.ts';
 import { dynamicClientScope, knownScopes } from './scopes.ts';
 
 /** The authentication context of a user name and a password, the only one of the demo. */
 export const passwordAcr = 'urn:sallyport:demo:acr:password';
-
-/** Members of a client's registration that neither OAuth nor OpenID Connect defines, in the answer's order. */
-const policyMembers = [
-  'token_endpoint_auth_methods',
-  'access_token_ttl',
-  'require_proof_key',
-  'requires_consent',
-] as const;
-
-/** The form in which oidc-provider takes a policy on registrations. */
-interface ClientPolicy {
-  readonly properties: readonly string[];
-  readonly validator: (
-    ctx: KoaContextWithOIDC | undefined,
-    key: string,
-    value: unknown,
-    metadata: ClientMetadata,
-  ) => void;
-}
 
 /**
  * The policy that sets the settings of every external client, whether it registered itself (RFC 7591) or has a metadata

@@ -7,8 +7,8 @@ import { anyPattern } from './url-pattern.ts';
 /** RFC 7523 §2.1: the grant of identity assertions. */
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
-/** Members of a registration that neither OAuth nor OpenID Connect defines, R-186. */
-const policyMembers = [
+/** Members of a registration that neither OAuth nor OpenID Connect defines, in the answer's order, R-186. */
+export const policyMembers = [
   'token_endpoint_auth_methods',
   'access_token_ttl',
   'require_proof_key',
@@ -20,7 +20,7 @@ const registrationMethods = ['client_secret_basic', 'client_secret_post', 'none'
 const documentMethods = ['none', 'private_key_jwt'] as const;
 
 /** The form in which oidc-provider takes a policy on clients. */
-interface ClientPolicy {
+export interface ClientPolicy {
   readonly properties: readonly string[];
   readonly validator: (
     ctx: KoaContextWithOIDC | undefined,
