@@ -9,6 +9,7 @@
  * | how metadata documents are fetched            | `document-fetch.ts`                              |
  * | when people are asked, and what they see      | `consent-policy.ts`, `interactions.ts`, `pages.ts` |
  * | how a person is sent to a provider, and back  | `sign-ins.ts`, `identity-provider.ts`, `callback.ts` |
+ * | how a provider or an issuer is discovered     | `issuer-discovery.ts`, `assertion-keys.ts`       |
  * | what tokens say                               | `subject.ts`, `claims.ts`, `scope-rules.ts`, `resources.ts` |
  * | what is stored, and where                     | `adapter.ts`, `store.ts`, `keys.ts`              |
  *
