@@ -67,14 +67,15 @@ export function openEditor(place: HTMLElement, text: string, onChange: (text: st
       ],
     }),
   });
+  let isMarked = false;
   return {
-    show: (problems) =>
-      view.dispatch(
-        setDiagnostics(
-          view.state,
-          problems.map((each) => diagnosticOf(each, view.state)),
-        ),
-      ),
+    show(problems) {
+      // Each update forgets a selection of the document that the editor has not read yet, such as one by touch.
+      if (!isMarked && problems.length === 0) return;
+      isMarked = problems.length > 0;
+      const diagnostics = problems.map((each) => diagnosticOf(each, view.state));
+      view.dispatch(setDiagnostics(view.state, diagnostics));
+    },
     focus: () => view.focus(),
     close: () => view.destroy(),
   };

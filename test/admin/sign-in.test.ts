@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)('in a browser on another machine', () => {
     expect(page.url()).toBe(`${url}/?route=open`);
     const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({ name: 'sallyport_admin', httpOnly: true, sameSite: 'Strict', path: '/' });
-    expect(await page.getByLabel('route').locator('option').allInnerTexts()).toContain('open');
+    await page.getByLabel('route').locator('option', { hasText: 'open' }).waitFor({ state: 'attached' });
     expect(complaints).toEqual([]);
   });
 
