@@ -62,11 +62,18 @@ interface TextParts {
 function Text({ name, value, set }: TextParts): JSX.Element {
   const [text, setText] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => setText(value), [value]);
+  const typed = useRef(value);
+  // What the field itself wrote into the address may be older than what the reader has typed since.
+  useEffect(() => {
+    if (value === typed.current) return;
+    clearTimeout(timer.current);
+    typed.current = value;
+    setText(value);
+  }, [value]);
   const onInput = (next: string): void => {
     setText(next);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => set(name, next.trim()), TYPING_MS);
+    timer.current = setTimeout(() => set(name, (typed.current = next.trim())), TYPING_MS);
   };
   return (
     <label class="field">

@@ -103,6 +103,17 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     expect(new URL(page.url()).search).toBe('');
   });
 
+  test('keeps what is typed into a filter while the address follows', async () => {
+    await page.goto(world.adminUrl);
+    const subject = page.getByLabel('subject');
+    await subject.pressSequentially('Ann ');
+    await page.waitForURL('**/?subject=Ann');
+    await page.getByText('No kept decision has all of this').waitFor();
+    await subject.pressSequentially('Lee');
+    await page.waitForURL('**/?subject=Ann+Lee');
+    expect(await subject.inputValue()).toBe('Ann Lee');
+  });
+
   test('pauses and resumes', async () => {
     await world.call(alice, 'get_balance');
     await page.goto(world.adminUrl);
