@@ -1,5 +1,6 @@
+import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { DecisionSummary } from '../../src/telemetry/decision-summary.ts';
+import type { CallerSummary, DecisionSummary } from '../../src/telemetry/decision-summary.ts';
 import { createRates, ratePoints, SLOT_MS } from '../../src/telemetry/rates.ts';
 import { createRecentDecisions } from '../../src/telemetry/recent-decisions.ts';
 
@@ -21,6 +22,49 @@ test('evicts the oldest decisions beyond the limit on their length', () => {
   expect([...recent.newest()].map(({ id }) => id)).toEqual(['9', '8', '7']);
   recent.add(decision(10, 'x'.repeat(5000)));
   expect([...recent.newest()].map(({ id }) => id)).toEqual(['10']);
+});
+
+test('keeps each member of a decision, whatever it shares with others of its caller', () => {
+  const caller = { subject: 'alice', length: 5 } as CallerSummary;
+  const first: DecisionSummary = {
+    at: 1_790_000_000_123,
+    id: randomUUID(),
+    requestId: randomUUID(),
+    kind: 'refused',
+    route: 'accounts',
+    policy: 'accounts',
+    caller,
+    reason: 'claim.denied',
+    detail: 'claim role: wanted "trader"',
+    neededScope: 'payments',
+    method: 'tools/call',
+    tool: 'transfer',
+    targets: undefined,
+    rule: 'tools.transfer.claims.role',
+    durationMs: 0.125,
+    traceId: randomBytes(16).toString('hex'),
+  };
+  const other = { id: randomUUID(), requestId: randomUUID(), traceId: undefined, at: 1_790_000_000_456, durationMs: 3 };
+  const changes: Partial<DecisionSummary>[] = [
+    {},
+    { kind: 'shadow' },
+    { route: 'loans' },
+    { policy: 'loans' },
+    { caller: { ...caller, subject: 'bob' } },
+    { caller: undefined },
+    { reason: 'argument.denied' },
+    { detail: 'claim role: missing' },
+    { neededScope: undefined },
+    { method: 'GET' },
+    { tool: undefined },
+    { targets: [{ kind: 'resource', name: 'file:///a' }] },
+    { rule: undefined },
+  ];
+  const decisions = [first];
+  for (const change of changes) decisions.push({ ...first, ...other, ...change });
+  const recent = createRecentDecisions();
+  for (const decision of [...decisions, ...decisions]) recent.add(decision);
+  expect([...recent.newest()].toReversed()).toEqual([...decisions, ...decisions]);
 });
 
 test('counts decisions by outcome and estimates quantiles, for an hour, over processes', () => {
