@@ -70,7 +70,7 @@ export function createProvider(options: ProviderOptions): Provider {
       store: createMemoryStore(Date.now),
       clock: Date.now,
       registrationMs: 90 * 86_400_000,
-      onRevoked: () => {},
+      onRevoked: async () => {},
     }),
     clients: [...options.clients],
     jwks: { keys: [newSigningKey()] },

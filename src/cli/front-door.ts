@@ -36,7 +36,7 @@ export async function frontDoor(file: string): Promise<ExitCode> {
   try {
     const running = await startFrontDoor(config, {
       observer: createFrontDoorTelemetry(() => log),
-      // The gateway runs elsewhere. It asks again after 30 s at the latest.
+      // The gateway runs elsewhere. Without a shared store it asks again after 30 s at the latest.
       onRevoked() {},
       log: (...event) => log.event(...event),
       onBug: (error) => log.event('error', 'a bug', { stack: error instanceof Error ? error.stack : String(error) }),

@@ -13,7 +13,7 @@ export interface AdapterParts {
   /** How long a registration lives after its last use. */
   readonly registrationMs: number;
   /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */
-  readonly onRevoked: (tokens: readonly string[]) => void;
+  readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
 }
 
 /** Models that end with their grant. */
@@ -45,7 +45,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
   async function revokeByGrantId(grantId: string): Promise<void> {
     const digests = await store.takeMembers(setOf(model, grantId));
     await Promise.all(digests.map((digest) => store.delete(model, digest)));
-    if (model === 'AccessToken' && digests.length > 0) onRevoked(digests);
+    if (model === 'AccessToken' && digests.length > 0) await onRevoked(digests);
   }
 
   return {
@@ -83,7 +83,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     },
     async destroy(id) {
       await store.delete(model, digestOf(id));
-      if (model === 'AccessToken') onRevoked([digestOf(id)]);
+      if (model === 'AccessToken') await onRevoked([digestOf(id)]);
     },
     revokeByGrantId,
   };

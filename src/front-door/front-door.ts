@@ -33,7 +33,10 @@ import type { Store } from './store.ts';
 /** What a front door needs besides its configuration. Tests replace the optional ones. */
 export interface FrontDoorParts {
   readonly observer: FrontDoorObserver;
-  /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */
+  /**
+   * Called with the SHA-256 (base64url) of each access token that ends before it expires. Gateways on the shared store
+   * learn of it by themselves.
+   */
   readonly onRevoked: (tokens: readonly string[]) => void;
   /** Called for a failure that is a bug. */
   readonly onBug: (error: unknown) => void;
@@ -73,7 +76,13 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
   function handlerOf(next: Config): Handler {
     const frontDoor = required(next);
     const fetchDocument = createDocumentFetch({ allowed: frontDoor.clients.documentAddresses, clock, ca: parts.ca });
-    return createHandler(next, frontDoor, { ...parts, store, keys, clock, fetch: fetchDocument });
+    return createHandler(next, frontDoor, { ...parts, store, keys, clock, fetch: fetchDocument, onRevoked });
+  }
+
+  async function onRevoked(tokens: readonly string[]): Promise<void> {
+    parts.onRevoked(tokens);
+    // The tokens have ended already. A gateway that is not told asks again when its answer has expired.
+    await store.publishRevoked(tokens).catch(() => {});
   }
 
   function use(next: Config): void {

@@ -29,7 +29,7 @@ export interface HandlerParts {
   readonly clock: Clock;
   readonly fetch: typeof fetch;
   readonly observer: FrontDoorObserver;
-  readonly onRevoked: (tokens: readonly string[]) => void;
+  readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
   readonly onBug: (error: unknown) => void;
 }
 

@@ -63,6 +63,7 @@ export function createMemoryStore(clock: Clock): Store {
       return [...(members?.all ?? [])];
     },
     firstSeen: async (key, expiresAt, owner) => replay.firstSeen(key, expiresAt, owner),
+    publishRevoked: async () => {},
     close: async () => {},
   };
 }

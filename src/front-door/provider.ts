@@ -26,7 +26,7 @@ export interface ProviderParts {
   readonly clock: Clock;
   /** Reads what clients publish. */
   readonly fetch: typeof fetch;
-  readonly onRevoked: (tokens: readonly string[]) => void;
+  readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
 }
 
 /** The endpoints, below the issuer. */

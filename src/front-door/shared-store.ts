@@ -5,6 +5,7 @@ import { Denial } from '../model/denial.ts';
 import type { StoreObserver } from '../model/shared.ts';
 import { connectStore, type LogStore, StoreError } from '../shared/connection.ts';
 import { createReplayMemory, createSharedReplayMemory } from '../shared/replay.ts';
+import { publishRevoked } from '../shared/revocations.ts';
 import { createSealing } from '../shared/sealing.ts';
 import type { Store } from './store.ts';
 
@@ -102,6 +103,7 @@ export function createSharedStore({ settings, sessionKey, observer, log, clock }
       return Array.isArray(taken) ? taken.map(String) : [];
     },
     firstSeen: async (key, expiresAt, owner) => replay.firstSeen(`front door ${key}`, expiresAt, owner),
+    publishRevoked: (digests) => publishRevoked(connection, sealing, digests),
     close: () => connection.close(),
   });
 }
@@ -126,6 +128,7 @@ function unavailableAs503(store: Store): Store {
     addMember: answered(store.addMember),
     takeMembers: answered(store.takeMembers),
     firstSeen: answered(store.firstSeen),
+    publishRevoked: answered(store.publishRevoked),
     close: store.close,
   };
 }

@@ -21,5 +21,7 @@ export interface Store {
   readonly takeMembers: (set: string) => Promise<readonly string[]>;
   /** Whether `key` is new, in one atomic step over all replicas. It is remembered until `expiresAt`. */
   readonly firstSeen: (key: string, expiresAt: number, owner: string) => Promise<boolean>;
+  /** Tells all gateways on the store which access tokens have ended, by their SHA-256 (base64url). */
+  readonly publishRevoked: (digests: readonly string[]) => Promise<void>;
   readonly close: () => Promise<void>;
 }

@@ -61,7 +61,10 @@ export interface ReloadableGateway {
  */
 export function createReloadableGateway(config: Config, surroundings: Surroundings): ReloadableGateway {
   const { log, metrics, clock, tracer } = surroundings;
-  const shared = createShared(metrics, (...event) => log.event(...event), clock);
+  const shared = createShared(metrics, (...event) => log.event(...event), clock, {
+    onRevoked: endTokens,
+    onMissed: revalidateStreams,
+  });
   const open = createStreamIndex(tokenKey, clock);
   const processScope: ProcessScope = {
     ...surroundings,
@@ -91,7 +94,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
   function use(next: Config): void {
     const before = clients;
-    const store = shared.prepare(next.shared, next.sessionKey);
+    const store = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
     const configScope = configScopeOf(next, store.limiters);
     try {
       const built = createGateway(next, configScope, processScope);
@@ -132,6 +135,18 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     }
   }
 
+  function endTokens(digests: readonly string[]): void {
+    for (const digest of digests) processScope.authenticators.revoke(FRONT_DOOR, digest);
+  }
+
+  /** Asks the front door about the token of each open stream: revocations were missed. A refused token ends them. */
+  function revalidateStreams(): void {
+    const issuer = clients.get(FRONT_DOOR)?.server.issuer;
+    for (const { grant, held } of open.all()) {
+      if (grant.principal?.issuer === issuer) held?.revalidate().catch(() => {});
+    }
+  }
+
   function endFor(stream: OpenStream, reason: Reason, why: string): void {
     log.event('info', 'stream ended', { request_id: stream.call.id, route: stream.route.name, reason });
     stream.end(why);
@@ -159,9 +174,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     sharedStore: shared.state,
     servers: () => [...clients.values()].map((client) => client.state()),
     use,
-    endTokens(digests) {
-      for (const digest of digests) processScope.authenticators.revoke(FRONT_DOOR, digest);
-    },
+    endTokens,
     endStreams() {
       for (const stream of open.all()) stream.end('the gateway stops');
     },

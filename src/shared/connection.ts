@@ -21,6 +21,14 @@ export interface StoreConnection {
   close(): Promise<void>;
 }
 
+/** A channel of the store that a connection listens to. */
+export interface Subscription {
+  readonly channel: string;
+  readonly onMessage: (message: string) => void;
+  /** Called when the connection listens, again after each reconnection. Messages before were missed. */
+  readonly onSubscribed: () => void;
+}
+
 /** Logs changes of the store's state. */
 export type LogStore = (level: 'info' | 'warn', msg: string, fields?: Readonly<Record<string, unknown>>) => void;
 
@@ -42,7 +50,12 @@ const MAX_WAITING = 10_000;
  * Connects to `url` in the background, with back-off. After a timeout the store counts as away until it has taken a
  * write: a stopped process still accepts connections.
  */
-export function connectStore(url: string, observer: StoreObserver, log: LogStore): StoreConnection {
+export function connectStore(
+  url: string,
+  observer: StoreObserver,
+  log: LogStore,
+  subscription?: Subscription,
+): StoreConnection {
   let current: StoreClient | undefined;
   let problem = 'not connected yet';
   let logged: StoreState['state'] | undefined;
@@ -65,6 +78,8 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
       if (closed) return;
       client = create({
         url,
+        // RESP3 sends messages of a channel between the answers to commands, so that one connection is enough.
+        ...(subscription !== undefined && { RESP: 3 }),
         disableOfflineQueue: true,
         disableClientInfo: true,
         commandsQueueMaxLength: MAX_WAITING,
@@ -88,6 +103,17 @@ export function connectStore(url: string, observer: StoreObserver, log: LogStore
     client.on('error', (error: unknown) => lose(client, error));
     await client.connect();
     await probe(client);
+    if (subscription !== undefined) await subscribe(client, subscription);
+  }
+
+  /** A user of an ACL may lack the permission, and needs the store for the rest all the same. */
+  async function subscribe(client: StoreClient, { channel, onMessage, onSubscribed }: Subscription): Promise<void> {
+    try {
+      await client.subscribe(channel, onMessage);
+      onSubscribed();
+    } catch (error) {
+      log('warn', 'shared store refuses a subscription', { channel, problem: withoutSecrets(error, url) });
+    }
   }
 
   function use(client: StoreClient): void {

@@ -12,6 +12,7 @@ import type { RateLimiters } from '../model/limits.ts';
 import type { ReplayMemory, SharedAnswers, StoreObserver, StoreState } from '../model/shared.ts';
 import { createSharedAnswers } from './answers.ts';
 import { connectStore, type LogStore, type StoreConnection } from './connection.ts';
+import { type RevocationListener, revocationsFor } from './revocations.ts';
 import { createReplayMemory, createSharedReplayMemory } from './replay.ts';
 import { createRateLimiters, createSharedRateLimiters } from './rate.ts';
 import { createSealing } from './sealing.ts';
@@ -24,8 +25,12 @@ export interface Shared {
   connection(): StoreConnection | undefined;
   /** The state of the store; undefined: none is configured. */
   readonly state: () => StoreState | undefined;
-  /** Prepares a configuration with `store`, without putting it into force. An unchanged store keeps its connection. */
-  prepare(store: SharedStore | undefined, sessionKey: string | undefined): Prepared;
+  /**
+   * Prepares a configuration with `store`, without putting it into force. An unchanged store keeps its connection.
+   *
+   * @param hasFrontDoor Whether to listen for revocations of the front door.
+   */
+  prepare(store: SharedStore | undefined, sessionKey: string | undefined, hasFrontDoor?: boolean): Prepared;
   close(): Promise<void>;
 }
 
@@ -39,10 +44,15 @@ export interface Prepared {
   readonly drop: () => void;
 }
 
-/** A store, and the settings that it was created from. */
-interface UsedStore {
+/** The settings that need a connection of their own. */
+interface StoreSettings {
   readonly url: string;
   readonly sessionKey: string;
+  readonly hasFrontDoor: boolean;
+}
+
+/** A store, and the settings that it was created from. */
+interface UsedStore extends StoreSettings {
   readonly connection: StoreConnection;
   readonly answers: SharedAnswers;
   readonly replay: ReplayMemory;
@@ -53,7 +63,12 @@ interface UsedStore {
 const CORRUPT_LOG_MS = 60_000;
 
 /** Creates what replicas share. It has no store until {@link Prepared.use} is called. */
-export function createShared(observer: StoreObserver, log: LogStore, clock: Clock): Shared {
+export function createShared(
+  observer: StoreObserver,
+  log: LogStore,
+  clock: Clock,
+  revocations?: RevocationListener,
+): Shared {
   const local = createReplayMemory(clock);
   const localLimiters = createRateLimiters(clock);
   let current: UsedStore | undefined;
@@ -65,18 +80,24 @@ export function createShared(observer: StoreObserver, log: LogStore, clock: Cloc
     log('warn', 'shared store holds a value that no replica wrote', { key: place });
   }
 
-  function connected({ url, onFailure }: SharedStore, sessionKey: string): UsedStore {
-    const same = current?.url === url && current.sessionKey === sessionKey ? current : undefined;
-    const connection = same?.connection ?? connectStore(url, observer, log);
+  function connected({ url, onFailure }: SharedStore, sessionKey: string, hasFrontDoor: boolean): UsedStore {
+    const settings = { url, sessionKey, hasFrontDoor };
     const sealing = createSealing(sessionKey);
+    const subscription = hasFrontDoor && revocations ? revocationsFor(revocations, sealing) : undefined;
+    const connection = connectionWith(settings) ?? connectStore(url, observer, log, subscription);
     return {
-      url,
-      sessionKey,
+      ...settings,
       connection,
       answers: createSharedAnswers(connection, sealing, clock, onCorrupt),
       replay: createSharedReplayMemory({ connection, sealing, local, onFailure, clock }),
       limiters: createSharedRateLimiters(connection, sealing, localLimiters),
     };
+  }
+
+  /** The connection in use, if it has these settings. */
+  function connectionWith({ url, sessionKey, hasFrontDoor }: StoreSettings): StoreConnection | undefined {
+    const isSame = current?.url === url && current.sessionKey === sessionKey && current.hasFrontDoor === hasFrontDoor;
+    return isSame ? current?.connection : undefined;
   }
 
   return {
@@ -88,9 +109,9 @@ export function createShared(observer: StoreObserver, log: LogStore, clock: Cloc
     replay: { firstSeen: (key, expiresAt, owner) => (current?.replay ?? local).firstSeen(key, expiresAt, owner) },
     connection: () => current?.connection,
     state: () => current?.connection.state(),
-    prepare(store, sessionKey) {
+    prepare(store, sessionKey, hasFrontDoor = false) {
       if (store !== undefined && sessionKey === undefined) throw new TypeError('a shared store needs a session key');
-      const next = store && connected(store, sessionKey ?? '');
+      const next = store && connected(store, sessionKey ?? '', hasFrontDoor);
       return {
         limiters: next?.limiters ?? localLimiters,
         use() {

@@ -1,7 +1,10 @@
 /** Two front doors with one store are one authorization server. */
+import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createSharedStore } from '../../src/front-door/shared-store.ts';
 import type { Store } from '../../src/front-door/store.ts';
+import type { StoreObserver } from '../../src/model/shared.ts';
+import { createShared } from '../../src/shared/shared.ts';
 import { hasRedis, type Redis, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
@@ -65,6 +68,41 @@ describe.runIf(hasRedis)('with a store', () => {
       const taken = await Promise.all([one.takeMembers('set'), other.takeMembers('set')]);
       expect(taken.flat().toSorted()).toEqual(['a', 'b']);
     });
+  });
+
+  test('works with exactly the permissions of docs/replicas.md', async () => {
+    const page = await readFile(new URL('../../docs/replicas.md', import.meta.url), 'utf8');
+    const rules = [...page.matchAll(/`([~&]sallyport:v1:[^`]+)`/g)].flatMap(([, rule = '']) => rule.split(' '));
+    await redis.client.aclSetUser('front', ['on', '>secret', ...rules]);
+    const [revoked, problems]: [string[], unknown[]] = [[], []];
+    const listening = Promise.withResolvers<void>();
+    const observer: StoreObserver = { storeUp() {}, storeRequest: (name, result) => problems.push([name, result]) };
+    const settings = { url: `redis://front:secret@127.0.0.1:${redis.port}`, onFailure: 'closed' } as const;
+    const gateway = createShared(observer, () => {}, Date.now, {
+      onRevoked: (digests) => revoked.push(...digests),
+      onMissed: listening.resolve,
+    });
+    gateway.prepare(settings, sessionKey, true).use();
+    await listening.promise;
+    const store = createSharedStore({ settings, sessionKey, observer, log() {}, clock: Date.now });
+    const end = Date.now() + 10_000;
+    await until(() =>
+      store.set('a', 'b', 1, end).then(
+        () => true,
+        () => false,
+      ),
+    );
+    problems.length = 0;
+    expect(await store.setBounded('Client', 'x', 1, end, 5)).toBe(true);
+    await store.addMember('set', 'a', end);
+    expect(await store.takeMembers('set')).toEqual(['a']);
+    await store.delete('Client', 'x');
+    expect([await store.get('Client', 'x'), await store.firstSeen('x', end, 'y')]).toEqual([undefined, true]);
+    await store.publishRevoked(Array.from({ length: 1500 }, (_each, index) => `digest-${index}`));
+    await until(() => revoked.length === 1500);
+    expect(revoked.at(-1)).toBe('digest-1499');
+    expect(problems.filter((problem) => String(problem).includes('error'))).toEqual([]);
+    await Promise.all([store.close(), gateway.close()]);
   });
 
   test('a client registers at one replica, and its code is redeemed once over both', async () => {

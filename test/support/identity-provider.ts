@@ -52,7 +52,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
       store: createMemoryStore(Date.now),
       clock: Date.now,
       registrationMs: 60_000,
-      onRevoked: () => {},
+      onRevoked: async () => {},
     }),
     jwks: { keys: [signingKey()] },
     cookies: { keys: ['a-key-of-the-tests'] },

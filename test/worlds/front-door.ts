@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startMcpServer } from '../../demo/mcp-server.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../../src/front-door/front-door.ts';
+import type { Config } from '../../src/model/config.ts';
 import type { FrontDoorObserver } from '../../src/model/front-door.ts';
 import { type Running, start } from '../../src/serve/start.ts';
 import { startIdentityProvider, type TestIdentityProvider } from '../support/identity-provider.ts';
@@ -20,6 +21,7 @@ export interface FrontDoorWorld extends WrittenLog {
   readonly frontDoor: RunningFrontDoor;
   /** What the front door observed: `sign-in corporate ok`. */
   readonly observed: readonly string[];
+  readonly config: Config;
   /** Lists the tools with a token; the status of the answer. */
   listTools(token: unknown): Promise<number>;
   close(): Promise<void>;
@@ -45,14 +47,28 @@ export interface FrontDoorWorldOptions {
   readonly below?: string;
   /** Whether metadata documents on loopback are trusted by this authority. */
   readonly ca?: string;
+  /** The MCP server; default: that of the demo. */
+  readonly upstream?: string;
+  /** Whether the gateway learns of revocations by the shared store alone. */
+  readonly isApart?: boolean;
+}
+
+/** The files and the servers of the world, with neither gateway nor front door. */
+export interface FrontDoorFiles {
+  /** The folder of `gateway.yaml`. */
+  readonly folder: string;
+  readonly gatewayUrl: string;
+  readonly issuer: string;
+  readonly provider: TestIdentityProvider;
+  close(): Promise<void>;
 }
 
 const openRegistration = 'clients: { registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }';
 const defaultScopes = '{ read: { title: Read accounts }, payments: { title: Move money, lifetime: 60s, max_age: 5m } }';
 const defaultPolicy = 'scope: read\ntools:\n  list_*: {}\n  transfer_funds: { scope: payments }\n';
 
-/** Starts it. */
-export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): Promise<FrontDoorWorld> {
+/** Starts what is around gateway and front door, and writes their configuration. */
+export async function writeFrontDoorFiles(options: FrontDoorWorldOptions = {}): Promise<FrontDoorFiles> {
   // Clients compare URLs as strings, so they must be known before anything listens.
   const gatewayUrl = `http://127.0.0.1:${await freePort()}`;
   const listen = `127.0.0.1:${await freePort()}`;
@@ -91,18 +107,34 @@ routes:
     resource: { name: Tools, scopes_supported: [read] }
     authorization_servers: [front_door]
     policy: tools
-    upstream: { url: ${mcpServer.url}/mcp }
+    upstream: { url: ${options.upstream ?? mcpServer.url}/mcp }
 ${below === undefined ? '' : `  - { name: signin, path: ${below}, public: true, upstream: { url: "http://${listen}${below}" } }`}
 `,
   );
-  const config = await loadConfig(join(folder, 'gateway.yaml'), {});
-  await rm(folder, { recursive: true });
+  return {
+    folder,
+    gatewayUrl,
+    issuer,
+    provider,
+    async close() {
+      await Promise.all([provider.close(), mcpServer.close(), rm(folder, { recursive: true, force: true })]);
+    },
+  };
+}
+
+/** Starts it. */
+export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): Promise<FrontDoorWorld> {
+  const files = await writeFrontDoorFiles(options);
+  const { gatewayUrl, issuer, provider } = files;
+  const config = await loadConfig(join(files.folder, 'gateway.yaml'), {});
   keepConfig(config);
   const { output, ...log } = createWrittenLog();
   const observed: string[] = [];
   const frontDoor = await startFrontDoor(config, {
     observer: observerInto(observed),
-    onRevoked: (tokens) => gateway.endTokens(tokens),
+    onRevoked(tokens) {
+      if (options.isApart !== true) gateway.endTokens(tokens);
+    },
     log() {},
     onBug(error) {
       observed.push(`bug ${error instanceof Error ? error.stack : String(error)}`);
@@ -117,6 +149,7 @@ ${below === undefined ? '' : `  - { name: signin, path: ${below}, public: true, 
     provider,
     gateway,
     frontDoor,
+    config,
     observed,
     async listTools(token) {
       const response = await fetch(`${gatewayUrl}/mcp`, {
@@ -133,7 +166,7 @@ ${below === undefined ? '' : `  - { name: signin, path: ${below}, public: true, 
     },
     async close() {
       await gateway.close(0);
-      await Promise.all([frontDoor.close(), provider.close(), mcpServer.close()]);
+      await Promise.all([frontDoor.close(), files.close()]);
     },
   };
 }
