@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
+import type { KeySetState } from '../../src/model/authorization-server.ts';
 import { Time } from '../parts/time.tsx';
 import { useKnown } from '../status.ts';
 
@@ -51,11 +52,12 @@ export function Health(): JSX.Element {
       <section>
         <h2>Authorization servers</h2>
         {servers.length === 0 && <p class="muted">None is configured.</p>}
-        {servers.map(({ name, issuer, state, problem, circuits }) => (
+        {servers.map(({ name, issuer, state, problem, circuits, keys }) => (
           <div key={name} class="dependency">
             <Sign state={state === 'available' ? 'good' : state === 'unknown' ? 'unknown' : 'bad'} word={state} />
             <div>
               <b>{name}</b> <span class="muted mono">{issuer}</span>
+              {keys !== undefined && <KeySet keys={keys} />}
               {problem !== undefined && <p>{problem}</p>}
               {Object.entries(circuits ?? {}).map(([operation, circuit]) => (
                 <p key={operation}>
@@ -105,6 +107,21 @@ function Pair({ name, children }: { readonly name: string; readonly children: Co
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
+  );
+}
+
+/** The signing keys of a server, and their age. */
+function KeySet({ keys: { count, fetched, newest } }: { readonly keys: KeySetState }): JSX.Element {
+  return (
+    <p class="muted">
+      {count === 0 ? 'no signing key' : count === 1 ? '1 signing key' : `${count} signing keys`}, fetched{' '}
+      <Time at={Date.parse(fetched)} relative />
+      {count > 0 && (
+        <>
+          ; the newest first seen <Time at={Date.parse(newest)} relative />
+        </>
+      )}
+    </p>
   );
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../lib/clock.ts';
-import type { AuthorizationServer, AuthorizationServerClient } from '../model/authorization-server.ts';
+import type { AuthorizationServer, AuthorizationServerClient, KeySetState } from '../model/authorization-server.ts';
 import type { Call } from '../model/call.ts';
 import type { Config } from '../model/config.ts';
 import { Denial, type ReloadReason } from '../model/denial.ts';
@@ -48,6 +48,8 @@ export interface Authenticators {
    * @param key The SHA-256 of the token, as the caches know it.
    */
   revoke(name: string, key: string): void;
+  /** The signing keys of the authorization server `name`; undefined: none were fetched yet. */
+  keySet(name: string): KeySetState | undefined;
 }
 
 /**
@@ -95,7 +97,8 @@ export function createAuthenticators(
       return authenticationFor(route, trusted, verified, possession, scopeHierarchy, failures);
     };
   };
-  return Object.assign(authenticators, { revoke });
+  const keySet = (name: string): KeySetState | undefined => trust.authorities.get(name)?.keys.state();
+  return Object.assign(authenticators, { revoke, keySet });
 
   function revoke(name: string, key: string): void {
     const authority = trust.authorities.get(name);

@@ -4,7 +4,7 @@ import { createLocalJWKSet, type LocalJWKSet } from 'jose/jwks/local';
 import type { Random } from '../lib/back-off.ts';
 import type { Clock } from '../lib/clock.ts';
 import { withoutQuery } from '../http/without-query.ts';
-import type { AuthorizationServerClient } from '../model/authorization-server.ts';
+import type { AuthorizationServerClient, KeySetState } from '../model/authorization-server.ts';
 import { Denial } from '../model/denial.ts';
 import { describeValue } from '../policy/describe-value.ts';
 
@@ -26,6 +26,8 @@ export interface KeySource extends JWTVerifyGetKey {
    * keys are fresh or usable. It refreshes aging keys in the background.
    */
   holds(generation: number): boolean;
+  /** What an operator may see of the keys; undefined: none were fetched yet. */
+  state(): KeySetState | undefined;
 }
 
 /**
@@ -48,6 +50,7 @@ export function createKeySource(
   let keys: LocalJWKSet | undefined;
   let generation = 0;
   let fetchedAt = -Infinity;
+  let newestAt = 0;
   let freshMs = 0;
   let refreshAfterMs = 0;
   let triedAt = -Infinity;
@@ -58,9 +61,11 @@ export function createKeySource(
     triedAt = clock();
     try {
       const { set, maxAgeMs = FRESH_MS } = await publishedKeys(client);
-      if (keys !== undefined && withdrawsAny(keys, set)) generation += 1;
-      keys = set;
       fetchedAt = clock();
+      if (keys === undefined || hasOther(set, keys)) newestAt = fetchedAt;
+      // A key is missing now, or has changed under the same name.
+      if (keys !== undefined && hasOther(keys, set)) generation += 1;
+      keys = set;
       freshMs = Math.min(Math.max(maxAgeMs, LEAST_FRESH_MS), MOST_FRESH_MS);
       refreshAfterMs = freshMs * (1 - random() / 5);
       failure = undefined;
@@ -132,13 +137,21 @@ export function createKeySource(
         return true;
       },
     },
+    state: {
+      value: () =>
+        keys && {
+          count: keys.jwks().keys.length,
+          fetched: new Date(fetchedAt).toISOString(),
+          newest: new Date(newestAt).toISOString(),
+        },
+    },
   }) as KeySource;
 }
 
-/** Whether a published key is missing now, or has changed under the same name. */
-function withdrawsAny(before: LocalJWKSet, after: LocalJWKSet): boolean {
-  const published = new Set(after.jwks().keys.map(canonicalJson));
-  return before.jwks().keys.some((key) => !published.has(canonicalJson(key)));
+/** Whether a set has a key that is not in the other one. */
+function hasOther(set: LocalJWKSet, other: LocalJWKSet): boolean {
+  const known = new Set(other.jwks().keys.map(canonicalJson));
+  return set.jwks().keys.some((key) => !known.has(canonicalJson(key)));
 }
 
 /** A text that does not depend on the order of the members. */

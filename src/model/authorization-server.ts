@@ -99,6 +99,18 @@ export interface ServerState {
   readonly problem?: string;
   /** The operations that the gateway does not call for now, because they failed repeatedly. */
   readonly circuits?: Partial<Record<ServerOperation, 'open' | 'half_open'>>;
+  /** Its signing keys; undefined: none were fetched yet. */
+  readonly keys?: KeySetState | undefined;
+}
+
+/** The signing keys of an authorization server, and their age. Times are those of RFC 3339. */
+export interface KeySetState {
+  /** How many keys the server publishes. */
+  readonly count: number;
+  /** When the key set was fetched. */
+  readonly fetched: string;
+  /** When the gateway first fetched the newest key. */
+  readonly newest: string;
 }
 
 /** Options of {@link AuthorizationServerClient.post}. */

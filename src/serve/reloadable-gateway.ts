@@ -172,7 +172,8 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       return gateway;
     },
     sharedStore: shared.state,
-    servers: () => [...clients.values()].map((client) => client.state()),
+    servers: () =>
+      Array.from(clients, ([name, client]) => ({ ...client.state(), keys: processScope.authenticators.keySet(name) })),
     use,
     endTokens,
     endStreams() {

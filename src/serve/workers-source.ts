@@ -1,6 +1,7 @@
 import type { Worker } from 'node:cluster';
 import type { Batch } from '../console/messages.ts';
 import { type ConsoleSource, type CountedDecision, MAX_ROWS, type ProcessAnswers } from '../console/process-source.ts';
+import type { ServerState } from '../model/authorization-server.ts';
 import type { FromWorker, Question, ToWorker } from './worker-messages.ts';
 
 /** How long a worker may take to answer. */
@@ -68,7 +69,7 @@ export function createWorkersSource(
     async state() {
       const all = await ask('state', undefined);
       return {
-        servers: all[0]?.servers ?? [],
+        servers: worstOf(all.map(({ servers }) => servers)),
         store: all[0]?.store,
         openStreams: sum(all.map(({ openStreams }) => openStreams)),
         certificateExpires: all[0]?.certificateExpires,
@@ -87,6 +88,24 @@ export function createWorkersSource(
     rates: async () => (await ask('rates', undefined)).flat(),
     distinct: async (policy): Promise<readonly CountedDecision[]> => (await ask('distinct', policy)).flat(),
   };
+}
+
+const severity = { unknown: 0, available: 1, degraded: 2, stale: 3, unavailable: 4 } as const;
+
+/** Each server in the worst state that a worker reports; of equal states, the one with the oldest keys. */
+function worstOf(workers: readonly (readonly ServerState[])[]): readonly ServerState[] {
+  const states = Object.groupBy(workers.flat(), ({ name }) => name);
+  return Object.values(states).flatMap((ofServer = []) => ofServer.toSorted(worstFirst).slice(0, 1));
+}
+
+function worstFirst(one: ServerState, other: ServerState): number {
+  const difference = severity[other.state] - severity[one.state];
+  return difference === 0 ? ageOrder(one) - ageOrder(other) : difference;
+}
+
+/** Servers without keys come last. */
+function ageOrder({ keys }: ServerState): number {
+  return keys === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(keys.fetched);
 }
 
 function sum(numbers: readonly number[]): number {

@@ -141,3 +141,30 @@ describe('a verification with them', () => {
     ]);
   });
 });
+
+describe('their state', () => {
+  const at = (ms: number): string => new Date(1_800_000_000_000 + ms).toISOString();
+  const fetchWith = async (set: readonly object[]): Promise<unknown> => {
+    world.publish(set);
+    world.now += 5_000;
+    await world.find('k3').catch(() => {});
+    return world.keys.state();
+  };
+
+  test('R-170: has their number, when they were fetched, and when the newest was first seen', async () => {
+    expect(world.keys.state()).toBeUndefined();
+    expect(await fetchWith([one])).toEqual({ count: 1, fetched: at(5_000), newest: at(5_000) });
+    expect(await fetchWith([one])).toEqual({ count: 1, fetched: at(10_000), newest: at(5_000) });
+    expect(await fetchWith([two, one])).toEqual({ count: 2, fetched: at(15_000), newest: at(15_000) });
+    expect(await fetchWith([two])).toEqual({ count: 1, fetched: at(20_000), newest: at(15_000) });
+    expect(await fetchWith([])).toEqual({ count: 0, fetched: at(25_000), newest: at(15_000) });
+  });
+
+  test('stays that of the last fetch while the server is away', async () => {
+    await world.find();
+    world.goAway();
+    world.now += MINUTE;
+    await world.find('k3').catch(() => {});
+    expect(world.keys.state()).toEqual({ count: 1, fetched: at(0), newest: at(0) });
+  });
+});

@@ -177,3 +177,10 @@ test('a route with a server that has no client is a bug', () => {
     'no client for the authorization',
   );
 });
+
+test('the key set of a server is known after a token of it was verified', async () => {
+  const authentication = on({});
+  expect([authenticators.keySet('a'), authenticators.keySet('z')]).toEqual([undefined, undefined]);
+  await show(authentication, await sign({ aud: 'r' }));
+  expect([authenticators.keySet('a')?.count, authenticators.keySet('b')]).toEqual([1, undefined]);
+});

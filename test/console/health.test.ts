@@ -25,6 +25,8 @@ describe.skipIf(!hasChromium)('Health in a browser', () => {
     expect(await page.getByRole('link', { name: 'Grafana' }).getAttribute('href')).toBe(
       'https://grafana.example/d/sallyport',
     );
+    await world.call({ sub: 'alice', scope: 'read' }, 'get_balance');
+    await page.getByText(/^1 signing key, fetched \d+ s ago; the newest first seen \d+ s ago$/).waitFor();
     for (const width of [1280, 400]) {
       await page.setViewportSize({ width, height: 800 });
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
