@@ -51,7 +51,7 @@ export function readFrontDoor(root: Field, base: string, env: NodeJS.ProcessEnv)
     clients,
     scopes,
     tokens: { format, lifetimeMs: tokens.get('lifetime').read(duration('1s', LONGEST_TOKEN)) ?? 15 * 60_000 },
-    assertions: readAssertions(field.get('assertions'), providers, scopes),
+    assertions: readAssertions(field.get('assertions'), { providers, clients, scopes }),
     gatewaySecret,
     server: serverOf(issuer, backchannel, format, gatewaySecret),
   };
@@ -184,8 +184,7 @@ function readScopes(field: Field): ReadonlyMap<string, FrontDoorScope> {
 
 function readAssertions(
   field: Field,
-  providers: ReadonlyMap<string, IdentityProvider>,
-  scopes: ReadonlyMap<string, FrontDoorScope>,
+  { providers, clients, scopes }: Pick<FrontDoor, 'providers' | 'clients' | 'scopes'>,
 ): ReadonlyMap<string, AssertionIssuer> {
   const issuers = new Map<string, AssertionIssuer>();
   for (const [key, assertion] of field.entries()) {
@@ -196,9 +195,9 @@ function readAssertions(
       name: key,
       issuer,
       backchannel: assertion.get('backchannel').read(plainUrl) ?? issuer,
-      provider: assertion.get('provider').read(among([...providers.keys()], 'identity_providers')),
-      clients: assertion.get('clients').list((text) => text),
-      scopes: assertion.get('scopes').list(among([...scopes.keys()], 'scopes')),
+      provider: assertion.get('provider').read(among(providers, 'identity_providers')),
+      clients: assertion.get('clients').list(among(clients.registered, 'clients.registered')),
+      scopes: assertion.get('scopes').list(among(scopes, 'scopes')),
       claims: readClaims(assertion.get('claims')),
     });
   }
@@ -206,10 +205,12 @@ function readAssertions(
 }
 
 /** A parser that takes only the names of a mapping of `front_door`. */
-function among(names: readonly string[], mapping: string): (text: string) => string {
+function among(mapping: ReadonlyMap<string, unknown>, name: string): (text: string) => string {
   return (text) => {
-    if (names.includes(text)) return text;
+    if (mapping.has(text)) return text;
+    const names = [...mapping.keys()];
     const near = didYouMean(text, names);
-    return reject(`is not in front_door.${mapping}`, near === undefined ? undefined : `did you mean ${near}?`);
+    const has = names.length === 0 ? 'it has no entry' : `it has ${names.join(', ')}`;
+    return reject(`is not in front_door.${name}`, near === undefined ? has : `did you mean ${near}?`);
   };
 }

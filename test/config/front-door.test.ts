@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { refusals } from './folder.ts';
+
+/** A front door with these settings of one issuer of assertions, in line 12. */
+function assertionsOf(settings: string): string {
+  return `public_url: https://gateway.example
+front_door:
+  issuer: https://signin.example
+  identity_providers:
+    corporate: { issuer: https://login.example, client_id: a, client_secret: s3cr3t }
+  clients:
+    registered:
+      desk-app: { client_secret: s3cr3t-2, redirect_uris: ["http://127.0.0.1:*/callback"] }
+  scopes: { read: { title: Read }, payments: { title: Pay } }
+  assertions:
+    # Okta
+    acme: { issuer: https://acme.example, ${settings} }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, upstream: { url: http://127.0.0.1:3001 } }
+`;
+}
+
+describe('front_door.assertions', () => {
+  test('may name what is defined', async () => {
+    const yaml = assertionsOf('clients: [desk-app], scopes: [read], provider: corporate');
+    expect(await refusals({ yaml })).toEqual([]);
+  });
+
+  test.each([
+    [
+      'a client that is not registered here',
+      'clients: [desk-app, laptop], scopes: [read]',
+      'clients[1]: "laptop" is not in front_door.clients.registered; it has desk-app',
+    ],
+    [
+      'a misspelt client',
+      'clients: [desk-ap], scopes: [read]',
+      'clients[0]: "desk-ap" is not in front_door.clients.registered; did you mean desk-app?',
+    ],
+    [
+      'a scope that the front door does not have',
+      'clients: [desk-app], scopes: [read, admin]',
+      'scopes[1]: "admin" is not in front_door.scopes; it has read, payments',
+    ],
+    [
+      'a provider that is not defined',
+      'clients: [desk-app], scopes: [read], provider: google',
+      'provider: "google" is not in front_door.identity_providers; it has corporate',
+    ],
+  ])('refuses %s', async (_title, settings, problem) => {
+    const lines = await refusals({ yaml: assertionsOf(settings) });
+    expect(lines.map((line) => line.replace(/^gateway.yaml:12:\d+: front_door\.assertions\.acme\./, ''))).toEqual([
+      problem,
+    ]);
+  });
+
+  test('refuses a client where none is registered', async () => {
+    const yaml = assertionsOf('clients: [laptop], scopes: [read]').replace(/ {2}clients:\n.*\n.*\n/, '');
+    expect(await refusals({ yaml })).toEqual([
+      expect.stringContaining('"laptop" is not in front_door.clients.registered; it has no entry'),
+    ]);
+  });
+});
