@@ -3,10 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { CrossAppAccessProvider, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createRecorder } from '../../demo/walk/recorder.ts';
+import { startFrontDoor } from '../../src/front-door/front-door.ts';
+import type { Config } from '../../src/model/config.ts';
 import { createKey, type Issuer, startIssuer } from '../support/issuer.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
 import { keepSecret } from '../support/secrecy.ts';
-import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
-import { oauthClient } from '../worlds/oauth-client.ts';
+import { type FrontDoorWorld, observerInto, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { type OAuthClient, oauthClient } from '../worlds/oauth-client.ts';
 
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const secret = 'the-secret-of-the-desk-app';
@@ -234,6 +237,47 @@ describe('refuses an assertion', () => {
     expect(world.observed.filter((line) => line.includes('jti was used already'))).toHaveLength(3);
   });
 });
+
+test.runIf(hasRedis)(
+  'R-276: an assertion counts once over all replicas, also when it reaches several at once',
+  async () => {
+    const redis = await startRedis();
+    const top = `session_key: k3y-of-at-least-thirty-two-characters\nshared: ${redis.url}`;
+    const one = await startFrontDoorWorld({ frontDoor: ownAssertions(), top });
+    const observed: string[] = [];
+    const other = await startFrontDoor(elsewhere(one.config), {
+      observer: observerInto(observed),
+      onRevoked() {},
+      log() {},
+      onBug() {},
+    });
+    const [here, there] = [one.issuer, other.url].map((url) =>
+      oauthClient(url, 'desk-app', undefined, { client_secret: secret }),
+    ) as [OAuthClient, OAuthClient];
+    const assertionHere = () => assertion({ aud: one.issuer, resource: one.mcpUrl.href });
+    try {
+      const jwt = await assertionHere();
+      expect((await exchange(jwt, {}, here)).status).toBe(200);
+      expect(await exchange(jwt, {}, there)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+      expect(observed).toEqual([`token ${grant} invalid_grant jti was used already`]);
+      const raced = await assertionHere();
+      const answers = await Promise.all([here, there, here, there].map((client) => exchange(raced, {}, client)));
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400, 400, 400]);
+      // A fresh one is accepted there: the refusals above were about `jti`.
+      expect((await exchange(await assertionHere(), {}, there)).status).toBe(200);
+    } finally {
+      await Promise.all([one.close(), other.close()]);
+      await redis.close();
+    }
+  },
+);
+
+/** The front door of a world at another address, as a second replica. */
+function elsewhere(config: Config): Config {
+  const { frontDoor } = config;
+  if (frontDoor === undefined) throw new TypeError('no front door');
+  return { ...config, frontDoor: { ...frontDoor, listen: { host: '127.0.0.1', port: 0 } } };
+}
 
 test('an outage of the issuer is no fault of the assertion', async () => {
   const { intercept } = company;

@@ -171,7 +171,8 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
   };
 }
 
-function observerInto(observed: string[]): FrontDoorObserver {
+/** An observer that writes what it observes as words. */
+export function observerInto(observed: string[]): FrontDoorObserver {
   return {
     signIn: (provider, result, { why = '' }) => void observed.push(`sign-in ${provider} ${result} ${why}`.trim()),
     consent: (result) => void observed.push(`consent ${result}`),
