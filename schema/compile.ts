@@ -12,6 +12,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
 import gateway from './gateway.schema.json' with { type: 'json' };
 import policy from './policy.schema.json' with { type: 'json' };
+import policyLock from './policy-lock.schema.json' with { type: 'json' };
 import policyTest from './policy-test.schema.json' with { type: 'json' };
 
 const intro = '// What ajv makes of the schemas beside it; `npm run schemas` writes it anew.\n';
@@ -19,7 +20,7 @@ const intro = '// What ajv makes of the schemas beside it; `npm run schemas` wri
 /** The module as it should be. It exports a function for each schema. */
 export function validatorsModule(): string {
   const ajv = new Ajv2020({
-    schemas: { gateway, 'policy.schema.json': policy, policyTest },
+    schemas: { gateway, 'policy.schema.json': policy, policyLock, policyTest },
     allErrors: true,
     // Puts the value and the schema that refused it into each error.
     verbose: true,
@@ -28,7 +29,12 @@ export function validatorsModule(): string {
   });
   // ajv requires its own parts even in an ES module: https://github.com/ajv-validator/ajv/issues/2209
   const required = /^const (\w+) = require\("(ajv\/dist\/runtime\/\w+)"\)\.default;$/gm;
-  const code = standalone.default(ajv, { gateway: 'gateway', policy: 'policy.schema.json', policyTest: 'policyTest' });
+  const code = standalone.default(ajv, {
+    gateway: 'gateway',
+    policy: 'policy.schema.json',
+    policyLock: 'policyLock',
+    policyTest: 'policyTest',
+  });
   return `${intro}${code.replaceAll(required, "import $1Module from '$2.js';\nconst $1 = $1Module.default;")}\n`;
 }
 

@@ -66,6 +66,17 @@ and probably wrong.`,
     examples: ['check', 'check --strict --config staging/gateway.yaml'],
     run: async (_, values) => (await import('./check.ts')).check(values.config, values.strict),
   }),
+  lock: command({
+    does: 'approve the tools, prompts and instructions of MCP servers',
+    about: `For each policy with the key lock, asks the MCP server of its route for its tools, prompts and instructions,
+and writes policies/NAME.lock.yaml. Review the difference before you deploy it.`,
+    options: {
+      check: { does: 'writes nothing; prints what differs, and exits with 1 if anything does' },
+      config,
+    },
+    examples: ['lock', 'lock --check'],
+    run: async (_, values) => (await import('./lock.ts')).lock(values.config, values.check),
+  }),
   doctor: command({
     does: 'examine a deployment: public URL, servers, upstreams, certificates',
     about: `Looks at everything that the configuration needs, from this machine, and prints one line for each finding:
@@ -180,13 +191,13 @@ stdin.`,
   }),
   schema: command({
     does: 'print a JSON Schema, for editors',
-    about: 'Prints the JSON Schema of gateway.yaml (the default), of a policy or of its tests.',
-    argument: { name: 'NAME', does: 'the schema', oneOf: ['gateway', 'policy', 'policy-test'] },
+    about: 'Prints the JSON Schema of gateway.yaml (the default), of a policy, of its tests or of its lock.',
+    argument: { name: 'NAME', does: 'the schema', oneOf: ['gateway', 'policy', 'policy-test', 'policy-lock'] },
     options: {},
     examples: ['schema', 'schema policy > policy.schema.json'],
     async run(name) {
       const { schemas } = await import('../config/schema.ts');
-      const schema = schemas[name === 'policy' || name === 'policy-test' ? name : 'gateway'];
+      const { [name as keyof typeof schemas]: schema = schemas.gateway } = schemas;
       return print(`${JSON.stringify(schema, undefined, 2)}\n`);
     },
   }),

@@ -71,7 +71,8 @@ function requireUrl(option: string, text: string | undefined): void {
 /** @throws {Refusal} */
 async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
   if (url === undefined) return undefined;
-  const { listTools, McpServerFault } = await import('../mcp-client/list-tools.ts');
+  const { McpServerFault } = await import('../mcp-client/ask-server.ts');
+  const { listTools } = await import('../mcp-client/list-tools.ts');
   const { toolsPolicy } = await import('../init/tools-policy.ts');
   try {
     const { tools } = await listTools(url);

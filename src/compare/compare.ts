@@ -26,7 +26,7 @@ import { type Edited, ruleOf, suspectsAmong } from './suspects.ts';
 
 /** One difference between two policies. */
 export interface Difference {
-  readonly kind: DecisionKind | 'mode changed' | 'lists changed';
+  readonly kind: DecisionKind | 'mode changed' | 'lists changed' | 'lock changed';
   /** The entry that decides, a key that lists entries, or `policy`. */
   readonly rule: string;
   /** What the old policy decides or says: `allow`, a reason, the scopes of a challenge, or a value. */
@@ -164,7 +164,7 @@ function outcomeOf(decision: Decision, kind: DecisionKind): string {
 }
 
 function settingsOf([before, after]: Edited<Rules>): readonly Difference[] {
-  const changed = (['mode', 'lists'] as const).filter((key) => before[key] !== after[key]);
+  const changed = (['mode', 'lists', 'lock'] as const).filter((key) => before[key] !== after[key]);
   return changed.map((key) => {
     return { kind: `${key} changed`, rule: key, was: before[key], now: after[key], witness: undefined };
   });

@@ -10,10 +10,11 @@ import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, recorded, type Snapshot } from './files.ts';
 import { expand } from './placeholders.ts';
 import { plainSecrets } from './plain-secrets.ts';
+import { readLocks } from './locks.ts';
 import { type ReadPolicies, readPolicies } from './policies.ts';
 import { ConfigError, Problem } from './problems.ts';
 import { readLimits, readRate } from './limits.ts';
-import { readRoutes } from './routes.ts';
+import { readRoutes, type Referents } from './routes.ts';
 import { violations } from './schema.ts';
 import { readTelemetry } from './telemetry.ts';
 import { readTls } from './tls.ts';
@@ -60,13 +61,16 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
 
   const root = report.root(document.value, expanded.value);
   const { folder, path, folderLabel } = await readPolicyFolder(root.get('policies'), base, read);
+  const locks = await readLocks(path, folderLabel, folder.lockKeys, read);
   const { tls, files: tlsFiles } = await readTls(root, base, read);
   const policyFolder = { path, label: folderLabel, texts: folder.texts };
-  const hash = hashOf(text, folder.texts);
-  const config: Config = { ...readRoot(root, base, folder, folderLabel, env), policyFolder, tls, hash };
+  const texts = new Map([...folder.texts, ...locks.texts]);
+  const hash = hashOf(text, texts);
+  const referents = { folder, folderLabel, locks: locks.locks };
+  const config: Config = { ...readRoot(root, base, referents, env), policyFolder, tls, hash };
 
-  const files = [file, path, ...[...folder.texts.keys()].map((name) => join(path, name)), ...expanded.files];
-  const problems = [...report.problems(), ...folder.problems];
+  const files = [file, path, ...[...texts.keys()].map((name) => join(path, name)), ...expanded.files];
+  const problems = [...report.problems(), ...folder.problems, ...locks.problems];
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
   return { config, files, snapshot: read.snapshot(), policyFolder, plainSecrets: plainSecrets(document) };
@@ -97,8 +101,7 @@ type ConfigFromRoot = Omit<Config, 'tls' | 'hash' | 'policyFolder'>;
 function readRoot(
   root: Field,
   base: string,
-  folder: ReadPolicies,
-  folderLabel: string,
+  policies: Pick<Referents, 'folder' | 'folderLabel' | 'locks'>,
   env: NodeJS.ProcessEnv,
 ): ConfigFromRoot {
   // A missing required value is replaced by any other: the reported problem keeps the result from being used.
@@ -126,12 +129,13 @@ function readRoot(
     routes: readRoutes(root.get('routes'), {
       publicUrl,
       servers,
-      folder,
-      folderLabel,
+      ...policies,
       frontDoorIssuer: frontDoor?.issuer,
       rate,
     }),
-    policies: new Map([...folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined)),
+    policies: new Map(
+      [...policies.folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined),
+    ),
   };
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ownMember } from '../json/own-member.ts';
+import type { Lock } from '../model/lock.ts';
 import type { Policy } from '../model/policy.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import { type PolicyDocument, matchedPatterns } from '../policy/document.ts';
@@ -10,6 +11,13 @@ import { inTextOrder, type Path, Problem } from './problems.ts';
 import { type Violation, violations } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
 
+/** The key `lock` of a policy. */
+export interface LockKey {
+  readonly mode: Lock['mode'];
+  /** A problem at its place. */
+  readonly problem: (message: string) => Problem;
+}
+
 /** What one folder of policies holds. */
 export interface ReadPolicies {
   /** Whether there is such a folder. */
@@ -18,19 +26,22 @@ export interface ReadPolicies {
   readonly policies: ReadonlyMap<string, Policy | undefined>;
   /** The policies that list what may be called, each with the first key that does: only MCP requests can use them. */
   readonly forMcp: ReadonlyMap<string, string>;
+  /** The policies with `lock`. */
+  readonly lockKeys: ReadonlyMap<string, LockKey>;
   readonly problems: readonly Problem[];
   /** The text of each file, by its name within the folder, sorted. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
 /**
- * Reads and compiles every `NAME.yaml` of a folder, but not `NAME.test.yaml`.
+ * Reads and compiles every `NAME.yaml` of a folder, but not `NAME.test.yaml` and `NAME.lock.yaml`.
  *
  * @param label The folder's name in messages.
  */
 export async function readPolicies(folder: string, label: string, read: Files): Promise<ReadPolicies> {
   const policies = new Map<string, Policy | undefined>();
   const forMcp = new Map<string, string>();
+  const lockKeys = new Map<string, LockKey>();
   const problems: Problem[] = [];
   const texts = new Map<string, string>();
   const names = policyNames(await read.names(folder));
@@ -46,19 +57,24 @@ export async function readPolicies(folder: string, label: string, read: Files): 
     const document = parseYaml(join(label, file), text);
     const policy = await compile(name, document, problems);
     policies.set(name, policy);
-    const listing = ['tools', 'resources', 'prompts', 'methods'].find(
+    const listing = ['tools', 'resources', 'prompts', 'methods', 'lock'].find(
       (key) => ownMember(document.value, key) !== undefined,
     );
     if (listing !== undefined) forMcp.set(name, listing);
+    const mode = policy === undefined ? undefined : (ownMember(document.value, 'lock') as Lock['mode'] | undefined);
+    if (mode !== undefined) {
+      const problem = (message: string): Problem => problemIn(document, { path: ['lock'], part: 'value', message });
+      lockKeys.set(name, { mode, problem });
+    }
   }
-  return { exists: names !== undefined, policies, forMcp, problems, texts };
+  return { exists: names !== undefined, policies, forMcp, lockKeys, problems, texts };
 }
 
 /** The names of a folder's policies, sorted; undefined when there is no such folder. */
 function policyNames(files: readonly string[] | undefined): readonly string[] | undefined {
   // Editors and Kubernetes leave files that start with a dot.
   return files
-    ?.filter((file) => file.endsWith('.yaml') && !file.endsWith('.test.yaml') && !file.startsWith('.'))
+    ?.filter((file) => file.endsWith('.yaml') && !/\.(?:test|lock)\.yaml$/.test(file) && !file.startsWith('.'))
     .map((file) => file.slice(0, -'.yaml'.length))
     .toSorted();
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
+import type { Lock } from '../model/lock.ts';
 import type { Policy } from '../model/policy.ts';
 import type { TokenForm } from '../model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../model/route.ts';
@@ -20,6 +21,8 @@ export interface Referents {
   readonly folder: ReadPolicies;
   /** The name of the folder of policies in messages. */
   readonly folderLabel: string;
+  /** By the name of their policy. */
+  readonly locks: ReadonlyMap<string, Lock>;
   /** The issuer of the front door; undefined: there is none. */
   readonly frontDoorIssuer: string | undefined;
   /** `limits.rate`, the default of routes. */
@@ -31,10 +34,11 @@ export function readRoutes(field: Field, referents: Referents): readonly Route[]
   const routes = field.items().map((item) => readRoute(item, referents));
   const names = new Map<string, number>();
   const paths = new Map<string, { path: string; index: number }>();
+  const locked = new Map<string, number>();
   for (const [index, item] of field.items().entries()) {
     const route = routes[index];
     if (route === undefined) continue;
-    const { path } = route;
+    const { path, policy, lock } = route;
     const sameName = names.get(route.name);
     if (route.name !== '' && sameName !== undefined) {
       item.get('name').addProblem(`${item.get('name').quoted()} is also the name of routes[${sameName}]`);
@@ -47,6 +51,13 @@ export function readRoutes(field: Field, referents: Referents): readonly Route[]
       item.get('path').addProblem(`${item.get('path').quoted()} is also the path of routes[${same.index}]${inCase}`);
     }
     paths.set(path.toLowerCase(), same ?? { path, index });
+    if (policy === undefined || lock === undefined) continue;
+    const sameLock = locked.get(policy.name);
+    if (sameLock !== undefined) {
+      const message = `${item.get('policy').quoted()} has lock, and is also the policy of routes[${sameLock}]`;
+      item.get('policy').addProblem(`${message}; copy it: a lock is for the server of one route`);
+    }
+    locked.set(policy.name, sameLock ?? index);
   }
   return routes;
 }
@@ -62,6 +73,7 @@ function readRoute(field: Field, referents: Referents): Route {
   const tokens = open ? new Set<TokenForm>() : readTokens(field.get('tokens'), servers);
   requireOwners(field, tokens, servers);
   const upstream = readUpstream(field.get('upstream'), protocol, referents.servers);
+  const policy = open ? undefined : readPolicy(field.get('policy'), protocol, referents);
   if (upstream.token.kind === 'phantom') requireSignedAnswers(field.get('upstream').get('token'), tokens, servers);
   return {
     name: field.get('name').read(name) ?? '',
@@ -76,7 +88,8 @@ function readRoute(field: Field, referents: Referents): Route {
     audiences: open ? [] : readAudiences(field, protocol, referents.publicUrl + path),
     tokens,
     statesTokens: field.get('tokens').present,
-    policy: open ? undefined : readPolicy(field.get('policy'), protocol, referents),
+    policy,
+    lock: policy && referents.locks.get(policy.name),
     upstream,
     keepaliveMs: field.get('keepalive').read(duration('1ms')),
     revalidateMs: field.get('revalidate').read(duration('1ms')),

@@ -1,8 +1,9 @@
 import type { ErrorObject } from 'ajv';
 import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json' };
 import policySchema from '../../schema/policy.schema.json' with { type: 'json' };
+import policyLockSchema from '../../schema/policy-lock.schema.json' with { type: 'json' };
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
-import { gateway, policy, policyTest } from '../../schema/validators.js';
+import { gateway, policy, policyLock, policyTest } from '../../schema/validators.js';
 import { isObject, ownMember } from '../json/own-member.ts';
 import { pointerKey } from '../json/pointer.ts';
 import type { Path } from './problems.ts';
@@ -17,9 +18,14 @@ export interface Violation {
 }
 
 /** The JSON Schemas, by the language that they describe. */
-export const schemas = { gateway: gatewaySchema, policy: policySchema, 'policy-test': policyTestSchema } as const;
+export const schemas = {
+  gateway: gatewaySchema,
+  policy: policySchema,
+  'policy-test': policyTestSchema,
+  'policy-lock': policyLockSchema,
+} as const;
 
-const validators = { gateway, policy, 'policy-test': policyTest } as const;
+const validators = { gateway, policy, 'policy-test': policyTest, 'policy-lock': policyLock } as const;
 
 /** All violations of its schema in a document, at most one for each place, in no order. */
 export function violations(language: keyof typeof schemas, document: unknown): Violation[] {

@@ -1,5 +1,6 @@
 import { reasonOf } from '../lib/error-reason.ts';
-import { listTools, McpServerFault } from '../mcp-client/list-tools.ts';
+import { McpServerFault } from '../mcp-client/ask-server.ts';
+import { listTools } from '../mcp-client/list-tools.ts';
 import type { Config } from '../model/config.ts';
 import type { Route } from '../model/route.ts';
 import { fetchText } from './fetch-text.ts';

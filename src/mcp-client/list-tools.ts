@@ -1,14 +1,4 @@
-/**
- * Asks an MCP server for its tools, by the official client. Only commands load it: the gateway itself forwards messages
- * and never is a client.
- *
- * @module
- */
-
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { reasonOf } from '../lib/error-reason.ts';
-import { describeValue } from '../policy/describe-value.ts';
-import { boundedFetch, type Observed } from './bounded-fetch.ts';
+import { askLimits, type AskLimits, askServer } from './ask-server.ts';
 
 /** A tool as its server describes it. The server chose the name, which may hold any character. */
 export interface Tool {
@@ -24,93 +14,21 @@ export interface McpServer {
   readonly tools: readonly Tool[];
 }
 
-/** The server did not answer as an MCP server does; the message is for the operator. */
-export class McpServerFault extends Error {
-  override readonly name = 'McpServerFault';
-  /** `unauthorized`: it demands credentials. `unreachable`: there is no answer. `other`: it speaks something else. */
-  readonly kind: 'unauthorized' | 'unreachable' | 'other';
-
-  constructor(kind: McpServerFault['kind'], message: string, cause?: unknown) {
-    super(message, { cause });
-    this.kind = kind;
-  }
-}
-
-/** The limits of {@link listTools}. */
-export interface ListLimits {
-  /** For all of it, from connecting to the last answer. */
-  readonly timeoutMs: number;
-  /** For all answers together. */
-  readonly maxBytes: number;
-}
-
-const limits: ListLimits = { timeoutMs: 15_000, maxBytes: 16 * 1024 * 1024 };
-/** Servers page as they like: this many pages are more than any has. */
-const MAX_PAGES = 100;
-
 /**
- * Connects without credentials, agrees on a revision and lists the tools. It calls none and follows no redirect.
+ * Lists the tools of an MCP server, and calls none.
  *
  * @throws {McpServerFault}
  */
-export async function listTools(url: string, { timeoutMs, maxBytes }: ListLimits = limits): Promise<McpServer> {
-  const stop = new AbortController();
-  const observed: Observed = { status: undefined, location: undefined };
-  const client = new Client(
-    { name: 'sallyport', version: '1.0.0' },
-    // `auto` asks for the stateless revision first, then for one with sessions.
-    // The probe has a timeout of its own, which ignores the signal and would keep the process alive.
-    { versionNegotiation: { mode: 'auto', probe: { timeoutMs, maxRetries: 0 } }, listMaxPages: MAX_PAGES },
-  );
-  const transport = new StreamableHTTPClientTransport(new URL(url), {
-    fetch: boundedFetch(stop, maxBytes, observed),
-    reconnectionOptions: {
-      initialReconnectionDelay: 1,
-      maxReconnectionDelay: 1,
-      reconnectionDelayGrowFactor: 1,
-      maxRetries: 0,
-    },
+export async function listTools(url: string, limits: AskLimits = askLimits): Promise<McpServer> {
+  return askServer(url, limits, async ({ client, revision, signal }) => {
+    // A server without the capability has no tools, and may refuse the question.
+    const { tools } =
+      client.getServerCapabilities()?.tools === undefined
+        ? { tools: [] }
+        : await client.listTools(undefined, { signal });
+    return {
+      revision,
+      tools: tools.map(({ name, annotations }) => ({ name, readOnly: annotations?.readOnlyHint === true })),
+    };
   });
-  const stopped = Promise.withResolvers<never>();
-  stop.signal.addEventListener('abort', () => stopped.reject(stop.signal.reason));
-  const timer = setTimeout(() => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
-  try {
-    return await Promise.race([ask(client, transport, stop.signal), stopped.promise]);
-  } catch (error) {
-    throw faultOf(error, observed, stop.signal);
-  } finally {
-    clearTimeout(timer);
-    stopped.promise.catch(() => {});
-    await client.close().catch(() => {});
-    stop.abort();
-  }
-}
-
-async function ask(client: Client, transport: StreamableHTTPClientTransport, signal: AbortSignal): Promise<McpServer> {
-  await client.connect(transport, { signal });
-  const revision = client.getNegotiatedProtocolVersion() ?? 'unknown';
-  // A server without the capability has no tools, and may refuse the question.
-  const { tools } =
-    client.getServerCapabilities()?.tools === undefined ? { tools: [] } : await client.listTools(undefined, { signal });
-  // A server keeps a session until it times out, unless its client ends it.
-  await transport.terminateSession().catch(() => {});
-  return {
-    revision,
-    tools: tools.map(({ name, annotations }) => ({ name, readOnly: annotations?.readOnlyHint === true })),
-  };
-}
-
-function faultOf(error: unknown, { status, location }: Observed, stop: AbortSignal): McpServerFault {
-  if (status === undefined)
-    return new McpServerFault('unreachable', reasonOf(stop.aborted ? stop.reason : error), error);
-  const answered = `answered ${status}`;
-  if (status === 401 || status === 403) {
-    return new McpServerFault('unauthorized', `${answered}: it demands credentials of its own`, error);
-  }
-  if (location !== undefined) {
-    return new McpServerFault('other', `${answered} with a redirect to ${describeValue(location)}`, error);
-  }
-  if (status >= 400) return new McpServerFault('other', `${answered}; many MCP servers listen at /mcp`, error);
-  const why = stop.aborted ? `: ${reasonOf(stop.reason)}` : '';
-  return new McpServerFault('other', `${answered}, but not as MCP over Streamable HTTP${why}`, error);
 }

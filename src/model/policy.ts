@@ -102,6 +102,8 @@ export interface Policy {
    * chooses it.
    */
   toolEntry(tool: string): string | undefined;
+  /** The operator's words for a caller that is refused a target: those of its entry, or else of the policy. */
+  because(target: McpTarget): string | undefined;
   /**
    * Whether this caller could use the target with some token and some arguments. Missing scopes and the lifetime of the
    * token do not count. Allocates nothing for tools, prompts and resources in lower case: lists are long.

@@ -1,4 +1,5 @@
 import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
+import type { Lock } from './lock.ts';
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
 
@@ -138,6 +139,8 @@ export interface Route {
   readonly statesTokens: boolean;
   /** Undefined: any valid token for the audience passes. */
   readonly policy: Policy | undefined;
+  /** The approved definitions of the upstream; undefined: the policy has no `lock`. */
+  readonly lock: Lock | undefined;
   readonly upstream: Upstream;
   /** The idle time after which the gateway sends a comment into an event stream; undefined: never. */
   readonly keepaliveMs: number | undefined;

@@ -28,10 +28,11 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const faults: PolicyFault[] = [];
   const condition = compileCondition(document, [], faults);
   const listing = compileListing(document, faults);
+  checkLock(document, faults);
   if (faults.length > 0) throw new PolicyError(name, faults);
 
-  const { because, mode = 'enforce', lists = defaultLists(document) } = document;
-  const rules: Rules = { document, condition, listing, because, mode, lists };
+  const { because, mode = 'enforce', lists = defaultLists(document), lock = 'off' } = document;
+  const rules: Rules = { document, condition, listing, because, mode, lists, lock };
   const entries = listing?.entries ?? [];
   const readers = [...claimReaders(rules, entries)];
   const shadow = mode === 'shadow';
@@ -43,6 +44,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
     lists: shadow ? 'show' : lists,
     distinguishesCallers: !shadow && every.length > 0,
     toolEntry: (tool) => listing?.tool?.(tool)?.name,
+    because: ({ kind, name: target }) => (listing?.[kind]?.(target) ?? rules).because,
     couldCall: shadow ? () => true : (principal, target) => couldCall(rules, principal, target),
     decide: shadow
       ? (principal, attempt) => inShadow(decide(rules, principal, attempt))
@@ -55,6 +57,12 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   };
   compiled.set(policy, rules);
   return policy;
+}
+
+/** `mode: shadow` refuses nothing, and `lock: deny` does. */
+function checkLock({ mode, lock }: PolicyDocument, faults: PolicyFault[]): void {
+  if (mode !== 'shadow' || lock !== 'deny') return;
+  faults.push({ path: ['lock'], message: 'deny contradicts mode: shadow, which refuses nothing; write report' });
 }
 
 /** The rules of each compiled policy. */

@@ -21,6 +21,8 @@ export interface Rules {
   readonly mode: 'enforce' | 'shadow';
   /** As the document says, whatever the mode. */
   readonly lists: 'filter' | 'show';
+  /** What the gateway does with definitions that were not approved; it affects no decision of the policy. */
+  readonly lock: 'deny' | 'report' | 'off';
 }
 
 /** The rule of a call that the policy's own conditions allow, without an entry. */

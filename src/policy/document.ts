@@ -68,6 +68,7 @@ export interface PolicyDocument extends ConditionDocument, Words {
   /** By JSON-RPC method or pattern. */
   readonly methods?: Readonly<Record<string, ListedDocument>>;
   readonly lists?: 'filter' | 'show';
+  readonly lock?: 'deny' | 'report';
 }
 
 /** A regular expression of a policy, and its place. */

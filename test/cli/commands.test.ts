@@ -13,6 +13,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   serve       run the gateway
   front-door  run the front door alone
   check       check the configuration and its policies
+  lock        approve the tools, prompts and instructions of MCP servers
   doctor      examine a deployment: public URL, servers, upstreams, certificates
   test        run the tests of the policies
   explain     explain the decision on a call
@@ -46,9 +47,9 @@ Examples:
 
 const schemaHelp = `sallyport schema [NAME] [OPTIONS]
 
-Prints the JSON Schema of gateway.yaml (the default), of a policy or of its tests.
+Prints the JSON Schema of gateway.yaml (the default), of a policy, of its tests or of its lock.
 
-  NAME        the schema: gateway, policy, policy-test
+  NAME        the schema: gateway, policy, policy-test, policy-lock
   -h, --help  this help
 
 Examples:

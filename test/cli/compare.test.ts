@@ -43,7 +43,7 @@ test('R-248: prints every kind of difference', async () => {
   const before = {
     gone: '{}\n',
     mode: 'mode: shadow\nscope: read\n',
-    tools: 'scope: read\ntools: { a: {}, b: {}, c: { scope: x } }\n',
+    tools: 'scope: read\nlock: report\ntools: { a: {}, b: {}, c: { scope: x } }\n',
     around: 'claims: { a: { matches: "a(?=b)" } }\n',
   };
   const after = {
@@ -80,6 +80,7 @@ tools
     given: { scope: read }
     when: { tool: c }
   lists changed            was filter, now show
+  lock changed            was report, now off
 
 around
   undecided: policy            claims.a: "a(?=b)": the look-around (?=b)

@@ -74,7 +74,7 @@ describe.for(shells.filter(isInstalled))('%s', { timeout: 60_000 }, (shell) => {
   test.for([
     ['sallyport exp', ['explain']],
     ['sallyport serve --work', ['--workers']],
-    ['sallyport schema policy-', ['policy-test']],
+    ['sallyport schema policy-', ['policy-lock', 'policy-test']],
     ['sallyport completion z', ['zsh']],
     ['sallyport help rep', ['replay']],
     ['sallyport replay dec', ['decisions.jsonl']],

@@ -11,7 +11,7 @@ describe('a policy', () => {
     [
       'an unknown key',
       'scop: a',
-      ':1:1: scop: unknown key (did you mean scope?); accepted: scope, claims, any, all, not, max_lifetime, because, mode, tools, resources, prompts, methods, lists',
+      ':1:1: scop: unknown key (did you mean scope?); accepted: scope, claims, any, all, not, max_lifetime, because, mode, tools, resources, prompts, methods, lists, lock',
     ],
     [
       'an unknown predicate',

@@ -186,7 +186,7 @@ test('the keys of gateway.yaml', () => {
 
 test('the keys of a policy', () => {
   expect(keysOf(policy as Schema, 1).join(' ')).toBe(
-    'scope claims any all not max_lifetime because mode tools resources prompts methods lists',
+    'scope claims any all not max_lifetime because mode tools resources prompts methods lists lock',
   );
 });
 

@@ -79,6 +79,13 @@ describe('faults', () => {
     );
   });
 
+  test('lock: deny contradicts shadow mode, lock: report does not', () => {
+    const message = 'deny contradicts mode: shadow, which refuses nothing; write report';
+    expect(faults({ mode: 'shadow', lock: 'deny' })).toEqual([{ path: ['lock'], message }]);
+    expect(faults({ mode: 'shadow', lock: 'report' })).toEqual([]);
+    expect(faults({ mode: 'enforce', lock: 'deny' })).toEqual([]);
+  });
+
   test('a message is one line for any expression', () => {
     expect(faults({ claims: { name: { matches: 'a\n: (' } } })[0]?.message).toBe(
       String.raw`"a\n: (" is not a JavaScript regular expression with the u flag: Unterminated group`,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Attempt } from '../../src/model/policy.ts';
+import type { Attempt, McpTarget } from '../../src/model/policy.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { PolicyDocument } from '../../src/policy/document.ts';
 import { maxMatchedLength } from '../../src/policy/predicate.ts';
@@ -245,6 +245,17 @@ describe('couldCall', () => {
     ])('%j: %s', (document, expected) => {
       expect(compilePolicy('test', document).lists).toBe(expected);
     });
+  });
+
+  test.for<[target: McpTarget, words: string | undefined]>([
+    [{ kind: 'tool', name: 'pay' }, 'of pay'],
+    [{ kind: 'tool', name: 'get_x' }, 'of the policy'],
+    [{ kind: 'tool', name: 'other' }, 'of the policy'],
+    [{ kind: 'prompt', name: 'pay' }, 'of the policy'],
+  ])('because finds the words of an entry, or else of the policy: %j', ([target, words]) => {
+    const tools = { pay: { because: 'of pay' }, 'get_*': {} };
+    expect(compilePolicy('test', { because: 'of the policy', tools }).because(target)).toBe(words);
+    expect(compilePolicy('test', {}).because(target)).toBeUndefined();
   });
 
   test('toolEntry finds only tools', () => {

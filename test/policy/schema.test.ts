@@ -29,6 +29,8 @@ const accepted = [
   '{"methods":{"completion/complete":{},"logging/*":{"scope":"admin","max_lifetime":"1m"}}}',
   '{"tools":{},"resources":{},"prompts":{},"methods":{},"lists":"filter"}',
   '{"lists":"show"}',
+  '{"lock":"deny"}',
+  '{"lock":"report"}',
   '{"tools":{"t":{"any":[{}],"all":[{}],"not":{}}}}',
   '{"mode":"shadow"}',
   '{"because":"Ask ops@acme.example. \\u26a0\\ufe0f","tools":{"t":{"because":"x"}},"prompts":{"p":{"because":"x"}}}',
@@ -142,6 +144,7 @@ describe('the schema refuses', () => {
     ['{"methods":{"ping":null}}', '/methods/ping type'],
     ['{"methods":{"ping":{"arguments":{"/a":1}}}}', '/methods/ping additionalProperties'],
     ['{"lists":"hide"}', '/lists enum'],
+    ['{"lock":true}', '/lock enum'],
     ['{"any":[{"resources":{}}]}', '/any/0 additionalProperties'],
   ])('%s', (json, error) => {
     expect(refused(json)).toContain(error);

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { isObject, ownMember } from '../json/own-member.ts';
+import type { Definition, DefinitionKind } from '../model/lock.ts';
+
+/** The length of the digest of a member, in hex. It only names what changed: the digest of the whole decides. */
+const MEMBER_DIGITS = 16;
+
+/**
+ * A definition as a lock knows it, from the value that JSON.parse returned. The order of members and the form of
+ * numbers do not count. Every character of a string does, also where Unicode has another form of the same text.
+ */
+export function definitionOf(kind: DefinitionKind, name: string, value: unknown): Definition {
+  const locked = isObject(value) ? withoutMeta(value) : value;
+  const canonical = canonicalText(locked);
+  if (canonical === undefined) return { kind, name, sha256: '', members: {} };
+  const members = isObject(locked)
+    ? Object.entries(locked).map(([member, inner]) => [
+        member,
+        digest(canonicalText(inner) as string).slice(0, MEMBER_DIGITS),
+      ])
+    : [];
+  return { kind, name, sha256: digest(canonical), members: Object.fromEntries(members) as Record<string, string> };
+}
+
+/** The definition of each entry of a list; undefined for an entry without a name, which cannot be called. */
+export function definitionsIn(
+  kind: Exclude<DefinitionKind, 'instructions'>,
+  entries: readonly unknown[],
+): readonly (Definition | undefined)[] {
+  return entries.map((entry) => {
+    const name = ownMember(entry, 'name');
+    return typeof name === 'string' ? definitionOf(kind, name, entry) : undefined;
+  });
+}
+
+/** A server may write what it likes into `_meta`, such as times; models do not read it. */
+function withoutMeta({ _meta, ...rest }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return rest;
+}
+
+/** Undefined for what RFC 8785 §3.1 does not cover: lone surrogates, and numbers beyond IEEE 754. */
+function canonicalText(value: unknown): string | undefined {
+  try {
+    return canonicalize(value);
+  } catch {
+    return undefined;
+  }
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

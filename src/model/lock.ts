@@ -1,0 +1,50 @@
+/**
+ * Locked tools: the definitions of an MCP server that an operator approved, `docs/locked-tools.md`.
+ *
+ * @module
+ */
+
+/** What a lock covers. A server has one text of instructions, without a name. */
+export type DefinitionKind = 'tool' | 'prompt' | 'instructions';
+
+/** A definition, by its digests. */
+export interface Definition {
+  readonly kind: DefinitionKind;
+  /** As the server writes it; `''` for instructions. */
+  readonly name: string;
+  /** The SHA-256, in hex, of its canonical text (RFC 8785) without `_meta`; `''` for one without a canonical text. */
+  readonly sha256: string;
+  /** The beginning of the digest of each member, so that messages can name the members that changed. */
+  readonly members: Readonly<Record<string, string>>;
+}
+
+/** A definition with its description, for people. */
+export interface DescribedDefinition extends Definition {
+  /** As the server wrote it, of any length; `''` without one. */
+  readonly description: string;
+}
+
+/** Definitions by {@link definitionKey}. */
+export type Definitions = ReadonlyMap<string, Definition>;
+
+/** The lock of a policy. */
+export interface Lock {
+  /** `deny`: what differs is hidden and refused. `report`: it is only logged and counted. */
+  readonly mode: 'deny' | 'report';
+  readonly approved: Definitions;
+}
+
+/** How a definition differs from what was approved. */
+export interface ChangedDefinition {
+  readonly kind: DefinitionKind;
+  readonly name: string;
+  /** `twice`: it stands more than once in one list. `gone`: no list has it, which refuses nothing. */
+  readonly difference: 'changed' | 'new' | 'twice' | 'gone';
+  /** The members that differ, where they are known; empty for the others. */
+  readonly members: readonly string[];
+}
+
+/** The key of a definition among others. */
+export function definitionKey({ kind, name }: Pick<Definition, 'kind' | 'name'>): string {
+  return `${kind} ${name}`;
+}

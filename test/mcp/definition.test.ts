@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { definitionOf, definitionsIn } from '../../src/mcp/definition.ts';
+import { definitionKey } from '../../src/model/lock.ts';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const tool = (json: string) => definitionOf('tool', 'pay', JSON.parse(json));
+
+test('R-271, RFC 8785 §3.2: the digest is that of the canonical text, and each member has the beginning of its own', () => {
+  expect(tool('{"name": "pay", "description": "Pays.", "inputSchema": {"b": 1.0, "a": []}}')).toEqual({
+    kind: 'tool',
+    name: 'pay',
+    sha256: sha256('{"description":"Pays.","inputSchema":{"a":[],"b":1},"name":"pay"}'),
+    members: {
+      name: sha256('"pay"').slice(0, 16),
+      description: sha256('"Pays."').slice(0, 16),
+      inputSchema: sha256('{"a":[],"b":1}').slice(0, 16),
+    },
+  });
+});
+
+test('instructions are a text, and have no members', () => {
+  expect(definitionOf('instructions', '', 'Pay first.')).toEqual({
+    kind: 'instructions',
+    name: '',
+    sha256: sha256('"Pay first."'),
+    members: {},
+  });
+});
+
+describe('is the same', () => {
+  test.for([
+    ['members in another order', '{"a":1,"b":{"c":2,"d":3}}', '{"b":{"d":3,"c":2},"a":1}'],
+    ['a number in another form', '{"a":100}', '{"a":1.0e2}'],
+    ['a character that is escaped', '{"a":"é/"}', '{"a":"\\u00e9\\/"}'],
+    ['white space', '{"a":1}', ' { "a" : 1 } '],
+    ['another _meta', '{"a":1,"_meta":{"at":1}}', '{"a":1,"_meta":{"at":2}}'],
+    ['no _meta', '{"a":1,"_meta":{"at":1}}', '{"a":1}'],
+  ])('with %s', ([, one, other]) => {
+    expect(tool(one as string)).toEqual(tool(other as string));
+  });
+});
+
+describe('is another', () => {
+  test.for([
+    ['a text in another form of Unicode', '{"a":"\u00e9"}', '{"a":"e\u0301"}'],
+    ['a list in another order', '{"a":[1,2]}', '{"a":[2,1]}'],
+    ['a number as text', '{"a":1}', '{"a":"1"}'],
+    ['null instead of no member', '{"a":1,"b":null}', '{"a":1}'],
+    ['an invisible character', '{"a":"pay"}', '{"a":"pay\u200b"}'],
+    ['a member __proto__', '{"a":1}', '{"a":1,"__proto__":{"b":2}}'],
+    ['_meta within a member', '{"a":{"_meta":1}}', '{"a":{"_meta":2}}'],
+    ['another case of a member', '{"a":1}', '{"A":1}'],
+  ])('with %s', ([, one, other]) => {
+    expect(tool(one as string).sha256).not.toBe(tool(other as string).sha256);
+  });
+});
+
+test.for([
+  ['a lone surrogate', '{"a":"\\ud800"}'],
+  ['a number that IEEE 754 does not have', '{"a":1e400}'],
+])('%s has no canonical text, and so no digest that could be approved', ([, json]) => {
+  expect(tool(json as string)).toEqual({ kind: 'tool', name: 'pay', sha256: '', members: {} });
+});
+
+test('an entry without a name has no definition', () => {
+  const entries: unknown[] = [{ name: 'pay' }, {}, { name: 1 }, 'pay', null, { name: '' }];
+  expect(definitionsIn('prompt', entries)).toEqual([
+    definitionOf('prompt', 'pay', { name: 'pay' }),
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    definitionOf('prompt', '', { name: '' }),
+  ]);
+});
+
+test('a tool and a prompt of one name have two keys', () => {
+  expect(definitionKey({ kind: 'tool', name: 'pay' })).toBe('tool pay');
+  expect(definitionKey({ kind: 'prompt', name: 'pay' })).toBe('prompt pay');
+});
