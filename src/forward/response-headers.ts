@@ -30,7 +30,10 @@ export interface OwnHeaders {
   readonly crossOrigin: (call: Call) => Readonly<Record<string, string>>;
   /** The command fields of the upstream that reach the client. */
   readonly allowedCommands: readonly CommandField[];
-  /** Whether `WWW-Authenticate` of the upstream reaches the client: only if the upstream got the client's own token. */
+  /**
+   * Whether `WWW-Authenticate` of the upstream reaches the client: only if the upstream got the client's own token, or
+   * is the front door.
+   */
   readonly upstreamChallenges: boolean;
   /**
    * The `DPoP-Nonce` for the next proof, RFC 9449 §8.2; undefined if proofs need none. The upstream's own is dropped.

@@ -8,6 +8,9 @@ import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts'
 
 const traceFields: ReadonlySet<string> = new Set(['traceparent', 'tracestate']);
 
+/** What clients send to the front door to authenticate themselves, and to prove that they have a key. */
+const forFrontDoor: ReadonlySet<string> = new Set(['authorization', 'dpop']);
+
 /** The header section for the upstream, as undici takes it: name, value, name, value, … */
 export type BuildRequestHeaders = (
   granted: Pick<GrantedCall, 'call' | 'grant' | 'credential'>,
@@ -37,7 +40,7 @@ export function createRequestHeaders(
     const plain = plainFieldName(name);
     return (
       !hopByHop.has(plain) &&
-      !isNeverFromClients(plain) &&
+      (!isNeverFromClients(plain) || (route.isFrontDoor && forFrontDoor.has(name))) &&
       !claimed.has(plain) &&
       // Added below, if they are valid.
       !traceFields.has(plain) &&

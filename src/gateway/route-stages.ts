@@ -95,7 +95,7 @@ export function createRouteStages(
         isPublic: route.public,
         allowedCommands: route.upstream.allowedCommands,
         crossOrigin: crossOrigin.headers,
-        upstreamChallenges: route.upstream.token.kind === 'forward',
+        upstreamChallenges: route.isFrontDoor || route.upstream.token.kind === 'forward',
         nonce,
         sessionId: createSessionId(route, sessions),
       }),

@@ -127,7 +127,10 @@ export interface Route {
   readonly methods: ReadonlySet<string> | undefined;
   /** Open to every caller, without token or policy. */
   readonly public: boolean;
-  /** Whether it leads clients to the front door, which alone gets its own cookies. */
+  /**
+   * Whether it leads clients to the front door, which alone gets its own cookies, and what its clients authenticate
+   * with.
+   */
   readonly isFrontDoor: boolean;
   readonly resource: ResourceMetadata | undefined;
   /** In the order in which they introspect an opaque token; empty only on a public route. */

@@ -74,6 +74,26 @@ test.each([
   },
 );
 
+test('only the front door gets the credential and the proof of its client', () => {
+  const raw = [
+    'Authorization',
+    'Basic Y2xpZW50',
+    'DPoP',
+    'proof',
+    'X-Forwarded-User',
+    'root',
+    'X_DPoP',
+    'x',
+    'D_POP',
+    'y',
+  ];
+  const [first, second, third, fourth, ...own] = sent(raw, { isFrontDoor: true });
+  expect([first, second]).toEqual(['Authorization: Basic Y2xpZW50', 'DPoP: proof']);
+  expect([third, fourth]).toEqual(['X_DPoP: x', 'D_POP: y']);
+  expect(own).toEqual(sent([]));
+  expect(sent(raw)).toEqual(['X_DPoP: x', 'D_POP: y', ...sent([])]);
+});
+
 describe('what a client must not say', () => {
   test.each([
     'Authorization',

@@ -6,6 +6,7 @@ import { createRecorder } from '../../demo/walk/recorder.ts';
 import { startFrontDoor } from '../../src/front-door/front-door.ts';
 import type { Config } from '../../src/model/config.ts';
 import { createKey, type Issuer, startIssuer } from '../support/issuer.ts';
+import { createProver } from '../support/prover.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { type FrontDoorWorld, observerInto, startFrontDoorWorld } from '../worlds/front-door.ts';
@@ -148,6 +149,17 @@ test('its subject is the person that signs in at the provider of the same compan
   const subject = await subjectOf(signedIn.body['access_token']);
   expect(subject).toEqual(expect.any(String));
   expect(await subjectOf(vouched.body['access_token'])).toBe(subject);
+});
+
+test('R-277: its token is bound to the key of the client, if the client proves one', async () => {
+  const owner = await createProver();
+  const form = { grant_type: grant, assertion: await assertion() };
+  const dpop = await owner.proof({ url: `${world.issuer}/token`, method: 'POST' });
+  const { body } = await desk().post(form, '/token', { dpop });
+  expect(body['token_type']).toBe('DPoP');
+  const { status } = await desk().post({ ...form, assertion: await assertion() }, '/token', { dpop });
+  expect(status, 'the proof was used').toBe(400);
+  expect(await world.listTools(body['access_token']), 'it is no bearer token').toBe(401);
 });
 
 describe('refuses an assertion', () => {

@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAgent } from '../clients/agent.ts';
 import { legacyClients, sdkV2Auto } from '../clients/official-clients.ts';
+import { keepSecret } from '../support/secrecy.ts';
 import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { registerClient } from '../worlds/oauth-client.ts';
 
 let world: FrontDoorWorld;
 beforeAll(async () => {
@@ -17,6 +19,30 @@ test.each([...legacyClients, sdkV2Auto])('$name signs its user in', async (clien
   await agent.authorize();
   expect(await agent.connect()).toBe(true);
   await agent.close();
+});
+
+test('R-278: a client authenticates with a header, and learns why it is refused', async () => {
+  const client = await registerClient(world.issuer, { token_endpoint_auth_method: 'client_secret_basic' });
+  const { callback, verifier } = await client.authorize();
+  const form = new URLSearchParams({
+    grant_type: 'authorization_code',
+    code: callback.searchParams.get('code') ?? '',
+    redirect_uri: client.redirectUri,
+    code_verifier: verifier,
+  });
+  const redeem = (secret: string): Promise<Response> => {
+    const authorization = `Basic ${Buffer.from(`${client.id}:${secret}`).toString('base64')}`;
+    return fetch(`${world.issuer}/token`, { method: 'POST', headers: { authorization }, body: form });
+  };
+  const refused = await redeem('guessed');
+  expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+    401,
+    expect.stringMatching(/^Basic realm=.*error="invalid_client"/),
+  ]);
+  const answer = await redeem(String(client.registration['client_secret']));
+  const body = (await answer.json()) as Record<string, unknown>;
+  keepSecret(String(body['access_token']));
+  expect(await world.listTools(body['access_token'])).toBe(200);
 });
 
 test('the gateway answers the well-known paths at the origin, and the front door those below it', async () => {

@@ -47,6 +47,8 @@ export interface FrontDoorWorldOptions {
   readonly below?: string;
   /** Whether metadata documents on loopback are trusted by this authority. */
   readonly ca?: string;
+  /** More lines of the MCP route, each with its indentation. */
+  readonly routeLines?: string;
   /** The MCP server; default: that of the demo. */
   readonly upstream?: string;
   /** Whether the gateway learns of revocations by the shared store alone. */
@@ -108,6 +110,7 @@ routes:
     authorization_servers: [front_door]
     policy: tools
     upstream: { url: ${options.upstream ?? mcpServer.url}/mcp }
+${options.routeLines ?? ''}
 ${below === undefined ? '' : `  - { name: signin, path: ${below}, public: true, upstream: { url: "http://${listen}${below}" } }`}
 `,
   );

@@ -15,7 +15,7 @@ export interface OAuthClient {
   /** {@link authorize}, then the answer of the token endpoint. */
   token(request?: AuthorizeRequest): Promise<TokenAnswer>;
   /** Posts to the token endpoint. */
-  post(form: Readonly<Record<string, string>>, path?: string): Promise<TokenAnswer>;
+  post(form: Readonly<Record<string, string>>, path?: string, headers?: Record<string, string>): Promise<TokenAnswer>;
 }
 
 interface AuthorizeRequest {
@@ -67,12 +67,17 @@ export function oauthClient(
   const secret = registration['client_secret'];
   const own = { client_id: id, ...(typeof secret === 'string' && { client_secret: secret }) };
 
-  async function post(form: Readonly<Record<string, string>>, path = '/token'): Promise<TokenAnswer> {
-    const response = await fetch(issuer + path, { method: 'POST', body: new URLSearchParams({ ...own, ...form }) });
+  async function post(
+    form: Readonly<Record<string, string>>,
+    path = '/token',
+    headers: Record<string, string> = {},
+  ): Promise<TokenAnswer> {
+    const body = new URLSearchParams({ ...own, ...form });
+    const response = await fetch(issuer + path, { method: 'POST', headers, body });
     const text = await response.text();
-    const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
-    for (const name of ['access_token', 'refresh_token']) keepSecret(body[name] as string | undefined);
-    return { status: response.status, body };
+    const answer = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+    for (const name of ['access_token', 'refresh_token']) keepSecret(answer[name] as string | undefined);
+    return { status: response.status, body: answer };
   }
 
   function authorizationUrl(parameters: AuthorizeRequest['parameters'] = {}): URL {

@@ -1,0 +1,137 @@
+/** Tokens that the front door binds to the key of a client (DPoP), used and stolen at the gateway. */
+import { DpopSession, type OAuthClientProvider } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WalkingClient } from '../../demo/walk/oauth-client.ts';
+import { createAgent } from '../clients/agent.ts';
+import { officialClients } from '../clients/official-clients.ts';
+import { createProver, type Prover } from '../support/prover.ts';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
+
+/** A client that has a key, and binds its tokens to it. */
+class ProvingClient extends WalkingClient implements OAuthClientProvider {
+  readonly session = DpopSession.create();
+  dpop(): Promise<DpopSession> {
+    return this.session;
+  }
+}
+
+describe.each([
+  ['at an origin of its own', undefined],
+  ['behind a public route', '/signin'],
+])('a front door %s', (_place, below) => {
+  let world: FrontDoorWorld;
+  beforeAll(async () => {
+    world = await startFrontDoorWorld({
+      ...(below !== undefined && { below }),
+      routeLines: '    dpop: {}',
+      frontDoor: 'clients: { refresh: true, registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }',
+    });
+    world.provider.person = { sub: '248289761001' };
+  });
+  afterAll(() => world.close());
+
+  const tokenUrl = (): string => `${world.issuer}/token`;
+
+  /** Signs a person in, and returns what redeems the code. */
+  async function codeOf(client: OAuthClient, parameters: Record<string, string> = {}): Promise<Record<string, string>> {
+    const { callback, verifier } = await client.authorize({ parameters });
+    return {
+      grant_type: 'authorization_code',
+      code: callback.searchParams.get('code') ?? '',
+      redirect_uri: client.redirectUri,
+      code_verifier: verifier,
+    };
+  }
+
+  async function postWith(prover: Prover, client: OAuthClient, form: Record<string, string>) {
+    return client.post(form, '/token', { dpop: await prover.proof({ url: tokenUrl(), method: 'POST' }) });
+  }
+
+  async function send(headers: Record<string, string>): Promise<number> {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    const accept = 'application/json, text/event-stream';
+    const answer = await fetch(world.mcpUrl, {
+      method: 'POST',
+      headers: { ...headers, accept, 'content-type': 'application/json' },
+      body,
+    });
+    await answer.body?.cancel();
+    return answer.status;
+  }
+
+  test('R-277: binds a token to the key of its client, which the gateway then requires', async () => {
+    const [owner, thief] = [await createProver(), await createProver()];
+    const client = await registerClient(world.issuer);
+    const { body } = await postWith(owner, client, await codeOf(client));
+    expect(body['token_type']).toBe('DPoP');
+    const token = String(body['access_token']);
+    const request = { url: world.mcpUrl.href, method: 'POST', token };
+    expect(await send(await owner.headers(request))).toBe(200);
+    for (const [headers, reason] of [
+      [{ authorization: `Bearer ${token}` }, 'token.sender_constrained'],
+      [{ authorization: `DPoP ${token}` }, 'proof.missing'],
+      [await thief.headers(request), 'token.binding'],
+    ] as const) {
+      expect(await send(headers)).toBe(401);
+      expect(await world.decision()).toMatchObject({ allow: false, reason });
+    }
+  });
+
+  test('R-277: redeems a code that is bound to a key for that key alone', async () => {
+    const [owner, thief] = [await createProver(), await createProver()];
+    const client = await registerClient(world.issuer);
+    const bound = () => codeOf(client, { dpop_jkt: owner.cnf.jkt });
+    expect((await postWith(thief, client, await bound())).body).toMatchObject({ error: 'invalid_grant' });
+    expect((await client.post(await bound())).body).toMatchObject({ error: 'invalid_grant' });
+    expect((await postWith(owner, client, await bound())).body).toMatchObject({ token_type: 'DPoP' });
+  });
+
+  test('R-277: refreshes a bound token of a public client for its key alone', async () => {
+    const [owner, thief] = [await createProver(), await createProver()];
+    const client = await registerClient(world.issuer, { grant_types: ['authorization_code', 'refresh_token'] });
+    const refreshTokenOf = async (): Promise<Record<string, string>> => {
+      const { body } = await postWith(owner, client, await codeOf(client));
+      return { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+    };
+    expect((await postWith(thief, client, await refreshTokenOf())).body).toMatchObject({ error: 'invalid_grant' });
+    expect((await client.post(await refreshTokenOf())).body).toMatchObject({ error: 'invalid_grant' });
+    expect((await postWith(owner, client, await refreshTokenOf())).body).toMatchObject({ token_type: 'DPoP' });
+  });
+
+  test('R-277: accepts a proof once', async () => {
+    const owner = await createProver();
+    const client = await registerClient(world.issuer);
+    const dpop = await owner.proof({ url: tokenUrl(), method: 'POST' });
+    expect((await client.post(await codeOf(client), '/token', { dpop })).status).toBe(200);
+    expect((await client.post(await codeOf(client), '/token', { dpop })).body).toMatchObject({
+      error: 'invalid_grant',
+    });
+  });
+
+  test.each([
+    ['another address', { htu: 'https://other.example/token' }],
+    ['another method', { htm: 'GET' }],
+    ['an old time', { iat: 1_700_000_000 }],
+  ])('R-277: refuses a proof for %s', async (_what, claims) => {
+    const client = await registerClient(world.issuer);
+    const dpop = await (await createProver()).proof({ url: tokenUrl(), method: 'POST' }, { claims });
+    expect((await client.post(await codeOf(client), '/token', { dpop })).body).toMatchObject({
+      error: 'invalid_dpop_proof',
+    });
+  });
+
+  test.each(officialClients.filter(({ name }) => name.startsWith('SDK v2')))(
+    '$name with a key signs in and calls a tool',
+    async (official) => {
+      const oauth = new ProvingClient();
+      const agent = createAgent(official, world.mcpUrl, { oauth });
+      expect(await agent.connect()).toBe(false);
+      await agent.authorize();
+      expect(oauth.tokens()?.token_type).toBe('DPoP');
+      expect(await agent.connect()).toBe(true);
+      expect(await agent.toolNames()).toContain('list_accounts');
+      await agent.close();
+    },
+  );
+});
