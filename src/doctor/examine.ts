@@ -31,6 +31,10 @@ export async function* examine(config: Config, token: PresentedToken | undefined
     examinePublicUrl(config),
     examineCertificates(config, now),
     ...[...config.authorizationServers.values()].map((server) => examineServer(server, config)),
+    // Loaded only here: openid-client is of no use without a front door.
+    ...(config.frontDoor === undefined
+      ? []
+      : [import('./front-door.ts').then(({ examineFrontDoor }) => examineFrontDoor(config))]),
     examineClock(config),
     examineStore(config),
     examineUpstreams(config),

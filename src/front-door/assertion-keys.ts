@@ -13,7 +13,8 @@ export function createAssertionKeys(settings: AssertionIssuer, clock: Clock): JW
   return async (header, token) => (await keys())(header, token);
 }
 
-async function discoverKeys(settings: AssertionIssuer): Promise<JWTVerifyGetKey> {
+/** Discovers an issuer. @throws if its metadata name another one, or no keys. */
+export async function discoverKeys(settings: AssertionIssuer): Promise<JWTVerifyGetKey> {
   const client = { metadata: { client_id: 'front-door' }, auth: openid.None(), timeoutSeconds: TIMEOUT_SECONDS };
   const { jwks_uri: jwksUri } = (await discoverIssuer(settings, client)).serverMetadata();
   if (jwksUri === undefined) throw new Error('the metadata have no jwks_uri');

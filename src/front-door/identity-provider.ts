@@ -32,6 +32,11 @@ export interface ProviderClient {
   begin(checks: SignInChecks, loginHint: string | undefined): Promise<URL>;
   /** Verifies the answer of the provider. Throws for any that does not belong to this sign-in. */
   finish(answer: URL, checks: SignInChecks): Promise<Identity>;
+  /**
+   * The error of the provider for a code that does not exist: `invalid_grant` if it accepts the client. Throws if the
+   * provider cannot be discovered.
+   */
+  tryCredentials(): Promise<string>;
 }
 
 /** How long one call to a provider may take. */
@@ -82,6 +87,19 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
         claims: reader.read(idToken, userInfo),
         label: labelOf(idToken),
       };
+    },
+    async tryCredentials() {
+      const found = await configuration();
+      const madeUp = openid.randomPKCECodeVerifier();
+      const form = { code: madeUp, redirect_uri: redirectUri, code_verifier: madeUp };
+      try {
+        await openid.genericGrantRequest(found, 'authorization_code', form);
+      } catch (error) {
+        if (error instanceof openid.ResponseBodyError) return error.error;
+        if (error instanceof openid.WWWAuthenticateChallengeError) return 'invalid_client';
+        throw error;
+      }
+      return 'a token';
     },
   };
 }

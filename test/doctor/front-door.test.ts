@@ -1,0 +1,118 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { examine } from '../../src/doctor/examine.ts';
+import { examineFrontDoor } from '../../src/doctor/front-door.ts';
+import type { Config } from '../../src/model/config.ts';
+import type { FrontDoor } from '../../src/model/front-door.ts';
+import { type FrontDoorWorld, startFrontDoorWorld } from '../worlds/front-door.ts';
+import { linesOf } from './found.ts';
+
+const key = 'k3y-of-at-least-thirty-two-characters';
+let world: FrontDoorWorld;
+beforeAll(async () => {
+  world = await startFrontDoorWorld({ top: `session_key: ${key}` });
+});
+afterAll(() => world.close());
+
+/** Examines the front door of the world with other settings. The lines name its issuer ISSUER, and its provider IDP. */
+async function examined(changes: Partial<FrontDoor> = {}, more: Partial<Config> = {}): Promise<readonly string[]> {
+  const { frontDoor } = world.config;
+  if (frontDoor === undefined) throw new TypeError('no front door');
+  const lines = await linesOf(examineFrontDoor({ ...world.config, ...more, frontDoor: { ...frontDoor, ...changes } }));
+  return lines.map((line) => line.replaceAll(world.issuer, 'ISSUER').replaceAll(world.provider.issuer, 'IDP'));
+}
+
+function providersWith(changes: object): FrontDoor['providers'] {
+  const [[name, provider]] = [...(world.config.frontDoor?.providers ?? [])] as [[string, object]];
+  return new Map([[name, { ...provider, ...changes }]]) as unknown as FrontDoor['providers'];
+}
+
+const good = [
+  'ok front_door.issuer: ISSUER/.well-known/oauth-authorization-server has the metadata',
+  'ok front_door.issuer: ISSUER/.well-known/openid-configuration has the metadata',
+  'ok front_door.keys: its keys derive from session_key',
+  'ok front_door.identity_providers.corporate: it is discovered, and accepts the credentials of front-door',
+  'ok front_door.identity_providers.corporate: register the redirect URI ISSUER/callback/corporate there',
+];
+
+test('finds that all is well, and doctor includes it', async () => {
+  expect(await examined()).toEqual(good);
+  const all: string[] = [];
+  for await (const { subject } of examine(world.config, undefined)) all.push(subject);
+  expect(all).toContain('front_door.identity_providers.corporate');
+  expect(all).toContain('authorization_servers.front_door');
+});
+
+test('finds an issuer that leads elsewhere, or nowhere', async () => {
+  const [first] = await examined({ issuer: `${world.provider.issuer}/nowhere` });
+  expect(first).toBe(
+    'fail front_door.issuer: IDP/.well-known/oauth-authorization-server/nowhere answered 404, not the metadata',
+  );
+  const [, second] = await examined({ issuer: world.provider.issuer.replace('127.0.0.1', 'localhost') });
+  expect(second).toContain('openid-configuration names the issuer "IDP"');
+  const [third] = await examined({ issuer: 'http://127.0.0.1:1024' });
+  expect(third).toMatch(/^warn front_door\.issuer: .* cannot be reached \(ECONNREFUSED\)$/);
+});
+
+test.each([
+  [
+    'a wrong secret',
+    { credentials: { clientId: 'front-door', clientAuth: 'client_secret_basic', clientSecret: 'wrong' } },
+    'it answered invalid_client to a made-up code for front-door',
+  ],
+  ['a provider that is away', { backchannel: 'http://127.0.0.1:1024' }, 'IDP cannot be discovered (ECONNREFUSED)'],
+  [
+    'another issuer',
+    { issuer: 'http://127.0.0.1:1024' },
+    expect.stringMatching(/^http:\/\/127\.0\.0\.1:1024 cannot be discovered \(/),
+  ],
+])('finds %s', async (_title, changes, text) => {
+  const lines = await examined({ providers: providersWith(changes) });
+  const line = lines.find((each) => each.startsWith('fail'));
+  expect(line?.replace('fail front_door.identity_providers.corporate: ', '')).toEqual(text);
+  expect(lines.at(-1)).toBe(good.at(-1));
+});
+
+test('examines the file of its keys, and creates none', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-doctor-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const [keys, open] = [join(folder, 'keys.json'), join(folder, 'open.json')];
+  const keyLine = async (file: string | undefined, more: Partial<Config> = {}): Promise<string | undefined> =>
+    (await examined({ keys: file }, more)).find((line) => line.includes('front_door.keys'))?.replaceAll(folder, 'DIR');
+  const missing = 'ok front_door.keys: DIR/keys.json does not exist yet: the front door creates it';
+  expect([await keyLine(keys), await keyLine(keys)]).toEqual([missing, missing]);
+  expect(await keyLine(join(folder, 'none/keys.json'))).toBe(
+    'fail front_door.keys: DIR/none/keys.json does not exist, and cannot be created (ENOENT)',
+  );
+  const secret = JSON.stringify({ secret: 'a'.repeat(64) });
+  await writeFile(keys, secret, { mode: 0o600 });
+  await writeFile(open, secret, { mode: 0o644 });
+  expect(await keyLine(keys)).toBe('ok front_door.keys: DIR/keys.json has its secret, and is closed to other users');
+  expect(await keyLine(open)).toMatch(/^fail .*DIR\/open\.json is open to others: chmod 600$/);
+  expect(await keyLine(undefined, { sessionKey: undefined })).toMatch(/^warn .*as long as its process/);
+});
+
+test('examines issuers of assertions, and the way to documents', async () => {
+  const issuer = { name: 'acme', provider: undefined, clients: [], scopes: [], claims: new Map() };
+  const lines = await examined({
+    assertions: new Map([
+      ['acme', { ...issuer, issuer: world.provider.issuer, backchannel: world.provider.issuer }],
+      ['gone', { ...issuer, name: 'gone', issuer: 'http://127.0.0.1:1024', backchannel: 'http://127.0.0.1:1024' }],
+    ]),
+    clients: {
+      ...(world.config.frontDoor as FrontDoor).clients,
+      metadataDocuments: ['https://localhost:1024/**', 'https://localhost:1024/a/**', 'https://127.0.0.1:1024/**'],
+      documentAddresses: ['127.0.0.1/32'],
+    },
+  });
+  expect(lines.filter((line) => /assertions|documents/.test(line))).toEqual([
+    'ok front_door.assertions.acme: the metadata of IDP name its keys',
+    'fail front_door.assertions.gone: http://127.0.0.1:1024 cannot be discovered (ECONNREFUSED)',
+    expect.stringMatching(
+      /^fail .*documents of https:\/\/localhost:1024 cannot be fetched \(.*(?:not public|refused|ECONNREFUSED)/i,
+    ),
+    expect.stringMatching(/^fail .*documents of https:\/\/127\.0\.0\.1:1024 cannot be fetched \(.*ECONNREFUSED/),
+  ]);
+});
