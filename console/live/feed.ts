@@ -66,12 +66,17 @@ function createFeed() {
       timer ??= setTimeout(render, RENDER_MS);
     };
 
+    /** Adds rows that are new; returns their number. A decision can be both in the past and in the stream. */
+    function add(more: readonly DecisionRow[]): number {
+      const known = new Set(rows.map(({ id }) => id));
+      const added = more.filter(({ id }) => !known.has(id));
+      rows = [...added, ...rows].toSorted((one, other) => other.at - one.at).slice(0, MAX_ROWS);
+      return added.length;
+    }
+
     async function loadPast(): Promise<void> {
       const answer = await read<Past>(`/console/past?${new URLSearchParams(filter)}`);
-      const known = new Set(rows.map(({ id }) => id));
-      rows = [...rows, ...answer.rows.filter(({ id }) => !known.has(id))]
-        .toSorted((one, other) => other.at - one.at)
-        .slice(0, MAX_ROWS);
+      add(answer.rows);
       past = { selected: answer.selected, kept: answer.kept };
       render();
     }
@@ -81,6 +86,8 @@ function createFeed() {
       isOpen = true;
       loadPast().catch(() => render());
     });
+    // So are those that the page read too slowly to get.
+    stream.addEventListener('lost', () => void loadPast().catch(() => render()));
     stream.addEventListener('error', () => {
       isOpen = false;
       soon();
@@ -88,11 +95,11 @@ function createFeed() {
     stream.addEventListener('decisions', ({ data }: MessageEvent<string>) => {
       const batch = JSON.parse(data) as Batch;
       const selected = batch.rows.filter((row) => selects(filter, row));
-      rows = [...selected, ...rows].slice(0, MAX_ROWS);
-      waiting += selected.length;
+      const added = add(selected);
+      waiting += added;
       if (past !== undefined) {
-        const all = batch.rows.length + batch.leftOut;
-        past = { selected: past.selected + selected.length, kept: past.kept + all };
+        const all = batch.rows.length + batch.leftOut - (selected.length - added);
+        past = { selected: past.selected + added, kept: past.kept + all };
       }
       if (batch.leftOut > 0) leftOut.push({ at: Date.now(), count: batch.leftOut });
       soon();

@@ -114,6 +114,41 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     expect(await subject.inputValue()).toBe('Ann Lee');
   });
 
+  /** Answers the stream of decisions with these events, one text for each connection. */
+  async function streamOf(...texts: readonly (() => string | Promise<string>)[]): Promise<void> {
+    const left = [...texts];
+    await page.route('**/console/decisions', async (route) => {
+      const body = await left.shift()?.();
+      if (body !== undefined) await route.fulfill({ contentType: 'text/event-stream', body });
+    });
+  }
+
+  test('shows a decision once that is both in the past and in the stream', async () => {
+    await world.call({ ...alice, sub: 'olga' }, 'get_balance');
+    await streamOf(
+      () => 'retry: 10\n\n',
+      async () => {
+        await rows('olga').waitFor();
+        const [olga] = (await read<Past>('/console/past?subject=olga')).rows;
+        const batch = { rows: [{ ...olga, id: 'another', subject: 'peter' }, olga], leftOut: 0 };
+        return `event: decisions\ndata: ${JSON.stringify(batch)}\n\n`;
+      },
+    );
+    await page.goto(`${world.adminUrl}/?tool=get_balance`);
+    await rows('peter').waitFor();
+    expect(await rows('olga').count()).toBe(1);
+  });
+
+  test('loads decisions from the past that it read too slowly to get', async () => {
+    let loaded = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('/console/past')) loaded += 1;
+    });
+    await streamOf(() => 'event: lost\ndata: 3\n\n');
+    await page.goto(world.adminUrl);
+    await expect.poll(() => loaded).toBe(2);
+  });
+
   test('pauses and resumes', async () => {
     await world.call(alice, 'get_balance');
     await page.goto(world.adminUrl);
